@@ -1,0 +1,1 @@
+"""An async Python client of the jumpseat daemon."""

@@ -1,0 +1,208 @@
+"""The interface of a provider.
+
+An adapter answers one question, `stream`: the events of one attempt at a turn. The turn engine above
+it owns retries, replanning, degradation, the `start` event and the end of a failed turn; dialects and
+HTTP below it are tools. One adapter object serves many turns at once, so it holds no mutable state but
+caches, each behind its own lock.
+
+Public for plug-ins, and kept stable.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from jumpseat.auth import AuthStatus
+from jumpseat.chat import (
+    DEFAULT_MAX_TOKENS,
+    ChatError,
+    ChatRequest,
+    Fold,
+    Message,
+    ModelInfo,
+    ProtocolError,
+    Response,
+    StreamEvent,
+    ToolDefinition,
+    as_tool_definitions,
+)
+
+CapabilitySource: TypeAlias = Literal["static", "config", "probe"]
+
+OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider can do, whatever the model."""
+
+    streaming: bool = True
+    tool_calls: bool = True
+    json_mode: bool = True
+    vision: bool = True
+    thinking: bool = True
+    resumable_streaming: bool = False
+
+
+class Replan(Exception):  # noqa: N818 - control flow between adapter and engine, with the error inside
+    """This attempt failed in a way that a changed request would cure.
+
+    The engine tries again at once, within its one budget, and each `reason` only once in a turn; when
+    it may not, it raises `error`.
+    """
+
+    def __init__(self, reason: str, error: ChatError, request: ChatRequest | None = None) -> None:
+        """
+        Args:
+            reason: what is changed, in snake_case: `expired_token`, `refused_parameter:temperature`.
+            error: what the user is told if the engine may not try again.
+            request: the changed request; None where the adapter itself has changed (a fresh token).
+        """
+        super().__init__(reason)
+        self.reason = reason
+        self.error = error
+        self.request = request
+
+
+class Adapter:
+    """A provider. Subclasses override what they can; the defaults promise nothing.
+
+    Set-up must be cheap and offline: credentials are read and connections opened by `stream` and
+    `list_models`, never by the constructor.
+    """
+
+    capabilities: Capabilities = Capabilities()
+
+    @property
+    def provider_name(self) -> str:
+        """The configured provider's id; the class name where an adapter does not say."""
+        return type(self).__name__
+
+    @property
+    def default_model(self) -> str | None:
+        """The model for chats that name none; None where the provider has no such model."""
+        return None
+
+    def bind(self, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> ChatModel:
+        """The one model of this provider, for use without the daemon."""
+        return ChatModel(self, model, max_tokens=max_tokens)
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt at a turn and yield its events, ending with a `DoneEvent`.
+
+        Closing the iterator closes the upstream connection at once.
+
+        Raises:
+            ChatError: the attempt failed; events already yielded stay valid.
+            Replan: a changed request would cure the failure.
+        """
+        raise NotImplementedError
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The models that this credential can use.
+
+        Raises:
+            ChatError: the list could not be had.
+        """
+        raise NotImplementedError
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        """The prompt's tokens by the provider's own count; -1 where it offers none."""
+        return -1
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The model's context length, where it is known without asking anybody."""
+        return None
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Whether the provider can be used; asks over the network only with `refresh`."""
+        return AuthStatus(provider=self.provider_name, state="not_required")
+
+    async def probe(self) -> Capabilities | None:
+        """What the provider says of itself when asked now; None where there is nothing to ask."""
+        return None
+
+    async def aclose(self) -> None:
+        """Give back what the adapter holds: servers it started, models it loaded."""
+
+
+class ChatModel:
+    """One model of one adapter: what a program needs that has no daemon."""
+
+    def __init__(self, adapter: Adapter, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
+        """
+        Args:
+            adapter: whom to ask.
+            model: the provider's own name for the model.
+            max_tokens: output tokens of an answer, unless a call says otherwise.
+        """
+        self.adapter = adapter
+        self.model_name = model
+        self.max_tokens = max_tokens
+
+    @property
+    def provider_name(self) -> str:
+        """The adapter's name of itself."""
+        return self.adapter.provider_name
+
+    @property
+    def max_context_tokens(self) -> int | None:
+        """The model's context length, where it is known."""
+        return self.adapter.max_context_tokens(self.model_name)
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: str | None = None,
+        tools: Sequence[ToolDefinition | Mapping[str, Any]] = (),
+        stream: bool = False,
+        max_tokens: int | None = None,
+        on_delta: OnDelta | None = None,
+        **options: Any,
+    ) -> Response:
+        """Send a conversation and return the whole answer: the fold over `stream`.
+
+        Args:
+            messages: the conversation, oldest first, at least one message.
+            system: the system prompt.
+            tools: definitions, or mappings with `name`, `description` and `parameters`.
+            stream: ask the provider to stream; without it `on_delta` still sees every event, at the end.
+            max_tokens: overrides the bound default.
+            on_delta: called with each event, and awaited if it returns an awaitable.
+            options: any other field of `ChatRequest`.
+
+        Raises:
+            ChatError: as the adapter's `stream` raises it, with `partial` filled in. This is one attempt:
+                retries belong to the turn engine.
+        """
+        request = ChatRequest(
+            messages=tuple(messages),
+            model=self.model_name,
+            system=system,
+            tools=as_tool_definitions(tools),
+            stream=stream,
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+            **options,
+        )
+        fold = Fold(self.provider_name, self.model_name)
+        try:
+            async for event in self.adapter.stream(request):
+                fold.add(event)
+                if on_delta is not None:
+                    waiting = on_delta(event)
+                    if inspect.isawaitable(waiting):
+                        await waiting
+        except Replan as replan:
+            raise replan.error from replan
+        except ChatError as error:
+            error.partial = replace(fold.partial(), stop_reason=None)
+            raise
+        if fold.stop_reason is None:
+            raise ProtocolError(
+                f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
+            )
+        return fold.response()

@@ -1,0 +1,5 @@
+"""Who the user is to a provider. Knows nothing of chats."""
+
+from jumpseat.auth.status import AuthState, AuthStatus, Quota
+
+__all__ = ["AuthState", "AuthStatus", "Quota"]

@@ -1,0 +1,178 @@
+"""Everything that can go wrong with a chat, as one tree.
+
+    ChatError
+    ├── AuthenticationError        no credential, or a bad one
+    │   └── AuthorizationError     the credential is good but does not allow this
+    ├── RateLimitError             too many requests for now (retryable)
+    ├── QuotaExceededError         the allowance is used up (never retried)
+    ├── RequestError               a parameter, a model or the whole request is refused
+    │   ├── ContextExceededError   the prompt is too long
+    │   ├── ContentFilterError     the prompt was blocked
+    │   └── InvalidRequestError    the caller's own values break their rules
+    ├── ServerError                the provider failed (retryable)
+    ├── ConnectionError            the provider could not be reached, or went silent (retryable)
+    ├── ProtocolError              the provider's answer broke its own protocol or ended early
+    ├── ConfigError                a provider's configuration is wrong
+    └── ChatCancelled              somebody cancelled the turn
+
+`message` is one sentence a person can act on: no traceback, no secret, no raw HTML. Codes and wire
+names are `rpc/errors.py`'s business; a test there fails if a class of this tree has no code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from jumpseat.chat.response import Response
+
+
+class ChatError(Exception):
+    """The root: what failed, in words, and the facts a program can act on."""
+
+    kind: ClassVar[str] = "internal"
+    default_retryable: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status_code: int | None = None,
+        provider: str | None = None,
+        provider_code: str | None = None,
+        retry_after: float | None = None,
+        reset_at: datetime | None = None,
+        provider_request_id: str | None = None,
+        hint: str | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        """
+        Args:
+            message: one plain sentence.
+            status_code: the HTTP status, where there was one.
+            provider: the configured provider's id.
+            provider_code: the provider's own error code.
+            retry_after: seconds to wait, as the provider asked.
+            reset_at: when the limit is lifted.
+            provider_request_id: what the provider's support would ask for.
+            hint: what to do next: a command, a page, a setting.
+            retryable: whether the same request may succeed later; the class decides where None.
+        """
+        super().__init__(message)
+        self.message = message
+        self.status_code = status_code
+        self.provider = provider
+        self.provider_code = provider_code
+        self.retry_after = retry_after
+        self.reset_at = reset_at
+        self.provider_request_id = provider_request_id
+        self.hint = hint
+        self.retryable = self.default_retryable if retryable is None else retryable
+        self.partial: Response | None = None
+        """What had come before the failure, once the turn engine has seen the error."""
+
+
+class AuthenticationError(ChatError):
+    """No credential, or one that the provider does not accept."""
+
+    kind = "authentication"
+
+
+class AuthorizationError(AuthenticationError):
+    """The credential is known but does not allow this: plan, policy, terms."""
+
+    kind = "authorization"
+
+
+class RateLimitError(ChatError):
+    """Too many requests for now; `retry_after` says how long, where the provider did."""
+
+    kind = "rate_limit"
+    default_retryable = True
+
+
+class QuotaExceededError(ChatError):
+    """The allowance or the credit is used up. Never retried."""
+
+    kind = "quota_exceeded"
+
+
+class RequestError(ChatError):
+    """The provider, or the daemon for it, refuses the request: bad parameter, unknown model."""
+
+    kind = "request"
+
+
+class ContextExceededError(RequestError):
+    """The prompt does not fit the model's context."""
+
+    kind = "context_exceeded"
+
+
+class ContentFilterError(RequestError):
+    """The prompt was blocked by a content filter."""
+
+    kind = "content_filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One value that breaks its rule. `path` is dotted, with list indices: `messages.0.role`."""
+
+    path: str
+    message: str
+
+
+class InvalidRequestError(RequestError):
+    """The caller's own values break their rules; found before anything was sent."""
+
+    kind = "invalid_params"
+
+    def __init__(self, message: str, problems: Sequence[Problem]) -> None:
+        """
+        Args:
+            message: one plain sentence.
+            problems: every value that is wrong, at least one.
+        """
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    @classmethod
+    def at(cls, path: str, message: str) -> InvalidRequestError:
+        """The error for one value."""
+        return cls(f"{path}: {message}", [Problem(path, message)])
+
+
+class ServerError(ChatError):
+    """The provider failed (5xx) or is overloaded."""
+
+    kind = "server"
+    default_retryable = True
+
+
+class ConnectionError(ChatError):  # noqa: A001 - the design's name; this module is never star-imported
+    """The provider could not be reached, or stopped answering: DNS, TLS, refused, timeout, stall."""
+
+    kind = "connection"
+    default_retryable = True
+
+
+class ProtocolError(ChatError):
+    """The provider's answer broke its own protocol, or ended before it was complete."""
+
+    kind = "protocol"
+
+
+class ConfigError(ChatError):
+    """A provider's configuration is wrong; the message names the key."""
+
+    kind = "config"
+
+
+class ChatCancelled(ChatError):  # noqa: N818 - it is a wish, not a failure
+    """The client cancelled the turn; `partial` holds what had come."""
+
+    kind = "cancelled"

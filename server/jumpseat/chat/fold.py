@@ -1,0 +1,114 @@
+"""The one fold from events to a Response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jumpseat.chat.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from jumpseat.chat.events import (
+    BlockDoneEvent,
+    DoneEvent,
+    ResponseEvent,
+    StartEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingDoneEvent,
+    ToolUseDoneEvent,
+    UsageEvent,
+)
+from jumpseat.chat.response import Response, StopReason, Usage
+
+
+@dataclass(slots=True)
+class Fold:
+    """Takes a turn's events one by one; gives the response, or what there is of it so far.
+
+    `provider` and `model` are what was asked for; events correct them (a router may answer with
+    another model).
+    """
+
+    provider: str
+    model: str
+    _done_blocks: dict[int, ContentBlock] = field(default_factory=dict)
+    _open_text: dict[int, list[str]] = field(default_factory=dict)
+    _response_id: str | None = None
+    _provider_request_id: str | None = None
+    _usage: Usage = field(default_factory=Usage)
+    _stop_reason: StopReason | None = None
+    _raw_stop_reason: str | None = None
+
+    def add(self, event: StreamEvent) -> None:
+        """Take the next event."""
+        match event:
+            case TextDeltaEvent():
+                self._open_text[event.block].append(event.text)
+            case TextStartEvent():
+                self._open_text[event.block] = []
+            case TextDoneEvent():
+                self._open_text.pop(event.block, None)
+                self._done_blocks[event.block] = event.content
+            case ThinkingDoneEvent() | ToolUseDoneEvent() | BlockDoneEvent():
+                self._done_blocks[event.block] = event.content
+            case UsageEvent():
+                self._usage = event.usage
+            case ResponseEvent():
+                self.model = event.model or self.model
+                self._response_id = event.id or self._response_id
+                self._provider_request_id = event.provider_request_id or self._provider_request_id
+            case StartEvent():
+                self.provider, self.model = event.provider, event.model
+            case DoneEvent():
+                self._usage = event.usage
+                self._stop_reason = event.stop_reason
+                self._raw_stop_reason = event.raw_stop_reason
+            case _:
+                pass  # Deltas of thinking and of arguments count only once their block is done.
+
+    @property
+    def usage(self) -> Usage:
+        """The last snapshot of the tokens."""
+        return self._usage
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the model stopped, once it has."""
+        return self._stop_reason
+
+    def response(self) -> Response:
+        """The finished response: every block, in order."""
+        return self._build([self._done_blocks[number] for number in sorted(self._done_blocks)])
+
+    def partial(self) -> Response:
+        """What has come so far, fit to be sent back: no unsigned thinking, no unfinished tool call."""
+        blocks = dict(self._done_blocks)
+        for number, pieces in self._open_text.items():
+            if pieces:
+                blocks[number] = TextBlock("".join(pieces))
+        content = [blocks[number] for number in sorted(blocks)]
+        return self._build([block for block in content if _is_replayable(block)])
+
+    def _build(self, content: list[ContentBlock]) -> Response:
+        return Response(
+            provider=self.provider,
+            model=self.model,
+            content=content,
+            stop_reason=self._stop_reason,
+            raw_stop_reason=self._raw_stop_reason,
+            response_id=self._response_id,
+            provider_request_id=self._provider_request_id,
+            usage=self._usage,
+        )
+
+
+def _is_replayable(block: ContentBlock) -> bool:
+    match block:
+        case TextBlock():
+            return block.text != ""
+        case ThinkingBlock():
+            return block.signature is not None or block.opaque is not None
+        case ToolUseBlock():
+            return block.arguments is not None
+        case _:
+            return True

@@ -1,0 +1,56 @@
+"""What is known of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """How a model is billed, as far as its provider says."""
+
+    is_premium: bool | None = None
+    multiplier: float | None = None
+    token_prices: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """One row of a provider's list. Unknown limits are None, never guessed."""
+
+    provider: str
+    model: str
+    """The provider's own name, as it goes into requests."""
+
+    name: str
+    family: str
+    version: str
+    vendor: str | None = None
+    max_context_tokens: int | None = None
+    max_prompt_tokens: int | None = None
+    max_output_tokens: int | None = None
+    supports_vision: bool = False
+    supports_tool_use: bool = False
+    supports_streaming: bool = True
+    supports_thinking: bool = False
+    supports_json: bool = False
+    thinking_levels: Sequence[str] | None = None
+    preview: bool = False
+    deprecated: bool = False
+    picker_enabled: bool = True
+    is_default: bool = False
+    policy: PolicyState | None = None
+    policy_terms: str | None = None
+    billing: Billing | None = None
+    endpoints: Sequence[str] | None = None
+    messages: Sequence[str] | None = None
+    """Warnings of the provider's that a person should see."""
+
+    @property
+    def id(self) -> str:
+        """The name that clients use: `provider:model`."""
+        return f"{self.provider}:{self.model}"

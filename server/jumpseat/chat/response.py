@@ -1,0 +1,80 @@
+"""What a turn comes to: the response, its usage, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from jumpseat.chat.blocks import ContentBlock, Message, TextBlock, ToolUseBlock
+
+StopReason: TypeAlias = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "refusal",
+    "content_filter",
+    "context_exceeded",
+    "pause_turn",
+    "cancelled",
+    "error",
+]
+"""`cancelled` and `error` stand only in the last event of a turn that ends in an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the provider said the turn cost."""
+
+    amount: float
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one turn: `input_tokens` counts cached ones too, `output_tokens` reasoning too."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0
+    reasoning_tokens: int | None = None
+    cost: Cost | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A finished answer, or the part of one that came before an error or a cancel.
+
+    `content` is always a list of blocks, empty if the model said nothing. To go on with the
+    conversation, append `as_message()`: every block goes back as it came. `signature`, `data`, `opaque`
+    and `raw` are replayed byte for byte to the provider and model in `origin`, and to no other.
+    """
+
+    provider: str
+    model: str
+    content: Sequence[ContentBlock] = ()
+    stop_reason: StopReason | None = None
+    """None in a partial response."""
+
+    raw_stop_reason: str | None = None
+    """The provider's own word for why it stopped."""
+
+    response_id: str | None = None
+    provider_request_id: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined without a separator."""
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @property
+    def tool_calls(self) -> list[ToolUseBlock]:
+        """The tool calls, in order."""
+        return [block for block in self.content if isinstance(block, ToolUseBlock)]
+
+    def as_message(self) -> Message:
+        """The assistant message to append to the conversation."""
+        return Message("assistant", tuple(self.content))

@@ -1,0 +1,44 @@
+"""Tools that the model may call and the client runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool's name, what it does, and the JSON Schema of its arguments."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTool:
+    """A tool choice that forces the one tool with this name."""
+
+    name: str
+
+
+ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedTool
+
+
+def as_tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Tools as definitions; a plain mapping needs `name`, may have `description` and `parameters`.
+
+    Raises:
+        KeyError: a mapping has no `name`.
+    """
+    return tuple(
+        tool
+        if isinstance(tool, ToolDefinition)
+        else ToolDefinition(
+            name=tool["name"],
+            description=tool.get("description") or "",
+            parameters=tool.get("parameters") or {},
+        )
+        for tool in tools
+    )

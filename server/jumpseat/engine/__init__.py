@@ -1,0 +1,1 @@
+"""A turn, from the request to the response; the one retry budget of the house."""
