@@ -3,3 +3,63 @@
 One implementation for the daemon (`rpc`), for language servers run as children, and for the client
 library. It knows no method names.
 """
+
+from jumpseat.wire.framing import (
+    MAX_FRAME_BYTES,
+    MAX_HEADER_BYTES,
+    Malformed,
+    MessageReader,
+    encode_frame,
+)
+from jumpseat.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_CANCELLED,
+    SERVER_NOT_INITIALIZED,
+    Batch,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    classify,
+    encode,
+)
+from jumpseat.wire.peer import Peer, PeerClosed, RpcError
+from jumpseat.wire.stdio import claim_stdio
+from jumpseat.wire.transport import HIGH_WATER, Transport, open_fds
+
+__all__ = [
+    "HIGH_WATER",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "MAX_FRAME_BYTES",
+    "MAX_HEADER_BYTES",
+    "METHOD_NOT_FOUND",
+    "PARSE_ERROR",
+    "REQUEST_CANCELLED",
+    "SERVER_NOT_INITIALIZED",
+    "Batch",
+    "Invalid",
+    "Malformed",
+    "Message",
+    "MessageReader",
+    "Notification",
+    "Peer",
+    "PeerClosed",
+    "Request",
+    "RequestId",
+    "Response",
+    "RpcError",
+    "Transport",
+    "claim_stdio",
+    "classify",
+    "encode",
+    "encode_frame",
+    "open_fds",
+]

@@ -1,0 +1,256 @@
+"""LSP frames: bytes in, JSON values out, whatever the other side sends.
+
+Above it are the peer and the daemon's connections, below it only bytes. `MessageReader` is incremental
+(any split of the input gives the same values), bounded (a claim or a header block beyond its limit
+costs no memory) and resynchronising (after anything malformed it finds the next header by itself).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from pydantic_core import from_json
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+"""The longest body that is accepted."""
+
+MAX_HEADER_BYTES = 16 * 1024
+"""The longest header block that is accepted; real ones have about 25 bytes."""
+
+# A header that can be trusted amid garbage: the digits must end the line, which tells a real header from
+# one that is quoted inside a JSON string, where a line end is escaped. The repetitions are bounded so that
+# the scanner knows how many bytes at the end of its input may be the beginning of a match.
+_LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
+_LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
+
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DIGITS = re.compile(rb"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Input that was no frame, or a frame whose body was not JSON; `reason` is one plain sentence."""
+
+    reason: str
+
+
+class _State(Enum):
+    HEADER = auto()
+    BODY = auto()
+    SKIP = auto()
+    RESYNC = auto()
+
+
+def encode_frame(body: bytes) -> bytes:
+    """The frame for one body: its header, then the body as it is."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class MessageReader:
+    """Turns a byte stream into JSON values.
+
+    One `Malformed` stands for one malformed episode: a body that is not JSON, or a stretch of input that
+    is no header, with all the garbage up to the next header.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._at = 0
+        self._header_at = 0
+        self._line_at = 0
+        self._scanned = 0
+        # True while the input is known to be out of step and that has been reported.
+        self._reported = False
+        self._out: list[Any] = []
+        self._start_header()
+
+    def feed(self, data: bytes) -> list[Any | Malformed]:
+        """Take the next piece of input; give the values and the faults that it completes, in order."""
+        self._buffer += data
+        while self._step():
+            pass
+        # One deletion for each piece, not for each frame, keeps the copying linear.
+        del self._buffer[: self._at]
+        self._header_at -= self._at
+        self._line_at -= self._at
+        self._scanned = max(0, self._scanned - self._at)
+        self._at = 0
+        out, self._out = self._out, []
+        return out
+
+    def _step(self) -> bool:
+        """Make one move; False when it takes more input."""
+        match self._state:
+            case _State.HEADER:
+                return self._read_header_line()
+            case _State.BODY:
+                return self._read_body()
+            case _State.SKIP:
+                return self._skip_body()
+            case _State.RESYNC:
+                return self._find_header()
+
+    # -- headers
+
+    def _start_header(self) -> None:
+        self._state = _State.HEADER
+        self._header_at = self._line_at = self._scanned = self._at
+        self._length: int | None = None
+        self._length_seen = False
+        self._fault: str | None = None
+        self._charset_fault: str | None = None
+
+    def _read_header_line(self) -> bool:
+        end = self._buffer.find(b"\n", self._scanned)
+        used = (len(self._buffer) if end < 0 else end + 1) - self._header_at
+        if used > MAX_HEADER_BYTES:
+            self._fail(f"The header is longer than {MAX_HEADER_BYTES} bytes.")
+            return True
+        if end < 0:
+            self._scanned = len(self._buffer)
+            return False
+        line = bytes(self._buffer[self._line_at : end]).removesuffix(b"\r")
+        if line:
+            if not self._take_header(line):
+                self._fail("The input is not a header line; a frame begins with Content-Length.")
+                return True
+            self._line_at = self._scanned = end + 1
+            return True
+        empty = self._line_at == self._header_at
+        self._line_at = self._scanned = end + 1
+        if empty:
+            # Line ends between frames, as a client that prints its frames by line leaves them.
+            self._header_at = self._at = end + 1
+        else:
+            self._end_header()
+        return True
+
+    def _take_header(self, line: bytes) -> bool:
+        """Note what one header line says; False if it is no header line."""
+        name, colon, value = line.partition(b":")
+        name, value = name.strip(b" \t").lower(), value.strip(b" \t")
+        if not colon or not _TOKEN.fullmatch(name):
+            return False
+        if name == b"content-length":
+            self._take_length(value)
+        elif name == b"content-type":
+            self._take_charset(value)
+        return True
+
+    def _take_length(self, value: bytes) -> None:
+        repeated, self._length_seen = self._length_seen, True
+        if not _DIGITS.fullmatch(value):
+            self._fault = self._fault or "The Content-Length is not a number of bytes."
+            return
+        digits = value.lstrip(b"0") or b"0"
+        # Python refuses to read very long numbers, so the digits are counted first.
+        length = int(digits) if len(digits) <= 18 else MAX_FRAME_BYTES + 1
+        if length > MAX_FRAME_BYTES:
+            self._fault = self._fault or f"The frame is longer than {MAX_FRAME_BYTES} bytes."
+        elif repeated and length != self._length:
+            self._fault = self._fault or "The header has two different values of Content-Length."
+        self._length = length
+
+    def _take_charset(self, value: bytes) -> None:
+        for parameter in value.split(b";")[1:]:
+            name, _, charset = parameter.partition(b"=")
+            if name.strip().lower() == b"charset" and charset.strip(b" \t\"'").lower() not in (
+                b"utf-8",
+                b"utf8",
+            ):
+                self._charset_fault = "The charset of the frame is not utf-8."
+
+    def _end_header(self) -> None:
+        if self._length is None and self._fault is None:
+            self._fail("The header has no Content-Length.")
+        elif self._fault is not None or self._length is None:
+            # A complete header with a bad length is an episode of its own, garbage before it or not.
+            self._reported = False
+            self._fail(self._fault or "")
+        else:
+            self._at = self._scanned = self._line_at
+            self._reported = False
+            self._state = _State.BODY
+            if self._charset_fault is not None:
+                self._report(self._charset_fault)
+                self._state = _State.SKIP
+
+    # -- bodies
+
+    def _read_body(self) -> bool:
+        assert self._length is not None  # noqa: S101 - the state is only entered with a length
+        end = self._at + self._length
+        if self._find_swallowed_header(min(end, len(self._buffer))):
+            return True
+        if len(self._buffer) < end:
+            return False
+        with memoryview(self._buffer) as view:
+            body = bytes(view[self._at : end])
+        try:
+            value = from_json(body, allow_inf_nan=False)
+        except (ValueError, RecursionError):
+            # Scanned again from its first byte: a length that was too long has swallowed a header, or
+            # the beginning of one.
+            self._report("The body is not valid JSON in UTF-8.")
+            self._state = _State.RESYNC
+            return True
+        self._out.append(value)
+        self._at = end
+        self._start_header()
+        return True
+
+    def _find_swallowed_header(self, end: int) -> bool:
+        """Look in the body so far for the next frame's header, which no JSON text can hold.
+
+        It tells a length that is too long before all those bytes have come, which may be never.
+        """
+        while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
+            self._scanned = found + 1
+            first = max(self._at, found + 2 - _LENGTH_LINE_MAX)
+            for header in _LENGTH_LINE.finditer(self._buffer, first, found + 2):
+                if header.end() == found + 2:
+                    self._report("The body is shorter than its Content-Length: a frame begins inside it.")
+                    self._at = header.start()
+                    self._start_header()
+                    return True
+        self._scanned = max(self._scanned, end - 3)
+        return False
+
+    def _skip_body(self) -> bool:
+        assert self._length is not None  # noqa: S101 - the state is only entered with a length
+        taken = min(self._length, len(self._buffer) - self._at)
+        self._at += taken
+        self._length -= taken
+        if self._length:
+            return False
+        self._reported = False
+        self._start_header()
+        return True
+
+    # -- faults
+
+    def _report(self, reason: str) -> None:
+        if not self._reported:
+            self._out.append(Malformed(reason))
+        self._reported = True
+
+    def _fail(self, reason: str) -> None:
+        """Report a header that cannot be used and look for the next one.
+
+        The search begins with the header itself, where garbage may stand right before a good one; but a
+        header that had its Content-Length must not be found again, so then with the line that failed.
+        """
+        self._report(reason)
+        self._at = self._line_at if self._length_seen else self._header_at
+        self._state = _State.RESYNC
+
+    def _find_header(self) -> bool:
+        if found := _LENGTH_LINE.search(self._buffer, self._at):
+            self._at = found.start()
+            self._start_header()
+            return True
+        self._at = max(self._at, len(self._buffer) - _LENGTH_LINE_MAX + 1)
+        return False

@@ -1,0 +1,145 @@
+"""What a JSON value means as JSON-RPC 2.0: request, notification, response, batch, or nothing valid.
+
+Above it are the peer and the daemon's connections; below it `framing`, which makes the values. Params
+are not looked at here, and no method name is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pydantic_core import PydanticSerializationError, to_json
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+SERVER_NOT_INITIALIZED = -32002
+REQUEST_CANCELLED = -32800
+
+RequestId: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that must be answered, once."""
+
+    id: RequestId
+    method: str
+    params: Any = None
+    """As they came; None where absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A call that is never answered."""
+
+    method: str
+    params: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a request of ours: a result, unless `error` is set."""
+
+    id: RequestId | None
+    """None where the other side could not tell which request it was."""
+
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """JSON that is no JSON-RPC message; `reason` is one plain sentence."""
+
+    id: RequestId | None
+    """The id to answer with, where it was readable."""
+
+    reason: str
+
+
+Message: TypeAlias = Request | Notification | Response | Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several messages in one frame, at least one."""
+
+    items: tuple[Message, ...]
+
+
+def classify(value: Any) -> Message | Batch:
+    """Say what a parsed JSON value is; never raises."""
+    if isinstance(value, list):
+        if not value:
+            return Invalid(None, "A batch must hold at least one message.")
+        return Batch(tuple(_classify_one(item) for item in value))
+    return _classify_one(value)
+
+
+def _classify_one(value: Any) -> Message:
+    if not isinstance(value, dict):
+        return Invalid(None, "A message must be a JSON object.")
+    message_id = value.get("id")
+    readable = isinstance(message_id, (str, int)) and not isinstance(message_id, bool)
+    answer_id: RequestId | None = message_id if readable else None
+    if value.get("jsonrpc") != "2.0":
+        return Invalid(answer_id, 'A message must have "jsonrpc": "2.0".')
+    if "method" not in value:
+        return _classify_response(value, answer_id)
+    method = value["method"]
+    if not isinstance(method, str):
+        return Invalid(answer_id, "The method must be a string.")
+    params = value.get("params")
+    if "id" not in value:
+        return Notification(method, params)
+    if answer_id is None:
+        return Invalid(None, "The id of a request must be a string or an integer.")
+    return Request(answer_id, method, params)
+
+
+def _classify_response(value: dict[str, Any], answer_id: RequestId | None) -> Message:
+    error = value.get("error")
+    if "id" not in value or ("result" not in value and error is None):
+        return Invalid(answer_id, "A message must have a method, or an id with a result or an error.")
+    if answer_id is None and value["id"] is not None:
+        return Invalid(None, "The id of a response must be a string or an integer.")
+    if error is None:
+        return Response(answer_id, value["result"])
+    if not isinstance(error, dict):
+        return Invalid(answer_id, "The error of a response must be an object.")
+    return Response(answer_id, None, error)
+
+
+def encode(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
+    """The body for a message, or a batch of them: UTF-8 without spaces. NaN and infinities become null.
+
+    Raises:
+        ValueError: the value holds something that JSON has no form for.
+    """
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except PydanticSerializationError:
+        pass
+    # Half a surrogate pair, as a file name that is not UTF-8 has it, has no UTF-8 form.
+    try:
+        return to_json(_well_formed(value), inf_nan_mode="null")
+    except PydanticSerializationError as error:
+        raise ValueError(f"A message could not be written as JSON: {error}") from error
+
+
+def _well_formed(value: Any) -> Any:
+    """The same value with a replacement character for whatever UTF-8 cannot hold."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case Mapping():
+            return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_well_formed(item) for item in value]
+        case _:
+            return value

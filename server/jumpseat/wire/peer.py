@@ -1,0 +1,238 @@
+"""A small JSON-RPC peer: requests out, answers back, and handlers for what the other side asks.
+
+Above it are the client library and adapters that talk to a language server; below it `framing` and
+`messages`. It owns no transport: bytes go in through `feed` and out through the `write` it was given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from jumpseat.wire.framing import Malformed, MessageReader, encode_frame
+from jumpseat.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Batch,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    classify,
+    encode,
+)
+
+log = logging.getLogger(__name__)
+
+
+class RpcError(Exception):
+    """The other side answered with an error; or, raised by a handler, the error to answer with."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        """
+        Args:
+            code: the JSON-RPC error code.
+            message: one plain sentence.
+            data: any JSON value; None for nothing.
+        """
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class PeerClosed(Exception):  # noqa: N818 - a state, which is an error only for those who still wait
+    """The connection is gone, so the request has no answer; the text says why."""
+
+
+def _ignore(method: str, params: Any) -> None:
+    """The default for notifications."""
+
+
+async def _refuse(method: str, params: Any) -> Any:
+    """The default for requests."""
+    raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+class Peer:
+    """One side of a JSON-RPC connection. Belongs to the event loop it is used on.
+
+    Each message of an incoming batch is treated, and answered, by itself.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        *,
+        on_notification: Callable[[str, Any], None] = _ignore,
+        on_request: Callable[[str, Any], Awaitable[Any]] = _refuse,
+        cancel_method: str = "$/cancelRequest",
+    ) -> None:
+        """
+        Args:
+            write: takes each whole frame; must not block.
+            on_notification: called with method and params, in the order of arrival.
+            on_request: called with method and params, each in a task of its own; gives the result or
+                raises `RpcError`.
+            cancel_method: the notification, with the request's `id`, by which either side takes a
+                request back.
+        """
+        self._write = write
+        self._on_notification = on_notification
+        self._on_request = on_request
+        self._cancel_method = cancel_method
+        self._reader = MessageReader()
+        self._ids = itertools.count(1)
+        self._pending: dict[RequestId, asyncio.Future[Any]] = {}
+        self._serving: dict[RequestId, asyncio.Task[None]] = {}
+        self._closed: str | None = None
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        """Send a request and wait for its result. A cancelled caller takes the request back.
+
+        Raises:
+            RpcError: the other side answered with an error.
+            PeerClosed: the connection is gone, before or while waiting.
+        """
+        request_id, future = self.start_request(method, params)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self.cancel(request_id)
+            raise
+
+    def start_request(self, method: str, params: Any = None) -> tuple[RequestId, asyncio.Future[Any]]:
+        """Send a request; the future gets its result, or an exception as `request` raises it.
+
+        Cancelling the future only forgets the request; `cancel` tells the other side.
+
+        Raises:
+            PeerClosed: the connection is already gone.
+        """
+        if self._closed is not None:
+            raise PeerClosed(self._closed)
+        request_id: RequestId = next(self._ids)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._send({"jsonrpc": "2.0", "id": request_id, "method": method}, params)
+        self._pending[request_id] = future
+        return request_id, future
+
+    def cancel(self, request_id: RequestId) -> None:
+        """Ask the other side to stop working on a request; nothing if it has been answered."""
+        if request_id in self._pending and self._closed is None:
+            if self._pending[request_id].cancelled():
+                del self._pending[request_id]
+            self.notify(self._cancel_method, {"id": request_id})
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification.
+
+        Raises:
+            PeerClosed: the connection is gone.
+        """
+        if self._closed is not None:
+            raise PeerClosed(self._closed)
+        self._send({"jsonrpc": "2.0", "method": method}, params)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next piece of input."""
+        for value in self._reader.feed(data):
+            if self._closed is not None:
+                return
+            if isinstance(value, Malformed):
+                log.warning("The other side sent something that is no message. %s", value.reason)
+                continue
+            message = classify(value)
+            for item in message.items if isinstance(message, Batch) else (message,):
+                self._take(item)
+
+    def close(self, reason: str) -> None:
+        """End it: everything that waits fails with `PeerClosed(reason)`, handlers are cancelled."""
+        if self._closed is not None:
+            return
+        self._closed = reason
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(PeerClosed(reason))
+                # A future that nobody awaits any more must not be reported as a lost error.
+                future.exception()
+        self._pending.clear()
+        for task in self._serving.values():
+            task.cancel()
+
+    def _send(self, message: dict[str, Any], params: Any) -> None:
+        if params is not None:
+            message["params"] = params
+        self._write(encode_frame(encode(message)))
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Response():
+                self._settle(message)
+            case Notification(method=method, params=params) if method == self._cancel_method:
+                if isinstance(params, dict) and (serving := self._serving.get(params.get("id", ""))):
+                    serving.cancel()
+            case Notification():
+                try:
+                    self._on_notification(message.method, message.params)
+                except Exception:
+                    log.exception("The handler of the notification %s failed.", message.method)
+            case Request() if message.id in self._serving:
+                self._answer_error(message.id, RpcError(INVALID_REQUEST, "The id is already in use."))
+            case Request():
+                task = asyncio.get_running_loop().create_task(self._serve(message))
+                self._serving[message.id] = task
+            case Invalid(id=None):
+                log.warning("The other side sent something that is no message. %s", message.reason)
+            case Invalid():
+                self._answer_error(message.id, RpcError(INVALID_REQUEST, message.reason))
+
+    def _settle(self, response: Response) -> None:
+        future = self._pending.pop(response.id, None) if response.id is not None else None
+        if future is None:
+            log.debug("An answer to no request of ours was ignored.")
+        elif not future.done():
+            if response.error is None:
+                future.set_result(response.result)
+            else:
+                code, message = response.error.get("code"), response.error.get("message")
+                future.set_exception(
+                    RpcError(
+                        code if isinstance(code, int) else INTERNAL_ERROR,
+                        message if isinstance(message, str) else "The other side failed without a message.",
+                        response.error.get("data"),
+                    )
+                )
+                future.exception()
+
+    async def _serve(self, request: Request) -> None:
+        try:
+            result = await self._on_request(request.method, request.params)
+            answer = encode({"jsonrpc": "2.0", "id": request.id, "result": result})
+        except RpcError as error:
+            self._answer_error(request.id, error)
+        except asyncio.CancelledError:
+            self._answer_error(request.id, RpcError(REQUEST_CANCELLED, "The request was cancelled."))
+            raise
+        except Exception:
+            log.exception("The handler of the request %s failed.", request.method)
+            self._answer_error(request.id, RpcError(INTERNAL_ERROR, "Internal error."))
+        else:
+            if self._closed is None:
+                self._write(encode_frame(answer))
+        finally:
+            self._serving.pop(request.id, None)
+
+    def _answer_error(self, request_id: RequestId | None, error: RpcError) -> None:
+        if self._closed is None:
+            body: dict[str, Any] = {"code": error.code, "message": error.message}
+            if error.data is not None:
+                body["data"] = error.data
+            self._write(encode_frame(encode({"jsonrpc": "2.0", "id": request_id, "error": body})))

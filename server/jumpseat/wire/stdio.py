@@ -1,0 +1,66 @@
+"""Claims this process's stdin and stdout for the wire.
+
+After `claim_stdio` only the returned descriptors reach the other side: a stray `print()`, a native
+library writing to descriptor 1, or a child that inherits it, ends up on stderr and cannot tear a frame.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def claim_stdio() -> tuple[int, int]:
+    """Move descriptors 0 and 1 to private ones and return those: `(read_fd, write_fd)`.
+
+    Descriptor 0 becomes the null device and descriptor 1 a second stderr (the null device where there is
+    no stderr), and so do `sys.stdin` and `sys.stdout`. The private descriptors are in binary mode and are
+    not inherited by children. Call it once, before anything writes to stdout.
+
+    Raises:
+        OSError: stdin or stdout is closed.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    # Any number below 3 would be given to a child as its own standard stream.
+    private = [_duplicate_above_standard(fd) for fd in (0, 1)]
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.dup2(null, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:
+            os.dup2(null, 1)
+    finally:
+        if null > 2:
+            os.close(null)
+    _rebind_streams()
+    if sys.platform == "win32":
+        import msvcrt
+
+        for fd in private:
+            msvcrt.setmode(fd, os.O_BINARY)
+    return private[0], private[1]
+
+
+def _duplicate_above_standard(fd: int) -> int:
+    """A non-inheritable duplicate of `fd` whose number is above 2."""
+    too_low = []
+    try:
+        while (duplicate := os.dup(fd)) <= 2:
+            too_low.append(duplicate)
+    finally:
+        for low in too_low:
+            os.close(low)
+    return duplicate
+
+
+def _rebind_streams() -> None:
+    """Make the Python streams over descriptors 0 and 1 new, without what the old ones had buffered.
+
+    The old objects stay open, because others may hold them, and keep pointing at the same numbers.
+    """
+    sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - lives on
+    sys.stdout = open(  # noqa: SIM115 - lives as long as the process
+        1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )

@@ -1,0 +1,191 @@
+"""Moves bytes between two descriptors and the event loop, in both directions, without ever blocking it.
+
+Above it are the daemon's connections. Pipes and sockets are driven by `polled`; whatever cannot be
+polled (files, terminals, anything on Windows) is driven by `threads`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+from jumpseat.wire.polled import PolledReader, PolledSocket, PolledWriter
+from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
+
+HIGH_WATER = 1024 * 1024
+"""Bytes that may wait for the other side before `Transport.ready` holds its callers back."""
+
+
+class Input(Protocol):
+    """The reading half; data and the end go to the callbacks it was made with."""
+
+    def close(self) -> None: ...  # noqa: D102 - the class says it
+
+
+class Output(Protocol):
+    """The writing half."""
+
+    @property
+    def buffered(self) -> int:
+        """Bytes that the operating system has not taken yet."""
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep for later what the operating system does not take now."""
+
+    def tell_below(self, limit: int) -> None:
+        """Ask for a call of the progress callback once no more than `limit` bytes are buffered."""
+
+    def close(self) -> None:
+        """Give the descriptor back; what is still buffered is lost."""
+
+
+class Transport:
+    """One connection's bytes. Made by `open_fds`; not thread-safe, belongs to its event loop."""
+
+    def __init__(self, on_data: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
+        self._on_data = on_data
+        self._on_eof = on_eof
+        self._input: Input | None = None
+        self._output: Output | None = None
+        self._ended = False
+        self._output_gone = False
+        self._closed = False
+        self._waiting: set[tuple[int, asyncio.Future[None]]] = set()
+
+    @property
+    def buffered(self) -> int:
+        """Bytes written that the operating system has not taken yet."""
+        return 0 if self._output is None or self._output_gone else self._output.buffered
+
+    def write(self, data: bytes) -> None:
+        """Write at once as far as that is possible and keep the rest; a write to a lost peer is dropped."""
+        if self._output is not None and not self._output_gone and not self._closed:
+            self._output.write(data)
+
+    async def ready(self) -> None:
+        """Return when fewer than `HIGH_WATER` bytes are buffered, or nobody will ever read them."""
+        await self._at_most(HIGH_WATER - 1)
+
+    async def flush(self, timeout: float) -> bool:
+        """Wait until nothing is buffered, at most `timeout` seconds; True if everything was taken."""
+        # A write that has just failed is reported in the next turn of the loop.
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._at_most(0)
+        except TimeoutError:
+            return False
+        return not self._output_gone
+
+    def close(self) -> None:
+        """Give both descriptors back at once. What is still buffered is lost: flush first."""
+        if self._closed:
+            return
+        self._closed = self._ended = True
+        if self._input is not None:
+            self._input.close()
+        if self._output is not None:
+            self._output.close()
+        self._progress()
+
+    async def _at_most(self, limit: int) -> None:
+        while self.buffered > limit and not self._closed:
+            entry = (limit, asyncio.get_running_loop().create_future())
+            self._waiting.add(entry)
+            try:
+                self._watch()
+                await entry[1]
+            finally:
+                self._waiting.discard(entry)
+                self._watch()
+
+    def _watch(self) -> None:
+        if self._output is not None and not self._closed and not self._output_gone:
+            self._output.tell_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
+
+    def _progress(self) -> None:
+        for _, future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def _received(self, data: bytes) -> None:
+        if not self._ended:
+            self._on_data(data)
+
+    def _input_ended(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._on_eof()
+
+    def _output_lost(self) -> None:
+        self._output_gone = True
+        self._progress()
+        self._input_ended()
+
+
+async def open_fds(
+    read_fd: int, write_fd: int, *, on_data: Callable[[bytes], None], on_eof: Callable[[], None]
+) -> Transport:
+    """Drive two descriptors, which the transport owns from now on.
+
+    Args:
+        read_fd: where input comes from.
+        write_fd: where output goes; may be the same socket as `read_fd`.
+        on_data: called on the event loop with each piece of input, never empty.
+        on_eof: called once, when the input has ended or the reader of our output is gone. Output can
+            still be written after the input has ended. Not called after `close`.
+
+    Raises:
+        OSError: a descriptor is not open.
+    """
+    transport = Transport(on_data, on_eof)
+    if _is_one_socket(read_fd, write_fd):
+        await _connect_socket(transport, read_fd, write_fd)
+        return transport
+    loop = asyncio.get_running_loop()
+    # Output first, so that nothing that arrives finds a transport which cannot answer.
+    writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
+    transport._output = writer(loop, write_fd, transport._progress, transport._output_lost)
+    if _can_poll(read_fd):
+        pipe = open(read_fd, "rb", buffering=0)  # noqa: ASYNC230, SIM115 - an open descriptor; asyncio closes it
+        transport._input, _ = await loop.connect_read_pipe(
+            lambda: PolledReader(transport._received, transport._input_ended), pipe
+        )
+    else:
+        transport._input = ThreadedReader(loop, read_fd, transport._received, transport._input_ended)
+    return transport
+
+
+def _can_poll(fd: int) -> bool:
+    """Whether the event loop can wait for this descriptor, and non-blocking mode harms nobody.
+
+    A terminal's open file is shared with the shell, which would inherit the mode; the null device and
+    regular files cannot be polled; the Windows event loop takes no plain pipe.
+    """
+    mode = os.fstat(fd).st_mode
+    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+
+
+def _is_one_socket(read_fd: int, write_fd: int) -> bool:
+    if sys.platform == "win32":
+        return False
+    one, other = os.fstat(read_fd), os.fstat(write_fd)
+    return stat.S_ISSOCK(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+async def _connect_socket(transport: Transport, read_fd: int, write_fd: int) -> None:
+    sock = socket.socket(fileno=read_fd)
+    if write_fd != read_fd:
+        os.close(write_fd)
+    _, both = await asyncio.get_running_loop().connect_accepted_socket(
+        lambda: PolledSocket(
+            transport._received, transport._input_ended, transport._progress, transport._output_lost
+        ),
+        sock,
+    )
+    transport._output = both

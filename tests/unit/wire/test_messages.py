@@ -1,0 +1,83 @@
+"""What a JSON value means as JSON-RPC."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jumpseat.wire import Batch, Invalid, Message, Notification, Request, Response, classify, encode
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"jsonrpc": "2.0", "id": 1, "method": "m"}, Request(1, "m", None)),
+        ({"jsonrpc": "2.0", "id": "1", "method": "m", "params": [1]}, Request("1", "m", [1])),
+        ({"jsonrpc": "2.0", "id": -1, "method": "", "params": 5, "more": 1}, Request(-1, "", 5)),
+        ({"jsonrpc": "2.0", "method": "m", "params": {"a": 1}}, Notification("m", {"a": 1})),
+        ({"jsonrpc": "2.0", "id": 1, "result": None}, Response(1, None, None)),
+        ({"jsonrpc": "2.0", "id": 1, "result": 5, "error": None}, Response(1, 5, None)),
+        ({"jsonrpc": "2.0", "id": None, "error": {"code": 1}}, Response(None, None, {"code": 1})),
+    ],
+)
+def test_a_message_is_told_by_its_members(value: Any, expected: Message) -> None:
+    assert classify(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "answer_id"),
+    [
+        (None, None),
+        (5, None),
+        ("text", None),
+        ([], None),
+        ({}, None),
+        ({"jsonrpc": "2.0"}, None),
+        ({"id": 1, "method": "m"}, 1),
+        ({"jsonrpc": "1.0", "id": "a", "method": "m"}, "a"),
+        ({"jsonrpc": 2.0, "id": 1, "method": "m"}, 1),
+        ({"jsonrpc": "2.0", "id": 1, "method": 1}, 1),
+        ({"jsonrpc": "2.0", "id": 1, "method": None}, 1),
+        ({"jsonrpc": "2.0", "id": None, "method": "m"}, None),
+        ({"jsonrpc": "2.0", "id": True, "method": "m"}, None),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "m"}, None),
+        ({"jsonrpc": "2.0", "id": [1], "method": "m"}, None),
+        ({"jsonrpc": "2.0", "id": 1}, 1),
+        ({"jsonrpc": "2.0", "id": 1, "error": "text"}, 1),
+        ({"jsonrpc": "2.0", "id": 1.5, "result": 1}, None),
+        ({"jsonrpc": "2.0", "result": 1}, None),
+    ],
+)
+def test_what_is_no_message_is_answered_under_its_id_where_that_is_readable(
+    value: Any, answer_id: Any
+) -> None:
+    invalid = classify(value)
+
+    assert isinstance(invalid, Invalid)
+    assert invalid.id == answer_id
+    assert invalid.reason.endswith(".")
+
+
+def test_a_batch_holds_each_item_by_itself() -> None:
+    batch = classify([{"jsonrpc": "2.0", "method": "m"}, 1, [{"jsonrpc": "2.0", "method": "m"}]])
+
+    assert isinstance(batch, Batch)
+    assert batch.items[0] == Notification("m", None)
+    assert [type(item) for item in batch.items[1:]] == [Invalid, Invalid]
+
+
+def test_a_body_is_compact_utf8_and_always_json() -> None:
+    assert encode({"a": "é", "b": [1, float("nan")]}) == '{"a":"é","b":[1,null]}'.encode()
+
+
+def test_half_a_surrogate_pair_does_not_stop_a_message() -> None:
+    body = encode({"na\udcffme": ["\ud83d\ude00", "x\ud800"], "n": 1})
+
+    assert json.loads(body) == {"na\ufffdme": ["\U0001f600", "x\ufffd"], "n": 1}
+
+
+def test_what_json_cannot_hold_is_a_plain_error() -> None:
+    with pytest.raises(ValueError, match="could not be written as JSON"):
+        encode({"a": object()})

@@ -1,0 +1,173 @@
+"""Two real peers talking to each other, and one against bare bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from jumpseat.wire import MessageReader, Peer, PeerClosed, RpcError, encode_frame
+
+
+def frame(message: Any) -> bytes:
+    return encode_frame(json.dumps(message).encode())
+
+
+class Wire:
+    """Records what a peer writes, as messages."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self._reader = MessageReader()
+
+    def write(self, data: bytes) -> None:
+        self.sent += self._reader.feed(data)
+
+
+def connected(**server: Any) -> tuple[Peer, Peer]:
+    """Two peers back to back; bytes cross in the next turn of the loop, as over a pipe."""
+    loop = asyncio.get_running_loop()
+    client = Peer(lambda data: loop.call_soon(other.feed, data) and None)  # type: ignore[func-returns-value]
+    other = Peer(lambda data: loop.call_soon(client.feed, data) and None, **server)  # type: ignore[func-returns-value]
+    return client, other
+
+
+async def bounded(awaitable: Any) -> Any:
+    return await asyncio.wait_for(awaitable, 5)
+
+
+async def test_a_request_gets_its_result() -> None:
+    async def echo(method: str, params: Any) -> Any:
+        return [method, params]
+
+    client, _ = connected(on_request=echo)
+    assert await bounded(client.request("m", {"a": 1})) == ["m", {"a": 1}]
+    assert await bounded(client.request("m")) == ["m", None]
+
+
+async def test_answers_may_come_in_any_order_after_a_notification_and_in_a_batch() -> None:
+    wire, seen = Wire(), []
+    peer = Peer(wire.write, on_notification=lambda method, params: seen.append((method, params)))
+    first, one = peer.start_request("a")
+    second, two = peer.start_request("b")
+    peer.feed(
+        frame({"jsonrpc": "2.0", "method": "early", "params": [1]})
+        + frame({"jsonrpc": "2.0", "id": 99, "result": "to nobody"})
+        + frame([{"jsonrpc": "2.0", "id": second, "result": 2}, {"jsonrpc": "2.0", "id": first, "result": 1}])
+    )
+    assert (await bounded(one), await bounded(two), seen) == (1, 2, [("early", [1])])
+
+
+async def test_an_error_is_raised_with_code_and_data() -> None:
+    async def fail(method: str, params: Any) -> Any:
+        raise RpcError(1004, "No such model.", {"kind": "request"})
+
+    client, _ = connected(on_request=fail)
+    with pytest.raises(RpcError, match=r"No such model\.") as caught:
+        await bounded(client.request("m"))
+    assert (caught.value.code, caught.value.data) == (1004, {"kind": "request"})
+
+
+async def test_without_a_handler_requests_are_refused() -> None:
+    client, _ = connected()
+    with pytest.raises(RpcError, match="not found: m") as caught:
+        await bounded(client.request("m"))
+    assert caught.value.code == -32601
+
+
+async def test_a_handler_that_breaks_tells_the_log_and_not_the_other_side(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(method: str, params: Any) -> Any:
+        raise KeyError("secret")
+
+    client, _ = connected(on_request=broken)
+    with pytest.raises(RpcError) as caught:
+        await bounded(client.request("m"))
+    assert (caught.value.code, caught.value.message, caught.value.data) == (-32603, "Internal error.", None)
+    assert "secret" in caplog.text
+
+
+async def test_a_notification_handler_that_breaks_does_not_stop_the_next_message() -> None:
+    def broken(method: str, params: Any) -> None:
+        raise KeyError(method)
+
+    peer = Peer(Wire().write, on_notification=broken)
+    request_id, future = peer.start_request("a")
+    peer.feed(
+        frame({"jsonrpc": "2.0", "method": "n"}) + frame({"jsonrpc": "2.0", "id": request_id, "result": 1})
+    )
+    assert await bounded(future) == 1
+
+
+async def test_a_cancelled_caller_takes_the_request_back_on_both_sides() -> None:
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def slow(method: str, params: Any) -> Any:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    client, _ = connected(on_request=slow)
+    task = asyncio.create_task(client.request("m"))
+    await bounded(started.wait())
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await bounded(task)
+    await bounded(stopped.wait())
+
+
+async def test_cancel_names_the_request_and_leaves_its_answer_awaited() -> None:
+    wire = Wire()
+    peer = Peer(wire.write, cancel_method="$/stop")
+    request_id, future = peer.start_request("a")
+    peer.cancel(request_id)
+    assert wire.sent[1] == {"jsonrpc": "2.0", "method": "$/stop", "params": {"id": request_id}}
+    peer.feed(frame({"jsonrpc": "2.0", "id": request_id, "error": {"code": -32800, "message": "Cancelled."}}))
+    with pytest.raises(RpcError):
+        await bounded(future)
+    peer.cancel(request_id)
+    assert len(wire.sent) == 2
+
+
+async def test_close_fails_whatever_waits_and_whatever_comes_later() -> None:
+    wire = Wire()
+    peer = Peer(wire.write)
+    _, future = peer.start_request("a")
+    peer.close("The child died.")
+    peer.close("Again.")
+    for waiting in (future, peer.request("b")):
+        with pytest.raises(PeerClosed, match=r"The child died\."):
+            await bounded(waiting)
+    with pytest.raises(PeerClosed):
+        peer.notify("n")
+    peer.feed(frame({"jsonrpc": "2.0", "id": 5, "method": "m"}))
+    assert len(wire.sent) == 1
+
+
+async def test_a_request_id_in_use_is_refused_and_an_unreadable_message_too() -> None:
+    async def slow(method: str, params: Any) -> Any:
+        await asyncio.Event().wait()
+
+    wire = Wire()
+    peer = Peer(wire.write, on_request=slow)
+    peer.feed(frame({"jsonrpc": "2.0", "id": 1, "method": "m"}) * 2 + frame({"id": 2, "method": "m"}))
+    assert [(answer["id"], answer["error"]["code"]) for answer in wire.sent] == [(1, -32600), (2, -32600)]
+    peer.close("Done.")
+    await asyncio.sleep(0)
+
+
+async def test_garbage_is_logged_and_survived(caplog: pytest.LogCaptureFixture) -> None:
+    wire = Wire()
+    peer = Peer(wire.write)
+    request_id, future = peer.start_request("a")
+    with caplog.at_level(logging.WARNING):
+        peer.feed(b"Warning!\n" + frame({"jsonrpc": "2.0", "id": request_id, "result": 1}))
+    assert await bounded(future) == 1
+    assert "not a header" in caplog.text
+    assert len(wire.sent) == 1

@@ -1,0 +1,268 @@
+"""Bytes over real pipes, sockets, files and terminals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import socket
+import time
+import tty
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jumpseat.wire import HIGH_WATER, Transport, open_fds
+from jumpseat.wire.transport import _can_poll
+
+
+class Recorder:
+    """Collects what a transport reports and lets a test wait for it, bounded."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.ends = 0
+        self.changed = asyncio.Event()
+
+    def on_data(self, data: bytes) -> None:
+        assert data
+        self.data += data
+        self.changed.set()
+
+    def on_eof(self) -> None:
+        self.ends += 1
+        self.changed.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def open(self, read_fd: int, write_fd: int) -> Transport:
+        return await open_fds(read_fd, write_fd, on_data=self.on_data, on_eof=self.on_eof)
+
+
+class Side:
+    """The far ends of a connection under test: blocking descriptors."""
+
+    def __init__(self, kind: str) -> None:
+        if kind == "pipes":
+            self.near_read, self.write_fd = os.pipe()
+            self.read_fd, self.near_write = os.pipe()
+        elif kind == "two sockets":
+            near_in, far_in = socket.socketpair()
+            near_out, far_out = socket.socketpair()
+            self.near_read, self.write_fd = near_in.detach(), far_in.detach()
+            self.near_write, self.read_fd = near_out.detach(), far_out.detach()
+        elif kind == "one socket":
+            near, far = socket.socketpair()
+            self.near_read, self.write_fd = near.detach(), far.detach()
+            self.near_write, self.read_fd = os.dup(self.near_read), os.dup(self.write_fd)
+        else:
+            self.write_fd, self.near_read = pty.openpty()
+            tty.setraw(self.near_read)
+            self.near_write, self.read_fd = os.dup(self.near_read), os.dup(self.write_fd)
+
+    def read(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            data += os.read(self.read_fd, min(65_536, count - len(data)))
+        return data
+
+    def hang_up(self) -> None:
+        for fd in (self.write_fd, self.read_fd):
+            os.close(fd)
+
+
+KINDS = ["pipes", "two sockets", "one socket", "terminal"]
+POLLED = KINDS[:3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_bytes_go_both_ways_and_the_end_is_told_once(kind: str) -> None:
+    side, recorder = Side(kind), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    os.write(side.write_fd, b"ping")
+    await recorder.until(lambda: recorder.data == b"ping")
+    transport.write(b"po")
+    transport.write(b"ng")
+
+    assert await asyncio.wait_for(asyncio.to_thread(side.read, 4), 10) == b"pong"
+    side.hang_up()
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.write(b"into the void" * 100_000)
+    assert await transport.flush(5) is False or kind == "terminal"
+    transport.close()
+    transport.close()
+    await asyncio.sleep(0)
+    assert recorder.ends == 1
+
+
+@pytest.mark.parametrize("kind", POLLED)
+async def test_a_write_is_out_before_write_returns(kind: str) -> None:
+    side, recorder = Side(kind), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    transport.write(b"now")
+
+    assert transport.buffered == 0
+    assert os.read(side.read_fd, 10) == b"now"
+    transport.close()
+    side.hang_up()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_reader_that_sleeps_holds_nothing_up_and_loses_nothing(kind: str) -> None:
+    side, recorder = Side(kind), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    sent = bytearray()
+    slowest = 0.0
+    while transport.buffered < 3 * HIGH_WATER:
+        piece = os.urandom(8) * 8192
+        sent += piece
+        started = time.perf_counter()
+        transport.write(piece)
+        slowest = max(slowest, time.perf_counter() - started)
+    assert slowest < 1
+    assert await transport.flush(0.05) is False
+    waiting = asyncio.create_task(transport.ready())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+
+    # Not all of it: `ready` must not wait until everything is read.
+    taken = len(sent) - HIGH_WATER // 2
+    first = await asyncio.wait_for(asyncio.to_thread(side.read, taken), 30)
+    await asyncio.wait_for(waiting, 10)
+    assert transport.buffered < HIGH_WATER
+    rest = asyncio.create_task(asyncio.to_thread(side.read, len(sent) - taken))
+    assert await transport.flush(10) is True
+    assert first + await asyncio.wait_for(rest, 10) == sent
+    assert transport.buffered == 0
+    transport.close()
+    side.hang_up()
+
+
+@pytest.mark.parametrize("kind", ["pipes", "two sockets"])
+async def test_a_lost_reader_ends_the_connection_though_input_stays_open(kind: str) -> None:
+    side, recorder = Side(kind), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    os.close(side.read_fd)
+    await recorder.until(lambda: recorder.ends == 1)
+    os.write(side.write_fd, b"too late")
+    transport.write(b"x")
+    await transport.ready()
+    assert transport.buffered == 0
+    transport.close()
+    assert recorder.data == b""
+    os.close(side.write_fd)
+
+
+async def test_a_reader_lost_while_much_is_buffered_wakes_whoever_waits() -> None:
+    side, recorder = Side("pipes"), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    transport.write(bytes(2 * HIGH_WATER))
+    waiting = asyncio.gather(transport.ready(), transport.flush(10))
+    await asyncio.sleep(0)
+    os.close(side.read_fd)
+    assert (await asyncio.wait_for(waiting, 5))[1] is False
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.close()
+    os.close(side.write_fd)
+
+
+async def test_close_wakes_whoever_waits_and_is_no_end_of_input() -> None:
+    side, recorder = Side("pipes"), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    transport.write(bytes(2 * HIGH_WATER))
+    waiting = asyncio.create_task(transport.ready())
+    await asyncio.sleep(0)
+    transport.close()
+    await asyncio.wait_for(waiting, 5)
+    side.hang_up()
+    assert recorder.ends == 0
+
+
+async def test_a_socket_whose_far_side_only_stops_sending_is_still_written_to() -> None:
+    near_in, far_in = socket.socketpair()
+    near_out, far_out = socket.socketpair()
+    recorder = Recorder()
+    transport = await recorder.open(near_in.detach(), near_out.detach())
+    far_out.sendall(b"nobody reads this")
+    far_out.shutdown(socket.SHUT_WR)
+    far_in.sendall(b"ping")
+    await recorder.until(lambda: recorder.data == b"ping")
+    transport.write(b"pong")
+    far_out.settimeout(5)
+    assert (far_out.recv(10), recorder.ends) == (b"pong", 0)
+    transport.close()
+    far_in.close()
+    far_out.close()
+
+
+async def test_output_is_still_taken_after_the_input_has_ended() -> None:
+    side, recorder = Side("pipes"), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    os.close(side.write_fd)
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.write(b"last words")
+    assert await transport.flush(5) is True
+    assert os.read(side.read_fd, 100) == b"last words"
+    transport.close()
+    os.close(side.read_fd)
+
+
+async def test_regular_files_work_as_input_and_output(tmp_path: Path) -> None:
+    content = os.urandom(3_000_000)
+    (tmp_path / "in").write_bytes(content)
+    recorder = Recorder()
+    read_fd = os.open(tmp_path / "in", os.O_RDONLY)
+    write_fd = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
+    transport = await recorder.open(read_fd, write_fd)
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.write(content)
+    assert transport.buffered
+    assert await transport.flush(10) is True
+    transport.close()
+
+    assert recorder.data == content
+    assert (tmp_path / "out").read_bytes() == content
+
+
+async def test_the_null_device_is_an_input_that_has_ended() -> None:
+    recorder = Recorder()
+    transport = await recorder.open(os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY))
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.write(b"x")
+    assert await transport.flush(5) is True
+    transport.close()
+
+
+async def test_a_terminal_is_never_made_non_blocking() -> None:
+    side, recorder = Side("terminal"), Recorder()
+    keep = os.dup(side.near_read)
+    transport = await recorder.open(side.near_read, side.near_write)
+    assert not _can_poll(keep)
+    assert os.get_blocking(keep)
+    transport.close()
+    side.hang_up()
+    os.close(keep)
+
+
+def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
+    # Only Linux lists a process's descriptors there; elsewhere the session itself is the test.
+    table = Path("/proc/self/fd")
+    before = len(list(table.iterdir())) if table.exists() else None
+
+    async def session() -> None:
+        side, recorder = Side("pipes"), Recorder()
+        transport = await recorder.open(side.near_read, side.near_write)
+        os.write(side.write_fd, b"x")
+        await recorder.until(lambda: recorder.data == b"x")
+        transport.close()
+        side.hang_up()
+
+    with asyncio.Runner() as runner:
+        runner.run(session())
+    if before is not None:
+        assert len(list(table.iterdir())) == before
