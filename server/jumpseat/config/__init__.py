@@ -2,3 +2,19 @@
 
 Below it is only `chat`; it knows no HTTP and no adapter.
 """
+
+from jumpseat.config.load import load_config
+from jumpseat.config.schema import Config, ProviderConfig, SettingRow, check_settings
+from jumpseat.config.sources import Secret, SecretFilter, redact, resolve
+
+__all__ = [
+    "Config",
+    "ProviderConfig",
+    "Secret",
+    "SecretFilter",
+    "SettingRow",
+    "check_settings",
+    "load_config",
+    "redact",
+    "resolve",
+]

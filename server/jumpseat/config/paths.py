@@ -1,0 +1,49 @@
+"""Where jumpseat keeps things: configuration, state, and downloaded data.
+
+`$JUMPSEAT_HOME` overrides all three with one directory, for tests and portable use.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_APP = "jumpseat"
+
+
+def _home() -> Path | None:
+    home = os.environ.get("JUMPSEAT_HOME")
+    return Path(home).expanduser() if home else None
+
+
+def config_file() -> Path:
+    """The configuration file to read: `$JUMPSEAT_CONFIG`, else `config.toml` in the config directory."""
+    named = os.environ.get("JUMPSEAT_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    home = _home()
+    if home is not None:
+        return home / "config.toml"
+    import platformdirs  # Deferred: a daemon with JUMPSEAT_HOME never needs it.
+
+    return platformdirs.user_config_path(_APP, appauthor=False) / "config.toml"
+
+
+def state_dir() -> Path:
+    """The directory for tokens and saved settings; it may not exist yet."""
+    home = _home()
+    if home is not None:
+        return home
+    import platformdirs
+
+    return platformdirs.user_state_path(_APP, appauthor=False)
+
+
+def data_dir() -> Path:
+    """The directory for downloaded models; it may not exist yet."""
+    home = _home()
+    if home is not None:
+        return home
+    import platformdirs
+
+    return platformdirs.user_data_path(_APP, appauthor=False)

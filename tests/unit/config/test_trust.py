@@ -1,0 +1,213 @@
+"""What a client's overlay may do: choose among what the user has, add literal providers, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import Config, load_config
+from jumpseat.config.sources import SOURCE_PREFIXES
+
+pytestmark = pytest.mark.requirement("7:trust")
+
+CANARY = "canary-4711"
+FILE = """
+default_provider = "mine"
+[settings]
+max_tokens = 100
+[settings.providers.mine]
+temperature = 1
+[providers.mine]
+kind = "openai"
+base_url = "https://api.example/v1"
+api_key = "env:MY_KEY"
+default_model = "a"
+[providers.mine.settings.temperature]
+type = "number"
+maximum = 2
+"""
+
+
+def overlaid(home: Path, overlay: Any) -> Config:
+    (home / "config.toml").write_text(FILE, "utf-8")
+    return load_config(None, overlay, built_in=("local",))
+
+
+def refusal(home: Path, overlay: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        overlaid(home, overlay)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        None,
+        {},
+        {"providers": None, "settings": None, "default_model": None},
+        {"providers": {}, "settings": {}},
+        {"providers": [], "settings": []},
+        {"providers": {"mine": None, "local": {}}},
+        {"providers": {"mine": {"settings": {}, "capabilities": None, "default_model": None}}},
+        {"providers": {"mine": {"api_key": None, "base_url": None, "headers": {}, "models": []}}},
+        {"unknown": None, "another": {}},
+    ],
+)
+def test_an_overlay_of_absent_things_is_no_overlay(home: Path, overlay: Any) -> None:
+    assert overlaid(home, overlay) == overlaid(home, None)
+
+
+def test_it_may_choose_the_defaults(home: Path) -> None:
+    config = overlaid(home, {"default_provider": "local", "default_model": "local:x"})
+
+    assert (config.default_provider, config.default_model) == ("local", "local:x")
+
+
+def test_it_may_lay_settings_over_the_files(home: Path) -> None:
+    config = overlaid(home, {"settings": {"providers": {"mine": {"top_p": 0.5}, "other": {"x": 1}}}})
+
+    assert config.settings == {
+        "max_tokens": 100,
+        "providers": {"mine": {"temperature": 1, "top_p": 0.5}, "other": {"x": 1}},
+    }
+
+
+def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
+    changes = {
+        "default_model": "b",
+        "capabilities": {"vision": False},
+        "settings": {"temperature": {"maximum": 1}, "top_p": {"type": "number"}},
+    }
+    mine = overlaid(home, {"providers": {"mine": changes}}).providers["mine"]
+
+    assert (mine.default_model, mine.capabilities.vision) == ("b", False)
+    assert (mine.settings["temperature"].maximum, mine.settings["temperature"].type) == (1, "number")
+    assert mine.settings["top_p"].type == "number"
+    assert (mine.base_url, mine.api_key) == ("https://api.example/v1", "env:MY_KEY")
+
+
+def test_it_may_add_a_provider_of_literal_values(home: Path) -> None:
+    table = {
+        "kind": "openai",
+        "base_url": "http://127.0.0.1:1/v1",
+        "api_key": "literal",
+        "headers": {"X-A": "b"},
+        "parameters": {"n": [1, {"a": None}]},
+    }
+    config = overlaid(home, {"providers": {"new": table}})
+
+    assert config.providers["new"].base_url == "http://127.0.0.1:1/v1"
+    assert config.providers["new"].api_key == "literal"
+    assert config.providers["mine"].api_key == "env:MY_KEY"
+
+
+@pytest.mark.parametrize("key", ["proxy", "ca_file", "log_file", "Providers"])
+def test_other_top_level_keys_are_refused(home: Path, key: str) -> None:
+    error = refusal(home, {key: CANARY})
+
+    assert key in error.message
+    assert CANARY not in error.message
+    assert error.hint
+
+
+@pytest.mark.parametrize("provider", ["mine", "local"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("kind", "ollama"),
+        ("base_url", f"https://evil.example/{CANARY}"),
+        ("url", f"https://evil.example/{CANARY}"),
+        ("api_key", CANARY),
+        ("api_key", ""),
+        ("headers", {"Host": CANARY}),
+        ("parameters", {"user": CANARY}),
+        ("query", {"a": CANARY}),
+        ("env", {"a": CANARY}),
+        ("models", [CANARY]),
+        ("name", CANARY),
+        ("timeout", 1),
+        ("max_retries", 0),
+        ("proxy", CANARY),
+        ("ca_file", CANARY),
+        ("client_cert", CANARY),
+        ("model_path", CANARY),
+        ("host", CANARY),
+        ("github_token", CANARY),
+    ],
+)
+def test_every_other_key_of_a_known_provider_is_refused(
+    home: Path, provider: str, key: str, value: Any
+) -> None:
+    error = refusal(home, {"providers": {provider: {"default_model": "b", key: value}}})
+
+    assert f"providers.{provider}.{key}" in error.message
+    assert CANARY not in error.message
+
+
+@pytest.mark.parametrize("prefix", SOURCE_PREFIXES)
+@pytest.mark.parametrize(
+    ("overlay", "key"),
+    [
+        ({"providers": {"new": {"kind": "openai", "api_key": "?"}}}, "providers.new.api_key"),
+        ({"providers": {"new": {"headers": {"X-A": "?"}}}}, "providers.new.headers.X-A"),
+        ({"providers": {"new": {"parameters": {"a": [0, {"b": "?"}]}}}}, "providers.new.parameters.a.1.b"),
+        ({"providers": {"new": {"env": {"a": "?"}}}}, "providers.new.env.a"),
+        ({"providers": {"new": {"later_key": "?"}}}, "providers.new.later_key"),
+        ({"providers": {"mine": {"default_model": "?"}}}, "providers.mine.default_model"),
+        (
+            {"providers": {"mine": {"settings": {"t": {"type": "string", "default": "?"}}}}},
+            "providers.mine.settings.t.default",
+        ),
+        ({"settings": {"providers": {"mine": {"t": "?"}}}}, "settings.providers.mine.t"),
+        ({"default_model": "?"}, "default_model"),
+    ],
+)
+def test_sources_are_refused_wherever_they_stand(home: Path, overlay: Any, key: str, prefix: str) -> None:
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: filled(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [filled(item) for item in value]
+        return prefix + CANARY if value == "?" else value
+
+    error = refusal(home, filled(overlay))
+
+    assert f"{key} " in error.message
+    assert prefix in error.message
+    assert CANARY not in error.message
+
+
+@pytest.mark.parametrize("key", ["base_url", "api_key", "model_path"])
+def test_placeholders_are_refused(home: Path, key: str) -> None:
+    error = refusal(home, {"providers": {"new": {key: "https://evil.example/${api_key}"}}})
+
+    assert f"providers.new.{key}" in error.message
+
+
+@pytest.mark.parametrize(
+    ("overlay", "key"),
+    [
+        ({"providers": "x"}, "providers"),
+        ({"providers": ["x"]}, "providers"),
+        ({"providers": {"new": "x"}}, "providers.new"),
+        ({"providers": {"mine": 5}}, "providers.mine"),
+        ({"settings": "x"}, "settings"),
+        ({"default_provider": 5}, "default_provider"),
+        ({"providers": {"new": {"base_url": 5}}}, "providers.new.base_url"),
+        ({"providers": {"mine": {"capabilities": {"vision": "yes"}}}}, "providers.mine.capabilities.vision"),
+    ],
+)
+def test_values_of_the_wrong_type_name_the_overlay_and_the_key(home: Path, overlay: Any, key: str) -> None:
+    message = refusal(home, overlay).message
+
+    assert message.startswith(f"initializationOptions.config: {key}")
+
+
+def test_a_wrong_file_is_not_blamed_on_the_overlay(home: Path) -> None:
+    (home / "config.toml").write_text("default_provider = 5", "utf-8")
+
+    with pytest.raises(ConfigError, match=r"config\.toml: default_provider"):
+        load_config(None, {"default_provider": "x"})
