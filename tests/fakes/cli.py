@@ -1,0 +1,26 @@
+"""Runs the real command line with another daemon: `python -m tests.fakes.cli COMMAND_AS_JSON ARGUMENTS...`.
+
+With `CONTROLLING_TTY` in the environment, stdin becomes the controlling terminal first, so that Ctrl-C
+typed into it is a signal, as in a shell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from jumpseat_client.cli import main
+
+if __name__ == "__main__":
+    from jumpseat_client.cli import chat
+
+    if "CONTROLLING_TTY" in os.environ:
+        import fcntl
+        import termios
+
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    command = json.loads(sys.argv[1])
+    chat.default_command = lambda: list(command)
+    sys.argv = ["jumpseat", *sys.argv[2:]]
+    main()

@@ -1,0 +1,150 @@
+"""The fake upstream is held to a client that is not ours, so that both cannot be wrong together."""
+
+import asyncio
+import contextlib
+import socket
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.fakes.completions import FakeCall, chunk, completion_body, completion_stream, firehose
+from tests.fakes.threaded_upstream import ThreadedUpstream
+from tests.fakes.upstream import FakeUpstream, Gate, Reply
+
+openai = pytest.importorskip("openai", reason="the official client is not installed")
+
+QUESTION = [{"role": "user", "content": "Hi"}]
+
+
+def client_for(upstream):
+    return openai.AsyncOpenAI(base_url=upstream.base_url, api_key="fake-key", max_retries=0)
+
+
+async def collect(upstream):
+    async with client_for(upstream) as client:
+        stream = await client.chat.completions.create(model="fake-model", messages=QUESTION, stream=True)
+        return [event async for event in stream]
+
+
+async def raw_exchange(upstream, request=b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"):
+    parts = urlsplit(upstream.origin)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    writer.write(request)
+    return reader, writer
+
+
+async def test_the_official_client_reads_a_streamed_answer():
+    async with FakeUpstream() as upstream:
+        upstream.script(Reply.events(completion_stream(["Hel", "lo"])))
+        events = await collect(upstream)
+        assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
+        assert events[-1].usage.total_tokens == 15
+        request = await upstream.wait_for_request()
+        assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+        assert request.headers["authorization"] == "Bearer fake-key"
+        assert request.json["messages"] == QUESTION
+
+
+async def test_the_official_client_reads_tool_calls_and_whole_answers():
+    call = FakeCall("call_1", "weather", ['{"city":', '"Rome"}'])
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.json(completion_body(None, tool_calls=[call])))
+        whole = await client.chat.completions.create(model="m", messages=QUESTION)
+        assert whole.choices[0].message.tool_calls[0].function.arguments == '{"city":"Rome"}'
+        upstream.script(Reply.events(completion_stream(tool_calls=[call])))
+        deltas = [e.choices[0].delta for e in await collect(upstream) if e.choices]
+        calls = [part for delta in deltas for part in delta.tool_calls or []]
+        assert "".join(part.function.arguments for part in calls) == '{"city":"Rome"}'
+
+
+async def test_slicing_changes_nothing_but_the_writes():
+    async with FakeUpstream() as upstream:
+        upstream.script(Reply.events(completion_stream(["Hello"])).sliced(1))
+        events = await collect(upstream)
+        assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
+
+
+async def test_an_answer_waits_at_a_gate_until_the_test_opens_it():
+    gate = Gate()
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.events([chunk({"content": "a"}), gate, chunk({"content": "b"}), "[DONE]"]))
+        stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+        events = aiter(stream)
+        assert (await anext(events)).choices[0].delta.content == "a"
+        waiting = asyncio.ensure_future(anext(events))
+        done, _ = await asyncio.wait({waiting}, timeout=0.05)
+        assert not done
+        gate.open()
+        assert (await asyncio.wait_for(waiting, 5)).choices[0].delta.content == "b"
+        await stream.close()
+
+
+async def test_a_client_that_closes_during_an_answer_is_seen():
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
+        stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+        await anext(aiter(stream))
+        assert not upstream.requests[0].disconnected.is_set()
+        await stream.close()
+        await upstream.wait_for_disconnect()
+
+
+async def test_a_reset_comes_after_exactly_the_scripted_bytes():
+    async with FakeUpstream() as upstream:
+        upstream.script(Reply.raw(b"0123456789").reset_after(4))
+        reader, writer = await raw_exchange(upstream)
+        received = b""
+        with contextlib.suppress(ConnectionResetError):
+            while data := await asyncio.wait_for(reader.read(100), 5):
+                received += data
+            pytest.fail("the connection ended without a reset")
+        assert received.partition(b"\r\n\r\n")[2] == b"0123"
+        writer.close()
+
+
+async def test_an_early_close_leaves_the_answer_short():
+    async with FakeUpstream() as upstream:
+        upstream.script(Reply.raw(b"0123456789").close_after(4))
+        reader, writer = await raw_exchange(upstream)
+        assert (await asyncio.wait_for(reader.read(), 5)).endswith(b"\r\n\r\n0123")
+        writer.close()
+
+
+async def test_replies_are_chosen_by_path_then_by_queue_then_by_default():
+    async with FakeUpstream() as upstream:
+        upstream.script(Reply.raw(b"queued"))
+        upstream.script(Reply.raw(b"for models"), path="/v1/models")
+        upstream.default(lambda request: Reply.raw(request.path.encode()))
+        request = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"
+        reader, writer = await raw_exchange(upstream, request)
+        for expected in (b"for models", b"queued", b"/v1/models"):
+            assert (await asyncio.wait_for(reader.readuntil(expected), 5)).startswith(b"HTTP/1.1 200")
+            writer.write(request)
+        assert len(upstream.requests) >= 3
+        writer.close()
+
+
+def test_the_threaded_server_serves_a_blocking_client():
+    gate = Gate()
+    with ThreadedUpstream() as upstream:
+        upstream.script(Reply((gate, b"late"), headers={"x-fake": "yes"}))
+        upstream.open(gate)
+        with urllib.request.urlopen(f"{upstream.base_url}/models", timeout=5) as response:
+            assert (response.read(), response.headers["x-fake"]) == (b"late", "yes")
+        upstream.script(Reply.raw(b"x").stall_after(0))
+        parts = urlsplit(upstream.origin)
+        with socket.create_connection((parts.hostname, parts.port), timeout=5) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert upstream.wait_for_request(2).path == "/"
+        upstream.wait_for_disconnect(2)
+        assert len(upstream.requests) == 2
+
+
+async def test_the_firehose_puts_many_events_into_one_write():
+    reply = firehose(100, events_per_write=10)
+    assert len(reply.pieces) < 15
+    async with FakeUpstream() as upstream:
+        upstream.script(reply)
+        events = await collect(upstream)
+        assert sum(bool(e.choices and e.choices[0].delta.content) for e in events) == 100
