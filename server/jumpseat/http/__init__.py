@@ -1,4 +1,26 @@
 """HTTP as adapters need it: one shared client, event streams, and failures as our errors.
 
 The only package that imports httpx2, and only once a request is made: importing this one is cheap.
+Above it are `auth` and the adapters. Public for plug-ins, and kept stable.
 """
+
+from jumpseat.http.client import HttpClient, is_loopback
+from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
+from jumpseat.http.exchange import HttpCall, Refine, get_json, stream_events
+from jumpseat.http.failures import error_from_exception, error_from_response, host_of
+from jumpseat.http.json_lines import JsonLinesDecoder
+
+__all__ = [
+    "EventStreamDecoder",
+    "HttpCall",
+    "HttpClient",
+    "JsonLinesDecoder",
+    "Refine",
+    "ServerSentEvent",
+    "error_from_exception",
+    "error_from_response",
+    "get_json",
+    "host_of",
+    "is_loopback",
+    "stream_events",
+]

@@ -1,0 +1,250 @@
+"""The one place that keeps the laws of events, for every dialect.
+
+A decoder says what came: text, thinking, pieces of a tool call. The assembler numbers blocks in
+first-seen order, opens and closes them, and makes the finished blocks. Laws: `jumpseat.chat.events`.
+Above it are the decoders; it knows no dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import pydantic_core
+
+from jumpseat.chat import (
+    BlockDoneEvent,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    StreamEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingBlock,
+    ThinkingDeltaEvent,
+    ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseBlock,
+    ToolUseDeltaEvent,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
+)
+
+OpaqueSource: TypeAlias = Callable[[], str | None]
+
+
+def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
+    """A call's arguments, or None and a sentence that says why they cannot be read.
+
+    No text, and the text `null`, are how many servers say "no arguments". Nothing is ever repaired.
+    """
+    text = raw.strip()
+    if text in ("", "null"):
+        return {}, None
+    try:
+        arguments = pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        return None, f"The arguments of the call are not valid JSON: {error}."
+    if not isinstance(arguments, dict):
+        return None, "The arguments of the call are not a JSON object."
+    return arguments, None
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call whose end has not come. `block` is None until its start was told."""
+
+    ordinal: int
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    opaque: str | None = None
+    block: int | None = None
+
+
+class BlockAssembler:
+    """Collects the events of one answer; `take` gives those since the last time.
+
+    At most one block of text or thinking is open: whatever else starts closes it. Tool calls stay open,
+    by the decoder's own key, until they are closed.
+    """
+
+    def __init__(self, provider: str, model: str, *, thinking_opaque: OpaqueSource | None = None) -> None:
+        """
+        Args:
+            provider: the provider's id, for the blocks' origin.
+            model: the model as the request names it, for the blocks' origin.
+            thinking_opaque: asked for the opaque data of a thinking block when that is closed.
+        """
+        self.mint_suffix = ""
+        """Put behind the ids that are made up for calls without one, to keep them apart between answers."""
+
+        self._origin = Origin(provider, model)
+        self._thinking_opaque = thinking_opaque or (lambda: None)
+        self._events: list[StreamEvent] = []
+        self._next_block = 0
+        self._open: Literal["text", "thinking"] | None = None
+        self._open_pieces: list[str] = []
+        self._open_block = -1
+        self._signature: str | None = None
+        self._calls: dict[Hashable, _Call] = {}
+        self._calls_seen = 0
+
+    def take(self) -> list[StreamEvent]:
+        """The events made since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def emit(self, event: StreamEvent) -> None:
+        """Put an event of another kind between those of the blocks."""
+        self._events.append(event)
+
+    @property
+    def calls_seen(self) -> int:
+        """How many tool calls the answer holds so far."""
+        return self._calls_seen
+
+    @property
+    def text_block(self) -> int | None:
+        """The number of the open text block."""
+        return self._open_block if self._open == "text" else None
+
+    def text(self, piece: str) -> None:
+        """More text; nothing happens where it is empty."""
+        if not piece:
+            return
+        if self._open != "text":
+            self._begin("text")
+            self._events.append(TextStartEvent(self._open_block))
+        self._open_pieces.append(piece)
+        self._events.append(TextDeltaEvent(self._open_block, piece))
+
+    def thinking(self, piece: str) -> None:
+        """More reasoning; nothing happens where it is empty."""
+        if piece:
+            self._begin_thinking()
+            self._open_pieces.append(piece)
+            self._events.append(ThinkingDeltaEvent(self._open_block, piece))
+
+    def sign_thinking(self, signature: str) -> None:
+        """The signature of the open thinking block, or of one without text that this begins."""
+        self._begin_thinking()
+        self._signature = (self._signature or "") + signature
+
+    def touch_thinking(self) -> None:
+        """Make sure that a thinking block is open, for opaque data that comes without text."""
+        self._begin_thinking()
+
+    def whole(self, block: RedactedThinkingBlock | OtherBlock) -> None:
+        """A block that has no deltas; its origin is stamped here."""
+        self._close_open()
+        number = self._number()
+        self._events.append(BlockDoneEvent(number, _with_origin(block, self._origin)))
+
+    def tool_call(
+        self,
+        key: Hashable,
+        *,
+        id: str | None = None,  # noqa: A002 - the field's name in every dialect
+        name: str | None = None,
+        arguments: str | None = None,
+        opaque: str | None = None,
+    ) -> None:
+        """More of a tool call, begun if the key is new. The first id and name that are not empty count."""
+        call = self._calls.get(key)
+        if call is None:
+            self._close_open()
+            self._start_pending()
+            self._calls_seen += 1
+            call = self._calls[key] = _Call(self._calls_seen)
+        call.id = call.id or id or ""
+        call.name = call.name or name or ""
+        call.opaque = call.opaque or opaque
+        if call.block is None and call.id and call.name:
+            self._start_call(call)
+        if arguments:
+            call.pieces.append(arguments)
+            if call.block is not None:
+                self._events.append(ToolUseDeltaEvent(call.block, arguments))
+
+    def close_tool_call(self, key: Hashable) -> None:
+        """The call is complete; a key that is not open is left alone."""
+        call = self._calls.pop(key, None)
+        if call is None:
+            return
+        block_number = self._start_call(call) if call.block is None else call.block
+        raw = "".join(call.pieces)
+        arguments, error = parse_arguments(raw)
+        if not call.name:
+            arguments, error = None, "The call does not name a tool."
+        block = ToolUseBlock(
+            id=call.id,
+            name=call.name,
+            arguments=arguments,
+            raw=raw,
+            error=error,
+            origin=self._origin,
+            opaque=call.opaque,
+        )
+        self._events.append(ToolUseDoneEvent(block_number, block))
+
+    def close_all(self) -> None:
+        """Close what is open, in the order in which it was begun."""
+        self._close_open()
+        for key in tuple(self._calls):
+            self.close_tool_call(key)
+
+    def _number(self) -> int:
+        self._start_pending()
+        self._next_block += 1
+        return self._next_block - 1
+
+    def _begin(self, kind: Literal["text", "thinking"]) -> None:
+        self._close_open()
+        self._open_block = self._number()
+        self._open = kind
+        self._open_pieces = []
+        self._signature = None
+
+    def _begin_thinking(self) -> None:
+        if self._open != "thinking":
+            self._begin("thinking")
+            self._events.append(ThinkingStartEvent(self._open_block))
+
+    def _close_open(self) -> None:
+        if self._open is None:
+            return
+        kind, self._open = self._open, None
+        whole = "".join(self._open_pieces)
+        if kind == "text":
+            text = TextBlock(whole, origin=self._origin)
+            self._events.append(TextDoneEvent(self._open_block, text))
+            return
+        thinking = ThinkingBlock(whole, self._signature, origin=self._origin, opaque=self._thinking_opaque())
+        self._events.append(ThinkingDoneEvent(self._open_block, thinking))
+
+    def _start_pending(self) -> None:
+        # A call waits for its id only until something else starts: numbers are told in rising order.
+        for call in self._calls.values():
+            if call.block is None and call.name:
+                self._start_call(call)
+
+    def _start_call(self, call: _Call) -> int:
+        call.id = call.id or f"call_{call.ordinal}{self.mint_suffix}"
+        number = call.block = self._next_block
+        self._next_block += 1
+        self._events.append(ToolUseStartEvent(number, call.id, call.name))
+        if call.pieces:
+            self._events.append(ToolUseDeltaEvent(number, "".join(call.pieces)))
+        return number
+
+
+def _with_origin(
+    block: RedactedThinkingBlock | OtherBlock, origin: Origin
+) -> RedactedThinkingBlock | OtherBlock:
+    if isinstance(block, RedactedThinkingBlock):
+        return RedactedThinkingBlock(block.data, origin=origin, opaque=block.opaque)
+    return OtherBlock(block.kind, block.text, origin=origin, opaque=block.opaque)

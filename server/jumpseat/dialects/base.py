@@ -1,0 +1,40 @@
+"""What every dialect's decoder looks like to the HTTP layer above it.
+
+A dialect is a pair: `encode(request, facts) -> dict`, and a decoder that is made for one answer. Public
+for plug-ins, and kept stable.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from jumpseat.chat import StreamEvent
+
+
+class Decoder(Protocol):
+    """Turns one answer, as it arrives, into events that keep the laws of `jumpseat.chat.events`.
+
+    Its methods raise a `ChatError` where the answer is an error, or breaks its dialect; events that
+    earlier calls returned stay valid. After `complete` nothing more comes out.
+    """
+
+    @property
+    def complete(self) -> bool:
+        """The dialect's end mark was seen: whatever follows on the connection is not read."""
+        ...
+
+    def feed_event(self, name: str, data: str) -> list[StreamEvent]:
+        """Take one server-sent event (or one line of NDJSON, with the name `message`)."""
+        ...
+
+    def feed_body(self, body: bytes) -> list[StreamEvent]:
+        """Take the whole body of an answer that was not streamed."""
+        ...
+
+    def finish(self) -> list[StreamEvent]:
+        """Take the end of the input.
+
+        Raises:
+            ProtocolError: the answer was not complete.
+        """
+        ...

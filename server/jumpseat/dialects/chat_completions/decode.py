@@ -1,0 +1,341 @@
+"""Answers of the chat-completions dialect, as events.
+
+Owns every way in which servers depart from OpenAI's API reference; each rule below has its row in the
+openai-chat reference. Above it is the HTTP exchange that feeds it; below it the assembler, which keeps
+the laws of events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pydantic_core
+
+from jumpseat.chat import (
+    ChatError,
+    CitationEvent,
+    DoneEvent,
+    ProtocolError,
+    ResponseEvent,
+    ServerError,
+    StopReason,
+    StreamEvent,
+    Usage,
+    UsageEvent,
+)
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, write_opaque
+from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter
+from jumpseat.dialects.chat_completions.usage import usage_in
+from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "end_turn": "end_turn",
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "repetition_truncation": "max_tokens",
+    "tool_calls": "tool_use",
+    "tool_use": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "content_filter",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_exceeded",
+}
+FAILED_REASONS = frozenset({"error", "insufficient_system_resource"})
+
+
+class ChatCompletionsDecoder:
+    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for origins and errors.
+            model: the model as the request names it.
+        """
+        self.complete = False
+        self._provider = provider
+        self._model = model
+        self._reasoning = ReasoningCollector()
+        self._blocks = BlockAssembler(provider, model, thinking_opaque=self._reasoning.take)
+        self._content = ThinkTagSplitter()
+        self._calls = _CallKeys()
+        self._told_response = False
+        self._response_id = ""
+        self._response_model = ""
+        self._begun = False
+        self._had_delta = False
+        self._refused = False
+        self._finish_reason: str | None = None
+        self._failure: ChatError | None = None
+        self._usage: Usage | None = None
+        self._told_usage: Usage | None = None
+        self._cited: set[str] = set()
+
+    def feed_event(self, name: str, data: str) -> list[StreamEvent]:
+        """Take one server-sent event."""
+        if self.complete or not data or data.isspace():
+            return []
+        self._raise_failure()
+        if data.strip() == "[DONE]":
+            if not self._begun:
+                raise ProtocolError(f"{self._provider} ended its answer without saying anything.")
+            return self._ended()
+        try:
+            chunk = pydantic_core.from_json(data)
+        except ValueError:
+            told = plain_words(data[:80])
+            raise ProtocolError(f"{self._provider} sent an event that is not JSON: {told}") from None
+        if name == "error" or not isinstance(chunk, dict):
+            raise error_from_fault(read_fault(chunk), self._provider)
+        self._take_chunk(chunk)
+        events = self._blocks.take()
+        if not events:
+            self._raise_failure()
+        return events
+
+    def feed_body(self, body: bytes) -> list[StreamEvent]:
+        """Take the whole body of an answer that was not streamed."""
+        try:
+            answer = pydantic_core.from_json(body)
+        except ValueError:
+            told = plain_words(body[:200].decode("utf-8", "replace"))
+            raise ProtocolError(
+                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
+            ) from None
+        if not isinstance(answer, dict):
+            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        self._take_chunk(answer)
+        self._raise_failure()
+        if not answer.get("choices"):
+            raise ProtocolError(f"{self._provider} sent an answer that holds no choice.")
+        return self._ended()
+
+    def finish(self) -> list[StreamEvent]:
+        """Take the end of the input; a finish reason makes up for a missing end mark."""
+        if self.complete:
+            return []
+        self._raise_failure()
+        if self._finish_reason is None:
+            raise ProtocolError(f"{self._provider} ended its answer early.")
+        return self._ended()
+
+    def _raise_failure(self) -> None:
+        """Raise what a chunk said about its own answer, once the events of that chunk are out."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise error_from_fault(read_fault(chunk), self._provider)
+        self._response_id = self._response_id or _text(chunk.get("id"))
+        self._response_model = self._response_model or _text(chunk.get("model"))
+        choice = _first_choice(chunk.get("choices"))
+        usage = usage_in(chunk, choice)
+        if usage is not None:
+            self._usage = usage
+        if choice or usage is not None:
+            self._begun = True
+        if self._response_id and self._response_model:
+            self._tell_response()
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            # A `message` after deltas repeats what they said.
+            message = choice.get("message")
+            delta = message if isinstance(message, dict) and not self._had_delta else {}
+        elif delta:
+            self._had_delta = True
+        if delta:
+            self._take_delta(delta)
+        self._take_sources(chunk)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finish_reason = reason
+            if reason in FAILED_REASONS:
+                self._failure = ServerError(
+                    f"{self._provider} broke off its answer: {plain_words(reason)}.",
+                    provider=self._provider,
+                    provider_code=reason,
+                )
+        if not delta:
+            self._tell_usage()
+
+    def _take_delta(self, delta: Mapping[str, Any]) -> None:
+        thought = self._reasoning.text_of(delta)
+        content = delta.get("content")
+        refusal = delta.get("refusal")
+        calls = delta.get("tool_calls")
+        function = delta.get("function_call")
+        if thought or content or refusal or calls or function:
+            self._tell_response()
+        if thought:
+            self._flush_content()
+            self._blocks.thinking(thought)
+        self._reasoning.add(delta)
+        if isinstance(content, str):
+            self._take_content(content)
+        elif isinstance(content, list):
+            self._take_parts(content)
+        if isinstance(refusal, str) and refusal:
+            self._refused = True
+            self._flush_content()
+            self._blocks.text(refusal)
+        for annotation in _dicts(delta.get("annotations")):
+            citation = annotation.get("url_citation")
+            self._cite(citation if isinstance(citation, dict) else annotation)
+        for call in _dicts(calls):
+            self._take_call(call)
+        if isinstance(function, dict):
+            self._take_call({"index": 0, "function": function})
+
+    def _take_content(self, content: str) -> None:
+        if content:
+            for kind, piece in self._content.feed(content):
+                self._add(kind, piece)
+
+    def _take_parts(self, parts: list[Any]) -> None:
+        """Mistral's content is a list of parts, thinking among them."""
+        for part in parts:
+            if isinstance(part, str):
+                self._take_content(part)
+            elif isinstance(part, dict) and part.get("type") == "thinking":
+                thought = part.get("thinking")
+                if isinstance(thought, list):
+                    thought = "".join(_text(item.get("text")) for item in _dicts(thought))
+                self._flush_content()
+                self._blocks.thinking(_text(thought))
+            elif isinstance(part, dict):
+                self._take_content(_text(part.get("text")))
+
+    def _add(self, kind: str, piece: str) -> None:
+        if kind == "text":
+            self._blocks.text(piece)
+        else:
+            self._blocks.thinking(piece)
+
+    def _flush_content(self) -> None:
+        for kind, piece in self._content.finish():
+            self._add(kind, piece)
+
+    def _take_call(self, call: Mapping[str, Any]) -> None:
+        self._flush_content()
+        function = call.get("function")
+        function = function if isinstance(function, dict) else {}
+        call_id, name = _text(call.get("id")), _text(function.get("name"))
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            arguments = pydantic_core.to_json(arguments).decode()  # Some servers forget to write it as text.
+        extra = call.get("extra_content")
+        self._blocks.tool_call(
+            self._calls.key_of(call.get("index"), call_id, name),
+            id=call_id,
+            name=name,
+            arguments=_text(arguments),
+            opaque=write_opaque({"extra_content": extra}) if extra else None,
+        )
+
+    def _take_sources(self, chunk: Mapping[str, Any]) -> None:
+        """Perplexity's and xAI's lists of sources, which come whole, often on every chunk."""
+        for result in _dicts(chunk.get("search_results")):
+            self._cite(result)
+        citations = chunk.get("citations")
+        for citation in citations if isinstance(citations, list) else ():
+            self._cite(citation if isinstance(citation, dict) else {"url": citation})
+
+    def _cite(self, source: Mapping[str, Any]) -> None:
+        url, title = _text(source.get("url")), _text(source.get("title"))
+        if not url or url in self._cited:
+            return
+        self._cited.add(url)
+        self._tell_response()
+        self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
+
+    def _tell_response(self) -> None:
+        if self._told_response:
+            return
+        self._told_response = True
+        # An id that was made up must differ between the answers of a conversation, and be the same
+        # however this answer is cut.
+        tail = re.sub(r"[^a-zA-Z0-9]", "", self._response_id)[-8:]
+        self._blocks.mint_suffix = f"_{tail}" if tail else ""
+        self._blocks.emit(ResponseEvent(self._response_model or self._model, self._response_id or None))
+
+    def _tell_usage(self) -> None:
+        if self._usage is not None and self._usage != self._told_usage:
+            self._told_usage = self._usage
+            self._tell_response()
+            self._blocks.emit(UsageEvent(self._usage))
+
+    def _ended(self) -> list[StreamEvent]:
+        self.complete = True
+        self._tell_response()
+        self._flush_content()
+        if self._reasoning.pending:
+            # Encrypted reasoning may come last, without text; it needs a block to travel with.
+            self._blocks.touch_thinking()
+        self._blocks.close_all()
+        self._tell_usage()
+        self._blocks.emit(DoneEvent(self._stop_reason(), self._usage or Usage(), self._finish_reason))
+        return self._blocks.take()
+
+    def _stop_reason(self) -> StopReason:
+        reason = STOP_REASONS.get(self._finish_reason or "", "end_turn")
+        if reason in ("end_turn", "tool_use"):
+            # Half of the servers say "stop" after calls, or "tool_calls" without any.
+            if self._blocks.calls_seen:
+                return "tool_use"
+            return "refusal" if self._refused else "end_turn"
+        return reason
+
+
+class _CallKeys:
+    """Which call a delta belongs to: indices are missing, repeated, or begin anywhere."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._by_index: dict[int, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._ids: dict[int, str] = {}
+        self._last: int | None = None
+
+    def key_of(self, index: Any, call_id: str, name: str) -> Hashable:
+        """The key of the call; a new one where the delta begins a call."""
+        key: int | None
+        if isinstance(index, int):
+            key = self._by_index.get(index)
+            known = self._ids.get(key) if key is not None else None
+            if key is None or (known and call_id and call_id != known and name):
+                key = self._by_index[index] = self._new()
+        elif call_id and call_id in self._by_id:
+            key = self._by_id[call_id]
+        elif call_id or name or self._last is None:
+            key = self._new()
+        else:
+            key = self._last
+        if call_id and key not in self._ids:
+            self._ids[key] = call_id
+            self._by_id[call_id] = key
+        self._last = key
+        return key
+
+    def _new(self) -> int:
+        self._count += 1
+        return self._count
+
+
+def _first_choice(choices: Any) -> Mapping[str, Any]:
+    """The choice with index 0, or without one: Mistral sends others though nobody asked."""
+    return next((choice for choice in _dicts(choices) if not choice.get("index")), {})
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,184 @@
+"""Requests of the chat-completions dialect.
+
+Source: POST /chat/completions in OpenAI's API reference, and the openai-chat reference for imitators.
+Above it are adapters, which know an endpoint's facts; it does no I/O.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+from jumpseat.chat import (
+    ChatRequest,
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    JsonSchemaOutput,
+    Message,
+    NamedTool,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.chat_completions.reasoning import read_opaque, replayed_reasoning
+from jumpseat.dialects.context_text import render_context
+
+STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
+"""What parameters of a configuration may not replace, and no endpoint can do without."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointFacts:
+    """The switches in which endpoints of this dialect differ."""
+
+    provider: str
+    """The configured provider's id: opaque data of another origin is left out."""
+
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: Literal["system", "developer"] = "system"
+    include_usage: bool = True
+    """Ask for the usage of a streamed answer; some servers refuse `stream_options`."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of the body, laid over what the request gives."""
+
+    dropped: Collection[str] = ()
+    """Parameters that the endpoint refuses."""
+
+
+def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
+    """The request's JSON body.
+
+    Blocks that the dialect cannot say (`redacted_thinking`, `other`) and opaque data of another provider
+    or model are left out.
+    """
+    body: dict[str, Any] = {"model": request.model, "messages": _messages(request, facts)}
+    if request.stream:
+        body["stream"] = True
+        if facts.include_usage:
+            body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        if isinstance(request.tool_choice, NamedTool):
+            body["tool_choice"] = {"type": "function", "function": {"name": request.tool_choice.name}}
+        elif request.tool_choice != "auto":
+            body["tool_choice"] = request.tool_choice
+    body[facts.max_tokens_field] = request.max_tokens
+    if request.stop_sequences:
+        body["stop"] = list(request.stop_sequences)
+    if request.thinking is not None:
+        body["reasoning_effort"] = "none" if request.thinking == "off" else request.thinking
+    if isinstance(request.output_mode, JsonSchemaOutput):
+        # Not `strict`: that is refused for schemas that leave a property optional.
+        schema = {"name": "output", "schema": dict(request.output_mode.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif request.output_mode == "json":
+        body["response_format"] = {"type": "json_object"}
+    extra = {**facts.parameters, **request.settings}
+    body |= {name: value for name, value in extra.items() if name not in STRUCTURE}
+    return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
+    }
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    if request.system:
+        messages.append({"role": facts.system_role, "content": request.system})
+    origin = Origin(facts.provider, request.model)
+    # Several servers' chat templates refuse two messages of one role in a row.
+    for role, group in groupby(request.messages, lambda message: message.role):
+        run = list(group)
+        if role == "user":
+            messages += _user(run)
+        else:
+            messages += _assistant(run, origin)
+    return messages
+
+
+def _user(run: Sequence[Message]) -> Iterable[dict[str, Any]]:
+    """Tool results first: they must follow the calls before anything else does."""
+    blocks = [block for message in run for block in message.content]
+    for block in blocks:
+        if isinstance(block, ToolResultBlock):
+            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": _result(block)}
+    parts = [part for block in blocks if (part := _part(block)) is not None]
+    if all(part["type"] == "text" for part in parts):
+        # Plain text where it will do: many servers know no parts.
+        text = "\n\n".join(part["text"] for part in parts if part["text"])
+        if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
+            yield {"role": "user", "content": text}
+    else:
+        yield {"role": "user", "content": parts}
+
+
+def _result(block: ToolResultBlock) -> str:
+    """The dialect has no flag for a failed tool, so the text has to say it."""
+    if block.is_error and not block.content.lower().startswith("error"):
+        return f"Error: {block.content}"
+    return block.content
+
+
+def _part(block: ContentBlock) -> dict[str, Any] | None:
+    match block:
+        case TextBlock():
+            return {"type": "text", "text": block.text}
+        case ContextBlock():
+            return {"type": "text", "text": render_context(block)}
+        case ImageBlock():
+            return {"type": "image_url", "image_url": {"url": _image_url(block)}}
+        case _:
+            return None
+
+
+def _image_url(block: ImageBlock) -> str:
+    if block.source.startswith(("data:", "https:", "http:")):
+        return block.source
+    return f"data:{block.media_type or 'image/png'};base64,{block.source}"
+
+
+def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any]]:
+    blocks = [block for message in run for block in message.content]
+    texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
+    text = "\n\n".join(filter(None, texts))
+    calls = [_call(block, origin) for block in blocks if isinstance(block, ToolUseBlock)]
+    if not text and not calls:
+        return
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    message |= replayed_reasoning(
+        (block.thinking, block.opaque)
+        for block in blocks
+        if isinstance(block, ThinkingBlock) and block.origin == origin
+    )
+    if calls:
+        message["tool_calls"] = calls
+    yield message
+
+
+def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
+    # The text as the model wrote it, broken or not. What stands for "no arguments" is not JSON to the
+    # templates of local servers, so that is said as an empty object.
+    raw = block.raw
+    if raw.strip() in ("", "null"):
+        raw = json.dumps(block.arguments or {}, ensure_ascii=False)
+    call = {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": raw}}
+    if block.origin == origin:
+        extra = read_opaque(block.opaque).get("extra_content")
+        if extra:
+            call["extra_content"] = extra
+    return call

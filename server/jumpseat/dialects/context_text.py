@@ -1,0 +1,57 @@
+"""Context blocks as text for the model, for every dialect.
+
+Owns how an attached piece of a file looks: its name, its line numbers, and a fence that its text cannot
+break out of. Above it are the encoders.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from jumpseat.chat import ContextBlock, Range
+
+MAX_NAME = 300
+"""Characters of a name; more than a path needs, too few to smuggle a prompt in."""
+
+_NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029`]+")
+_LANGUAGE = re.compile(r"[^\w+#.-]")
+
+
+def render_context(block: ContextBlock) -> str:
+    """The block as a heading and a fenced text, without a trailing line end."""
+    name = _plain(block.label or _name_of(block.uri))
+    place = _place(block.range)
+    heading = ", ".join(filter(None, (f"`{name}`" if name else "", place))) or "Context"
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
+    language = _LANGUAGE.sub("", block.language_id or "")
+    end = "" if block.text.endswith("\n") or not block.text else "\n"
+    return f"{heading}:\n{fence}{language}\n{block.text}{end}{fence}"
+
+
+def _plain(name: str) -> str:
+    return " ".join(_NOT_PLAIN.sub(" ", name).split())[:MAX_NAME]
+
+
+def _name_of(uri: str | None) -> str:
+    if uri is None:
+        return ""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return uri
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    # A Windows path is /C:/… in a URI.
+    return path[1:] if re.match(r"/[A-Za-z]:", path) else path
+
+
+def _place(span: Range | None) -> str:
+    """The lines of a range as people count them: from 1, the last one included."""
+    if span is None:
+        return ""
+    first, last = span.start.line + 1, span.end.line + 1
+    if span.end.character == 0 and last > first:
+        last -= 1
+    return f"line {first}" if first == last else f"lines {first}-{last}"

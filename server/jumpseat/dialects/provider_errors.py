@@ -1,0 +1,236 @@
+"""What a provider's own words about a failure mean, whether they came as an HTTP body or in a stream.
+
+Owns the shapes of error bodies, the words that tell one failure from another, and the sentence a person
+reads. Statuses without words, headers and exceptions are `http/failures.py`'s, which is above; the
+decoders beside it use it for errors in mid-stream. Source of shapes and patterns: the openai-chat
+reference, "Error bodies as really seen".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pydantic_core
+
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ConnectionError,
+    ContentFilterError,
+    ContextExceededError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    ServerError,
+)
+from jumpseat.config import redact
+
+MAX_WORDS = 240
+"""Characters of the provider's own words in a message: enough to act on, too few to flood an echo area."""
+
+_CONTEXT = re.compile(
+    r"prompt is too long|exceeds? the context window|context_length_exceeded|context_window_exceeded"
+    r"|maximum context length|exceeds the available context size|exceed_context_size"
+    r"|greater than the context length|exceeded max context length|too_many_prompt_tokens"
+    r"|total length of all messages is too long|reduce the length of the messages"
+    r"|maximum prompt length is|exceeds the limit of \d+|input token count.*exceeds"
+    r"|input is too long|context length exceeded|model_max_prompt_tokens_exceeded",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"exceeded your current quota|quota (is |was |has been )?exceeded"
+    r"|insufficient (balance|credits?|funds|quota)"
+    r"|spend(ing)? limit|credit balance is too low|out of credits|run out of .{0,30}credits",
+    re.IGNORECASE,
+)
+_QUOTA_CODES = frozenset(
+    {"insufficient_quota", "quota_exceeded", "billing_hard_limit_reached", "insufficient_balance",
+     "billing_not_active", "billing_error", "insufficient_credits"}
+)  # fmt: skip
+_FILTER = re.compile(
+    r"content[_ ]?filter|content_policy_violation|content management policy|responsible ?ai ?policy"
+    r"|data_inspection_failed|moderation_blocked|requires moderation|was flagged|been flagged",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(
+    r"(incorrect|invalid|malformed|missing|wrong|expired|no) api[ _-]?key|api[ _-]?key[^.]{0,40}"
+    r"(not valid|invalid|incorrect|not found|expired|missing)|invalid_api_key|api_key_invalid",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"rate[ _-]?limit|too many requests", re.IGNORECASE)
+
+# In-stream errors carry no status; their code or type then stands for one.
+_STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
+    (_RATE, 429),
+    (re.compile(r"authentication|unauthorized|invalid_api_key", re.IGNORECASE), 401),
+    (re.compile(r"permission|forbidden", re.IGNORECASE), 403),
+    (re.compile(r"overloaded|server_error|unavailable|internal|timeout", re.IGNORECASE), 500),
+    (re.compile(r"invalid_request|invalid_argument|not_found|unsupported|bad request", re.IGNORECASE), 400),
+)
+
+_PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_ESCAPE = re.compile(r"(\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(\x07|\x1b\\|$)", re.DOTALL)
+# C0, C1, and the characters that reorder or break a line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFault:
+    """An error body, read. Every field but `message` is None where the provider did not say."""
+
+    message: str = ""
+    code: str | None = None
+    type: str | None = None
+    param: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Everything that may tell the kind of the failure."""
+        return " ".join(filter(None, (self.code, self.type, self.message)))
+
+
+def read_fault(body: bytes | Any) -> ProviderFault:
+    """An error body of any of the known shapes, or the text itself where it is none of them.
+
+    Args:
+        body: the bytes of an answer, or JSON already parsed.
+    """
+    if isinstance(body, bytes | bytearray):
+        try:
+            body = pydantic_core.from_json(body, allow_inf_nan=False)
+        except ValueError:
+            return ProviderFault(bytes(body[:16_384]).decode("utf-8", "replace"))
+    if isinstance(body, list) and body:
+        body = body[0]  # Gemini's compatible endpoint wraps the object in an array.
+    if not isinstance(body, dict):
+        return ProviderFault("" if body is None else str(body))
+    inner = body.get("error")
+    if not isinstance(inner, dict):
+        text = inner if isinstance(inner, str) else body.get("message")
+        if text is None:
+            text = _detail(body.get("detail"))
+        return _fault(body, text)
+    text = inner.get("message")
+    metadata = inner.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
+        # OpenRouter says only "Provider returned error" itself; the cause is in what it passes on.
+        upstream = read_fault(metadata["raw"].encode())
+        text = f"{text}: {upstream.message}" if upstream.message else text
+    nested = inner.get("innererror")
+    if isinstance(nested, dict) and nested.get("code"):
+        return _fault({**inner, "type": nested["code"]}, text)
+    return _fault(inner, text if text is not None else inner.get("type"))
+
+
+def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
+    def word(key: str) -> str | None:
+        value = source.get(key)
+        return str(value) if isinstance(value, str | int) and value != "" else None
+
+    return ProviderFault("" if text is None else str(text), word("code"), word("type"), word("param"))
+
+
+def _detail(detail: Any) -> str | None:
+    if isinstance(detail, list) and detail:
+        detail = detail[0]
+    if isinstance(detail, dict):
+        detail = detail.get("msg") or detail.get("message")
+    return detail if isinstance(detail, str) else None
+
+
+def plain_words(text: str) -> str:
+    """The text fit for one sentence: one line, no markup, no control characters, no secret, bounded."""
+    if _PAGE.search(text):
+        return ""
+    text = _CONTROL.sub(" ", _ESCAPE.sub("", text))
+    text = " ".join(redact(_TAG.sub("", text)).split())
+    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1].rstrip() + "…"
+
+
+def classify(fault: ProviderFault, status: int | None, *, may_retry_soon: bool = False) -> type[ChatError]:
+    """The class of the error.
+
+    Args:
+        fault: what the provider said.
+        status: the HTTP status; None for an error in mid-stream.
+        may_retry_soon: the provider named a time to wait, so its "quota" is a rate limit.
+    """
+    words = fault.words
+    if status is None:
+        status = _implied_status(fault)
+    if status == 402 or fault.code in _QUOTA_CODES or fault.type in _QUOTA_CODES:
+        return QuotaExceededError
+    if status in (400, 403, 429) and _QUOTA.search(words) and not may_retry_soon:
+        return QuotaExceededError
+    if status in (400, 413, 422, 500) and _CONTEXT.search(words):
+        return ContextExceededError
+    if status in (400, 403, 422) and _FILTER.search(words):
+        return ContentFilterError
+    if status == 401 or (status == 400 and _BAD_KEY.search(words)):
+        return AuthenticationError
+    if status == 429 or (status == 403 and _RATE.search(words)):
+        return RateLimitError
+    if status == 403:
+        return AuthorizationError
+    if status in (408, 421):
+        return ConnectionError
+    if status == 424 or status >= 500:
+        return ServerError
+    return RequestError
+
+
+def _implied_status(fault: ProviderFault) -> int:
+    if fault.code is not None and fault.code.isdecimal() and 400 <= int(fault.code[:4]) < 600:
+        return int(fault.code)
+    words = fault.words
+    if _CONTEXT.search(words) or _FILTER.search(words) or _BAD_KEY.search(words):
+        return 400
+    if _QUOTA.search(words):
+        return 429
+    named = " ".join(filter(None, (fault.code, fault.type)))
+    for text in (named, fault.message):
+        for pattern, status in _STATUS_OF_WORD:
+            if pattern.search(text):
+                return status
+    return 500
+
+
+def error_from_fault(
+    fault: ProviderFault, provider: str, *, status: int | None = None, **facts: Any
+) -> ChatError:
+    """The error to raise for what a provider said.
+
+    Args:
+        fault: the body, read.
+        provider: the configured provider's id.
+        status: the HTTP status; None for an error in mid-stream.
+        facts: further keyword arguments of `ChatError`.
+    """
+    kind = classify(fault, status, may_retry_soon=facts.get("retry_after") is not None)
+    lead = _lead(kind, provider)
+    told = f" (HTTP {status})" if status is not None else ""
+    words = plain_words(fault.message)
+    message = f"{lead}{told}: {words}" if words else f"{lead}{told}"
+    if message[-1] not in ".!?…":
+        message += "."
+    if kind is AuthenticationError:
+        facts.setdefault("hint", f"Check the key under providers.{provider}.api_key in the configuration.")
+    return kind(message, provider=provider, status_code=status, provider_code=fault.code, **facts)
+
+
+def _lead(kind: type[ChatError], provider: str) -> str:
+    leads: dict[type[ChatError], str] = {
+        AuthenticationError: f"{provider} does not accept the credential",
+        AuthorizationError: f"{provider} does not allow this",
+        RateLimitError: f"{provider} is limiting requests for now",
+        QuotaExceededError: f"The quota at {provider} is used up",
+        ContextExceededError: f"The conversation is too long for the model at {provider}",
+        ContentFilterError: f"The content filter of {provider} blocked the prompt",
+        ConnectionError: f"{provider} gave up waiting for the request",
+        ServerError: f"{provider} failed",
+    }
+    return leads.get(kind, f"{provider} refused the request")

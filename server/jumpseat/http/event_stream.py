@@ -1,0 +1,134 @@
+"""Server-sent events out of bytes, exactly as WHATWG says, however the bytes are cut.
+
+Source: HTML Standard, section 9.2.6 "Interpreting an event stream". httpx2 has a reader of its own,
+which does not serve: it keeps a leading byte order mark, dispatches events that have no data, and
+decodes by the charset of the response, where the standard knows UTF-8 only.
+
+Above it is `exchange.py`; it does no I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jumpseat.chat import ProtocolError
+
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+"""One event may be this long: an image in a delta is a few megabytes, an endless line is a defect."""
+
+_BOM = b"\xef\xbb\xbf"
+_LONGEST_RETRY = 18
+"""Digits; a longer reconnection time is noise, and would be slow to convert."""
+
+
+@dataclass(slots=True)
+class ServerSentEvent:
+    """One dispatched event. `event` is `message` where the stream names no type."""
+
+    event: str
+    data: str
+    last_event_id: str = ""
+
+
+class EventStreamDecoder:
+    """Takes bytes as they come, gives the events that they complete.
+
+    Line ends are made LF on the way in, so that the search for the blank line that ends an event is one
+    `rfind` over new bytes, whatever the server's line ends are.
+    """
+
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        """
+        Args:
+            max_event_bytes: an event longer than this is refused.
+        """
+        self.last_event_id = ""
+        """The id that a reconnection would send, of the last event that ended."""
+
+        self.retry_ms: int | None = None
+        """The reconnection time the server asked for."""
+
+        self._max_event_bytes = max_event_bytes
+        self._buffer = bytearray()
+        self._begun = False
+        self._ends_with_cr = False
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """The events that end in this chunk.
+
+        Raises:
+            ProtocolError: an event is longer than the bound.
+        """
+        buffer = self._buffer
+        seen = len(buffer)
+        if self._ends_with_cr and chunk:
+            # The CR was already taken as a line end, so that an event never waits for the byte behind it.
+            self._ends_with_cr = False
+            chunk = chunk.removeprefix(b"\n")
+        if b"\r" in chunk:
+            self._ends_with_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        buffer += chunk
+        if not self._begun:
+            if len(buffer) < len(_BOM) and _BOM.startswith(buffer):
+                return []
+            self._begun = True
+            if buffer.startswith(_BOM):
+                del buffer[: len(_BOM)]
+            seen = 0
+        # A blank line may also be the very first byte, where no event can end; it stays in the block.
+        end = buffer.rfind(b"\n\n", max(seen - 1, 0))
+        if end < 0:
+            self._check_size(len(buffer))
+            return []
+        complete = bytes(buffer[:end])
+        del buffer[: end + 2]
+        self._check_size(len(buffer))
+        events = []
+        for block in complete.split(b"\n\n"):
+            if block.startswith(b"data: ") and b"\n" not in block:
+                self._check_size(len(block))
+                text = block[6:].decode("utf-8", "replace")
+                events.append(ServerSentEvent("message", text, self.last_event_id))
+            elif (event := self._event_of(block)) is not None:
+                events.append(event)
+        return events
+
+    def finish(self) -> list[ServerSentEvent]:
+        """The event that the end of the input cut off, if it had data.
+
+        The standard discards it. Some providers leave out the last blank line, so a reader of model
+        answers asks for it; one that must be strict does not call this.
+        """
+        block = bytes(self._buffer).removesuffix(b"\n")
+        self._buffer.clear()
+        event = self._event_of(block)
+        return [] if event is None else [event]
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_event_bytes:
+            raise ProtocolError(
+                f"The event stream holds an event of more than {self._max_event_bytes} bytes."
+            )
+
+    def _event_of(self, block: bytes) -> ServerSentEvent | None:
+        """What the lines before a blank line come to; None where they hold no data."""
+        self._check_size(len(block))
+        name = ""
+        event_id = self.last_event_id
+        data: list[str] = []
+        for line in block.decode("utf-8", "replace").split("\n"):
+            field, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if field == "data":
+                data.append(value)
+            elif field == "event":
+                name = value
+            elif field == "id" and "\0" not in value:
+                event_id = value
+            elif field == "retry" and value.isascii() and value.isdigit() and len(value) <= _LONGEST_RETRY:
+                self.retry_ms = int(value)
+        self.last_event_id = event_id
+        if not data:
+            return None
+        return ServerSentEvent(name or "message", "\n".join(data), event_id)

@@ -1,0 +1,242 @@
+"""One request and its answer, as events of the chat vocabulary or as JSON.
+
+Owns the life of an upstream connection: what is sent, how long silence may last, when the answer ends,
+and that closing the iterator closes the connection. Above it are the adapters; below it the client, the
+readers, and a decoder that the adapter brings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jumpseat.chat import ChatError, ProtocolError, RequestError, ResponseEvent, StreamEvent, merge_deltas
+from jumpseat.dialects.base import Decoder
+from jumpseat.dialects.provider_errors import ProviderFault, read_fault
+from jumpseat.http.answer import MAX_BODY_BYTES, AnswerReader
+from jumpseat.http.client import HttpClient
+from jumpseat.http.failures import error_from_exception, error_from_response, request_id_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_SECONDS = 10.0
+"""A host that does not accept a connection in this time is down, or behind a firewall that drops."""
+
+IDLE_SECONDS = 300.0
+"""Silence this long is a stall. Reasoning models and local ones reading a long prompt take minutes."""
+
+MAX_ERROR_BODY_BYTES = 64 * 1024
+
+DRAIN_SECONDS = 0.1
+"""After its end mark an answer is read to its end for this long, so that the connection can be reused."""
+
+Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
+"""Turns the error of a refused request into what the adapter wants raised: a better one, or a `Replan`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """What is sent. `timeout` is the longest silence in seconds; None means `IDLE_SECONDS`."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Any = field(default=None, repr=False)
+    """JSON, written as the request's body; None for no body."""
+
+    timeout: float | None = None
+
+    @property
+    def idle_seconds(self) -> float:
+        """The longest silence that is not a stall."""
+        return IDLE_SECONDS if self.timeout is None else self.timeout
+
+
+async def stream_events(
+    client: HttpClient, call: HttpCall, decoder: Decoder, *, provider: str, refine: Refine | None = None
+) -> AsyncGenerator[StreamEvent]:
+    """Make the request and yield the events of its answer, as they come.
+
+    The answer may be an event stream, NDJSON or one JSON body, whatever was asked for; its content type
+    decides, and its first character where that says neither. Deltas that came in one read of the
+    connection are joined.
+
+    Args:
+        client: the shared client.
+        call: the request.
+        decoder: a fresh decoder of the dialect; after its end mark the connection is let go.
+        provider: the configured provider's id, for errors.
+        refine: has the last word on the error of an answer whose status is 300 or more.
+
+    Raises:
+        ChatError: as `http/failures.py` and the decoder say; events already yielded stay valid.
+    """
+    async with _opened(client, call, provider) as response:
+        request_id = request_id_of(response.headers)
+        if response.status_code >= 300:
+            raise await _refused(response, call, provider, refine)
+        async with contextlib.aclosing(_decoded(response, call, decoder, provider)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    if isinstance(event, ResponseEvent) and event.provider_request_id is None:
+                        event.provider_request_id = request_id
+                    yield event
+
+
+async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine: Refine | None = None) -> Any:
+    """Make the request and return the JSON of its answer.
+
+    Raises:
+        ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
+    """
+    import pydantic_core
+
+    async with _opened(client, call, provider) as response:
+        if response.status_code >= 300:
+            raise await _refused(response, call, provider, refine)
+        body = bytearray()
+        async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
+            async for piece in pieces:
+                body += piece
+                if len(body) > MAX_BODY_BYTES:
+                    raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
+    try:
+        return pydantic_core.from_json(bytes(body), allow_inf_nan=False)
+    except ValueError:
+        raise ProtocolError(
+            f"{provider} answered with something that is not JSON.", provider=provider
+        ) from None
+
+
+@contextlib.asynccontextmanager
+async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[httpx2.Response]:
+    """The response with its headers read; leaving closes the connection unless the body was read whole."""
+    http = await client.for_url(call.url)
+    import httpx2
+
+    # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
+    try:
+        request = http.build_request(
+            call.method,
+            call.url,
+            content=_written(call.body, provider),
+            headers=_headers(call),
+            timeout=httpx2.Timeout(call.idle_seconds, connect=CONNECT_SECONDS, pool=None),
+        )
+        response = await http.send(request, stream=True)
+    except _failures() as failure:
+        raise _mapped(failure, call, provider) from failure
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import httpx2
+
+    return (
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        httpx2.StreamError,
+        httpx2.CookieConflict,
+        OSError,
+        UnicodeError,
+    )
+
+
+def _mapped(failure: Exception, call: HttpCall, provider: str) -> ChatError:
+    return error_from_exception(failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds)
+
+
+def _written(body: Any, provider: str) -> bytes | None:
+    if body is None:
+        return None
+    try:
+        try:
+            return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            # Half a surrogate pair, cut by an editor: JSON can say it only with an escape.
+            return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        raise RequestError(
+            f"The request to {provider} holds a number that JSON cannot express.", provider=provider
+        ) from None
+
+
+def _headers(call: HttpCall) -> dict[str, str]:
+    # A compressor between the model and us would hold deltas back until its window is full.
+    headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
+    if call.body is not None:
+        headers["content-type"] = "application/json"
+    return {**headers, **{name.lower(): value for name, value in call.headers.items()}}
+
+
+async def _refused(
+    response: httpx2.Response, call: HttpCall, provider: str, refine: Refine | None
+) -> Exception:
+    body = b""
+    # The status is the news; a body that breaks off, or stalls, must not hide it.
+    with contextlib.suppress(*_failures()):
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MAX_ERROR_BODY_BYTES:
+                break
+    error = error_from_response(response.status_code, response.headers, body, provider=provider, url=call.url)
+    return error if refine is None else refine(read_fault(body), error)
+
+
+async def _pieces(response: httpx2.Response, call: HttpCall, provider: str) -> AsyncGenerator[bytes]:
+    """The body as it arrives, failures mapped; a body that is cut off just ends."""
+    import httpx2
+
+    try:
+        async for piece in response.aiter_bytes():
+            yield piece
+    except httpx2.RemoteProtocolError:
+        # The length was not what the headers or the chunks said. Whether the answer is complete
+        # nevertheless, only the dialect can tell.
+        return
+    except _failures() as failure:
+        raise _mapped(failure, call, provider) from failure
+
+
+async def _decoded(
+    response: httpx2.Response, call: HttpCall, decoder: Decoder, provider: str
+) -> AsyncGenerator[list[StreamEvent]]:
+    """The events of each read, merged; a failure comes after the events that preceded it."""
+    reader = AnswerReader(decoder, response.headers.get("content-type", ""))
+    async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
+        while not decoder.complete:
+            events: list[StreamEvent] = []
+            failure: ChatError | None = None
+            try:
+                piece = await anext(pieces, None)
+            except ChatError as error:
+                piece, failure = None, error
+            try:
+                if piece is not None:
+                    reader.feed(piece, events)
+                else:
+                    # An answer that is complete stays so, however its connection ended.
+                    reader.finish(events)
+                    failure = None
+            except ChatError as error:
+                failure = failure or error
+            if events:
+                yield merge_deltas(events)
+            if failure is not None:
+                failure.provider = failure.provider or provider
+                failure.provider_request_id = failure.provider_request_id or request_id_of(response.headers)
+                raise failure
+            if piece is None:
+                return
+        with contextlib.suppress(TimeoutError, ChatError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                async for _ in pieces:
+                    pass

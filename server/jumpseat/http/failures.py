@@ -1,0 +1,247 @@
+"""The single map from failures of HTTP to the errors of `jumpseat.chat`.
+
+Owns what statuses, headers and exceptions mean. Words in a body are read by
+`dialects/provider_errors.py`, below; `exchange.py`, above, is the only caller. A message names host and
+port and never more of a URL: a path or a query may hold a credential.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from jumpseat.chat import (
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    ProtocolError,
+    QuotaExceededError,
+    RequestError,
+)
+from jumpseat.dialects.provider_errors import error_from_fault, read_fault
+
+REQUEST_ID_HEADERS = (
+    "x-request-id",
+    "request-id",
+    "x-github-request-id",
+    "apim-request-id",
+    "x-amzn-requestid",
+    "x-generation-id",
+    "cf-ray",
+)
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def host_of(url: str) -> str:
+    """Host and port of a URL, for messages: `api.example.com:443`."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "an unreadable address"
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{host}:{port}" if port else f"{host}"
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The id under which the provider knows the request, where it told one."""
+    return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
+
+
+def error_from_response(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: str,
+    url: str,
+    now: datetime | None = None,
+) -> ChatError:
+    """The error that an answer with a status of 300 or more stands for.
+
+    Args:
+        status: the HTTP status.
+        headers: the answer's headers; looked up in lower case.
+        body: the body, or the beginning of it.
+        provider: the configured provider's id.
+        url: what was asked, for a redirect's message.
+        now: the time that dates in headers are compared with.
+    """
+    if status < 400:
+        return _redirected(status, headers, provider, url)
+    now = now or datetime.now(UTC)
+    error = error_from_fault(
+        read_fault(body),
+        provider,
+        status=status,
+        retry_after=retry_after(headers, now),
+        reset_at=_reset_at(headers),
+        provider_request_id=request_id_of(headers),
+    )
+    told = headers.get("x-should-retry")
+    if told == "false":
+        error.retryable = False
+    elif told == "true" and not isinstance(error, QuotaExceededError):
+        error.retryable = True
+    return error
+
+
+def _redirected(status: int, headers: Mapping[str, str], provider: str, url: str) -> ChatError:
+    location = headers.get("location", "")
+    where = host_of(location) if "//" in location else host_of(url)
+    return RequestError(
+        f"{provider} redirects to {where} (HTTP {status}), which is not followed, because a credential is "
+        "only sent to the host it was configured for.",
+        provider=provider,
+        status_code=status,
+        hint=f"Set providers.{provider}.base_url to the address that really serves the requests.",
+    )
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait, as the provider asked: `retry-after-ms`, then `retry-after`, then used-up limits.
+
+    Source: RFC 9110 section 10.2.3 for seconds and dates; the openai-chat reference, "Errors", for the
+    rest, among it the Go-like durations of `x-ratelimit-reset-*`.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds:
+        return milliseconds / 1000
+    told = headers.get("retry-after")
+    seconds = _number(told)
+    if seconds is not None:
+        return seconds
+    if told:
+        from email.utils import parsedate_to_datetime  # Deferred: a heavy import for a rare header.
+
+        try:
+            moment = parsedate_to_datetime(told)
+        except ValueError:
+            pass
+        else:
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return max(0.0, (moment - now).total_seconds())
+    waits = [
+        wait
+        for what in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
+        and (wait := _duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
+    ]
+    return max(waits, default=None)
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and re.fullmatch(r"\s*\d{1,15}(\.\d{1,9})?\s*", text) else None
+
+
+def _duration(text: str) -> float | None:
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def _reset_at(headers: Mapping[str, str]) -> datetime | None:
+    """`x-ratelimit-reset` where it is a moment: epoch milliseconds (OpenRouter) or epoch seconds."""
+    value = _number(headers.get("x-ratelimit-reset"))
+    if value is None or value < 1e9:
+        return None
+    try:
+        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+# Class names of httpx2, most special first along each class's ancestry, so that this module needs no
+# import of it. A test fails if httpx2 gains a class that no entry covers.
+EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
+    "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
+    "ReadTimeout": (ConnectionError, "{provider} ({host}) went silent for {idle} s"),
+    "WriteTimeout": (ConnectionError, "{provider} ({host}) did not take the request in time"),
+    "PoolTimeout": (ConnectionError, "no connection to {host} was free in time"),
+    "TimeoutException": (ConnectionError, "{provider} ({host}) did not answer in time"),
+    "ConnectError": (ConnectionError, "{host} cannot be reached{cause}"),
+    "NetworkError": (ConnectionError, "the connection to {host} broke{cause}"),
+    "ProxyError": (ConnectionError, "the proxy would not connect to {host}"),
+    "RemoteProtocolError": (ConnectionError, "{host} closed the connection or does not speak HTTP"),
+    "LocalProtocolError": (
+        ConfigError,
+        "the request to {host} cannot be sent: a header under providers.{provider} is not legal in HTTP",
+    ),
+    "UnsupportedProtocol": (ConfigError, "providers.{provider}.base_url is not an http or https address"),
+    "InvalidURL": (ConfigError, "providers.{provider}.base_url is not a valid address"),
+    "UnicodeError": (
+        ConfigError,
+        "the request to {host} cannot be sent: a header under providers.{provider} is not ASCII",
+    ),
+    "TooManyRedirects": (RequestError, "{host} redirects without end"),
+    "DecodingError": (ProtocolError, "{provider} sent an answer that cannot be decompressed"),
+    "SSEError": (ProtocolError, "{provider} sent a broken event stream"),
+    "TransportError": (ConnectionError, "the exchange with {host} failed{cause}"),
+    "HTTPError": (ConnectionError, "the exchange with {host} failed{cause}"),
+    "CookieConflict": (ProtocolError, "{provider} sent cookies that contradict each other"),
+    "StreamError": (ConnectionError, "the answer of {host} was closed before it was read"),
+    "OSError": (ConnectionError, "the connection to {host} broke{cause}"),
+}
+
+
+def error_from_exception(
+    failure: BaseException, *, provider: str, url: str, idle_seconds: float | None = None
+) -> ChatError:
+    """The error that an exception of httpx2, or of the sockets below it, stands for.
+
+    Args:
+        failure: what was raised.
+        provider: the configured provider's id.
+        url: what was asked; only host and port are told.
+        idle_seconds: the read timeout in force.
+    """
+    kind, sentence = next(
+        EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
+    )
+    facts: dict[str, Any] = {
+        "host": host_of(url),
+        "provider": provider,
+        "idle": f"{idle_seconds:g}" if idle_seconds is not None else "too many",
+        "cause": _cause(failure),
+    }
+    message = sentence.format(**facts)
+    if "{provider}" not in sentence:
+        message = f"{provider} cannot be asked: {message}"
+    return kind(f"{message}.", provider=provider)
+
+
+def _chain(failure: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = failure
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _cause(failure: BaseException) -> str:
+    """What the operating system or TLS said, in words that hold no address."""
+    for cause in _chain(failure):
+        match cause:
+            case socket.gaierror():
+                return ": its name cannot be resolved"
+            case ssl.SSLCertVerificationError():
+                why = getattr(cause, "verify_message", "")  # Only OpenSSL's own errors have one.
+                return (
+                    f": its certificate is not trusted ({why})" if why else ": its certificate is not trusted"
+                )
+            case ssl.SSLError():
+                return f": TLS failed ({(cause.reason or 'unknown reason').replace('_', ' ').lower()})"
+            case ConnectionRefusedError():
+                return ": connection refused"
+            case ConnectionResetError() | BrokenPipeError():
+                return ": connection reset"
+            case _:
+                pass
+    return ""

@@ -1,0 +1,80 @@
+"""Hand-written answers of the dialect, and reading them in every arrival, for the tests beside this."""
+
+import json
+
+from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.http.answer import AnswerReader
+from tests.unit.dialects.laws import assert_laws
+
+DONE = "data: [DONE]\n\n"
+
+
+def stream(*chunks, done=True):
+    return ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + (DONE if done else "")).encode()
+
+
+def chunk(delta=None, finish=None, **extra):
+    choices = (
+        []
+        if delta is None and finish is None
+        else [{"index": 0, "delta": delta or {}, "finish_reason": finish}]
+    )
+    return {"id": "r-1", "model": "m-1", "choices": choices, **extra}
+
+
+def call(index=None, call_id=None, name=None, arguments=None, **extra):
+    part = {"function": {}, **extra}
+    if index is not None:
+        part["index"] = index
+    if call_id is not None:
+        part["id"] = call_id
+    if name is not None:
+        part["function"]["name"] = name
+    part["function"]["arguments"] = arguments
+    return part
+
+
+def calls(*parts, finish=None):
+    return chunk({"tool_calls": list(parts)}, finish)
+
+
+def read(pieces, content_type="text/event-stream"):
+    decoder = ChatCompletionsDecoder("acme", "asked")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    try:
+        for piece in pieces:
+            reader.feed(piece, events)
+        if not decoder.complete:
+            reader.finish(events)
+    except ChatError as error:
+        return events, error
+    return events, None
+
+
+def response_of(events):
+    fold = Fold("acme", "asked")
+    for event in events:
+        fold.add(event)
+    return fold.response()
+
+
+def answer(data, content_type="text/event-stream"):
+    """The response; the same comes out whole, byte by byte, and with every line end."""
+    whole, error = read([data], content_type)
+    assert error is None
+    assert_laws(whole)
+    arrivals = [[data[i : i + 1] for i in range(len(data))]]
+    if content_type == "text/event-stream":
+        arrivals += [[data.replace(b"\n", b"\r\n")], [b"\xef\xbb\xbf" + data.replace(b"data: ", b"data:")]]
+    for pieces in arrivals:
+        events, error = read(pieces, content_type)
+        assert error is None
+        assert merge_deltas(events) == merge_deltas(whole)
+    return response_of(whole)
+
+
+def body(message, finish="stop", **extra):
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    return json.dumps({"id": "r-1", "model": "m-1", "choices": [choice], **extra}).encode()

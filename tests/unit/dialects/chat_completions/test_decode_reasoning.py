@@ -1,0 +1,100 @@
+"""Reasoning in every form that servers of this dialect give it, and what must travel with it."""
+
+import json
+
+import pytest
+
+from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, chunk, stream
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
+def test_reasoning_in_every_field_goes_before_the_text(field):
+    got = answer(
+        stream(chunk({field: "Let me "}), chunk({field: "see."}), chunk({"content": "42"}), chunk({}, "stop"))
+    )
+    assert [(b.type, getattr(b, b.type)) for b in got.content] == [
+        ("thinking", "Let me see."),
+        ("text", "42"),
+    ]
+    assert json.loads(got.content[0].opaque) == {"field": field}
+
+
+def test_reasoning_sent_in_two_fields_is_taken_once():
+    got = answer(
+        stream(chunk({"reasoning": "Hm", "reasoning_content": "Hm"}), chunk({"content": "x"}, "stop"))
+    )
+    assert got.content[0].thinking == "Hm"
+
+
+def test_reasoning_details_are_merged_and_travel_with_the_block():
+    def details(**item):
+        return {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1", **item}
+
+    got = answer(
+        stream(
+            chunk({"reasoning": "a", "reasoning_details": [details(text="a", signature=None)]}),
+            chunk({"reasoning": "b", "reasoning_details": [details(text="b")]}),
+            chunk({"reasoning_details": [details(signature="sig")]}),
+            chunk({"content": "x"}),
+            chunk(
+                {
+                    "content": "",
+                    "reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "zz"}],
+                },
+                "stop",
+            ),
+        )
+    )
+    assert [b.type for b in got.content] == ["thinking", "text", "thinking"]
+    first, last = json.loads(got.content[0].opaque), json.loads(got.content[2].opaque)
+    assert first["reasoning_details"] == [details(text="ab", signature="sig")]
+    assert last["reasoning_details"][0]["data"] == "zz"
+    assert (got.content[0].thinking, got.content[2].thinking) == ("ab", "")
+
+
+def test_encrypted_reasoning_of_copilot_travels_with_the_block():
+    got = answer(
+        stream(
+            chunk({"reasoning_text": "a"}), chunk({"reasoning_opaque": "zz"}), chunk({"content": "x"}, "stop")
+        )
+    )
+    assert json.loads(got.content[0].opaque) == {"field": "reasoning_text", "reasoning_opaque": "zz"}
+
+
+def test_a_thought_signature_travels_with_its_call():
+    extra = {"google": {"thought_signature": "sig"}}
+    got = answer(stream(calls(call(0, "c-1", "f", "{}", extra_content=extra)), chunk({}, "stop")))
+    assert json.loads(got.tool_calls[0].opaque) == {"extra_content": extra}
+
+
+def test_content_in_parts_is_flattened():
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
+        {"type": "text", "text": "x"},
+    ]
+    for data, kind in (
+        (stream(chunk({"content": parts}, "stop")), "text/event-stream"),
+        (body({"content": parts}), "application/json"),
+    ):
+        got = answer(data, kind)
+        assert [(b.type, getattr(b, b.type)) for b in got.content] == [("thinking", "Hm"), ("text", "x")]
+
+
+TAGS = {
+    "<think>a</think>b": [("thinking", "a"), ("text", "b")],
+    "\n<think>\na<b\n</think>\n\nb": [("thinking", "\na<b\n"), ("text", "b")],
+    "<think></think>b": [("text", "b")],
+    "<think>a": [("thinking", "a")],
+    "<think>a</thin": [("thinking", "a</thin")],
+    "<thi": [("text", "<thi")],
+    "<thing>": [("text", "<thing>")],
+    "b <think>a</think>": [("text", "b <think>a</think>")],
+    "  b": [("text", "  b")],
+}
+
+
+@pytest.mark.parametrize("content", TAGS)
+def test_literal_think_tags_count_at_the_start_only(content):
+    for pieces in ([content], list(content), *([content[:i], content[i:]] for i in range(1, len(content)))):
+        got = answer(stream(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop")))
+        assert [(b.type, getattr(b, b.type)) for b in got.content] == TAGS[content], pieces

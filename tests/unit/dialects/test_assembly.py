@@ -1,0 +1,59 @@
+"""The assembler keeps the laws of events whatever a decoder tells it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumpseat.chat import Fold, OtherBlock, RedactedThinkingBlock, ToolUseStartEvent
+from jumpseat.dialects import BlockAssembler
+from tests.unit.dialects.laws import assert_laws
+
+pieces = st.text(max_size=3)
+steps = st.one_of(
+    st.tuples(st.just("text"), pieces),
+    st.tuples(st.just("thinking"), pieces),
+    st.tuples(st.just("sign_thinking"), pieces),
+    st.tuples(st.just("whole"), st.sampled_from([OtherBlock("x"), RedactedThinkingBlock("y")])),
+    st.tuples(st.just("close_tool_call"), st.integers(0, 2)),
+    st.tuples(st.just("tool_call"), st.integers(0, 2), pieces, pieces, pieces),
+)
+
+
+@given(st.lists(steps, max_size=30))
+def test_any_sequence_keeps_the_laws(sequence):
+    assembler = BlockAssembler("acme", "m")
+    events = []
+    for name, *arguments in sequence:
+        if name == "tool_call":
+            key, call_id, tool, raw = arguments
+            assembler.tool_call(key, id=call_id, name=tool, arguments=raw)
+        else:
+            getattr(assembler, name)(*arguments)
+        events += assembler.take()
+    assembler.close_all()
+    events += assembler.take()
+    assert_laws(events, ended=False)
+    fold = Fold("acme", "m")
+    for event in events:
+        fold.add(event)
+    content = fold.response().content
+    assert all(block.origin.provider == "acme" for block in content)
+    text = "".join(step[1] for step in sequence if step[0] == "text")
+    assert fold.response().text == text
+    ids = [block.id for block in content if block.type == "tool_use"]
+    assert all(ids)
+
+
+def test_a_call_is_started_with_a_made_up_id_once_something_else_starts():
+    assembler = BlockAssembler("acme", "m")
+    assembler.tool_call("a", name="f", arguments="{")
+    assert assembler.take() == []
+    assembler.text("x")
+    assert assembler.take()[0] == ToolUseStartEvent(0, "call_1", "f")
+
+
+def test_a_call_without_a_name_is_an_unreadable_one():
+    assembler = BlockAssembler("acme", "m")
+    assembler.tool_call("a", id="c-1", arguments="{}")
+    assembler.close_all()
+    done = assembler.take()[-1].content
+    assert (done.arguments, done.error) == (None, "The call does not name a tool.")

@@ -1,0 +1,146 @@
+"""The event-stream reader, by hand-written cases and by those of web-platform-tests."""
+
+import base64
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from jumpseat.chat import ProtocolError
+from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
+
+WPT = Path(__file__).parents[4] / "shared" / "data" / "wpt_eventsource_cases.json"
+
+CASES = {
+    "one event": (b"data: a\n\n", [("message", "a", "")]),
+    "no space after the colon": (b"data:a\n\n", [("message", "a", "")]),
+    "only the first space goes": (b"data:  a\n\n", [("message", " a", "")]),
+    "CRLF": (b"data: a\r\n\r\ndata: b\r\n\r\n", [("message", "a", ""), ("message", "b", "")]),
+    "CR": (b"data: a\r\rdata: b\r\r", [("message", "a", ""), ("message", "b", "")]),
+    "mixed line ends": (
+        b"data: a\r\ndata: b\n\rdata: c\r\r\n",
+        [("message", "a\nb", ""), ("message", "c", "")],
+    ),
+    "several data lines": (b"data: a\ndata\ndata:b\n\n", [("message", "a\n\nb", "")]),
+    "data that is empty": (b"data\n\ndata:\n\n", [("message", "", ""), ("message", "", "")]),
+    "no data, no event": (b"event: x\n\ndata: a\n\n", [("message", "a", "")]),
+    "a named event": (b"event: error\ndata: {}\n\ndata: a\n\n", [("error", "{}", ""), ("message", "a", "")]),
+    "comments": (b": hello\n\n:\n\ndata: a\n: in between\n\n", [("message", "a", "")]),
+    "unknown fields": (b"date: 1\nData: no\n data: no\ndata: a\n\n", [("message", "a", "")]),
+    "a byte order mark": (b"\xef\xbb\xbfdata: a\n\n", [("message", "a", "")]),
+    "two byte order marks": (b"\xef\xbb\xbf\xef\xbb\xbfdata: no\n\ndata: a\n\n", [("message", "a", "")]),
+    "a byte order mark later": (b"data: a\n\n\xef\xbb\xbfdata: no\n\n", [("message", "a", "")]),
+    "text of several bytes": ("data: žluť 🐎\n\n".encode(), [("message", "žluť 🐎", "")]),
+    "broken UTF-8": (b"data: \xff\xf0\x9f\n\n", [("message", "\ufffd\ufffd", "")]),
+    "ids": (
+        b"id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
+        [("message", "a", "1"), ("message", "b", "1"), ("message", "c", "")],
+    ),
+    "an id with NUL": (
+        b"id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n",
+        [("message", "a", "1"), ("message", "b", "1")],
+    ),
+    "an id without data": (b"id: 7\n\ndata: a\n\n", [("message", "a", "7")]),
+    "blank lines at the start": (b"\n\n\n\ndata: a\n\n\n\n", [("message", "a", "")]),
+    "one blank line at the start": (b"\ndata: a\n\n", [("message", "a", "")]),
+    "an unfinished event": (b"data: a\n\ndata: b\n", [("message", "a", "")]),
+    "a BOM that is not one": (b"\xef\xbbdata: no\n\ndata: a\n\n", [("message", "a", "")]),
+    "line separators that are none": (
+        "data: a\u2028b\x0b\x0c\x85c\n\n".encode(),
+        [("message", "a\u2028b\x0b\x0c\x85c", "")],
+    ),
+}
+
+
+def arrivals(data):
+    yield [data]
+    yield [data[i : i + 1] for i in range(len(data))]
+    for cut in range(1, len(data)):
+        yield [data[:cut], data[cut:]]
+        yield [data[:cut], b"", data[cut:]]
+
+
+def read(pieces):
+    decoder = EventStreamDecoder()
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+    return [(e.event, e.data, e.last_event_id) for e in events], decoder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_events_come_out_however_the_bytes_are_cut(name):
+    data, expected = CASES[name]
+    for pieces in arrivals(data):
+        assert read(pieces)[0] == expected, pieces
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"retry: 10", 10),
+        (b"retry:1000x", None),
+        (b"retry", None),
+        (b"retry: -1", None),
+        (b"retry: " + b"9" * 5000, None),
+    ],
+)
+def test_retry_takes_ascii_digits_only(line, expected):
+    assert read([line + b"\n\n"])[1].retry_ms == expected
+
+
+def test_an_event_is_not_held_back_for_the_byte_behind_its_last_carriage_return():
+    decoder = EventStreamDecoder()
+    assert decoder.feed(b"data: a\r\n\r") == [ServerSentEvent("message", "a", "")]
+    assert decoder.feed(b"\ndata: b\r\r") == [ServerSentEvent("message", "b", "")]
+
+
+@pytest.mark.parametrize("tail", [b"data: b", b"data: b\n", b"data: b\r\n"])
+def test_finish_gives_the_event_whose_blank_line_is_missing(tail):
+    decoder = EventStreamDecoder()
+    assert len(decoder.feed(b"data: a\n\n" + tail)) == 1
+    assert decoder.finish() == [ServerSentEvent("message", "b", "")]
+    assert decoder.finish() == []
+
+
+def test_finish_gives_nothing_after_a_whole_stream_or_an_empty_one():
+    decoder = EventStreamDecoder()
+    assert decoder.finish() == []
+    decoder.feed(b"data: a\n\n: bye\n")
+    assert decoder.finish() == []
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_an_endless_event_is_refused(size):
+    decoder = EventStreamDecoder(max_event_bytes=100)
+    for _ in range(100 // size):
+        decoder.feed(b"x" * size)
+    with pytest.raises(ProtocolError, match="more than 100 bytes"):
+        decoder.feed(b"x" * size)
+
+
+def test_a_whole_event_that_is_too_long_is_refused_too():
+    for prefix in (b"data: ", b"data:"):
+        with pytest.raises(ProtocolError):
+            EventStreamDecoder(max_event_bytes=100).feed(prefix + b"x" * 100 + b"\n\n")
+
+
+def test_a_long_event_in_small_pieces_takes_linear_time():
+    decoder = EventStreamDecoder()
+    started = time.process_time()
+    for _ in range(300_000):
+        decoder.feed(b"xxxx")
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.skipif(not WPT.exists(), reason=f"the cases of web-platform-tests are not at {WPT}")
+def test_web_platform_tests_pass_in_every_arrival():
+    cases = [case for case in json.loads(WPT.read_text())["cases"] if "event-stream" in case["content_type"]]
+    assert len(cases) >= 28
+    for case in cases:
+        data = base64.b64decode(case["input_b64"])
+        expected = [(e["type"], e["data"], e["lastEventId"]) for e in case["events"]]
+        for pieces in arrivals(data):
+            events, decoder = read(pieces)
+            assert events == expected, (case["name"], pieces)
+            assert decoder.last_event_id == case["last_event_id_after"], case["name"]
+            assert decoder.retry_ms == case["reconnection_time_ms"], case["name"]

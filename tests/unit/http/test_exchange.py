@@ -1,0 +1,192 @@
+"""What the adapters' tests leave open of an exchange: JSON, NDJSON, labels, bounds, odd requests."""
+
+import asyncio
+import gzip
+
+import pytest
+
+from jumpseat.chat import (
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    DoneEvent,
+    ProtocolError,
+    RequestError,
+    TextDeltaEvent,
+)
+from jumpseat.dialects import BlockAssembler
+from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, get_json, stream_events
+from jumpseat.http import answer as answer_module
+from tests.fakes.upstream import FakeUpstream, Reply
+
+WAIT = 5
+
+
+class EchoDecoder:
+    """The simplest dialect: every event is text, `end` is the end mark, `fail` an error."""
+
+    def __init__(self):
+        self.complete = False
+        self.said = False
+        self.blocks = BlockAssembler("acme", "m")
+
+    def feed_event(self, name, data):
+        if data == "fail":
+            raise ProtocolError("It failed.")
+        if data == "end":
+            self.said = True
+            return self.finish()
+        self.said = True
+        self.blocks.text(f"{name}={data};")
+        return self.blocks.take()
+
+    def feed_body(self, body):
+        self.said = True
+        self.blocks.text(f"body={body.decode()};")
+        return self.finish()
+
+    def finish(self):
+        if not self.said:
+            raise ProtocolError("Nothing was said.")
+        self.complete = True
+        self.blocks.close_all()
+        return [*self.blocks.take(), DoneEvent("end_turn")]
+
+
+@pytest.fixture
+async def http():
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def upstream():
+    async with FakeUpstream() as server:
+        yield server
+
+
+async def text_of(http, upstream, reply, **call):
+    upstream.script(reply)
+    events, error = [], None
+    try:
+        async with asyncio.timeout(WAIT):
+            call = HttpCall("POST", upstream.origin, **{"body": {}, **call})
+            async for event in stream_events(http, call, EchoDecoder(), provider="acme"):
+                events.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+    except ChatError as failure:
+        error = failure
+    return "".join(event.text for event in events if isinstance(event, TextDeltaEvent)), error
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("text/event-stream; charset=utf-8", b"data: a\n\nevent: x\ndata: b\n\n", "message=a;x=b;"),
+        ("TEXT/EVENT-STREAM", b"data: a\n\n", "message=a;"),
+        ("application/x-ndjson", b'{"a":1}\r\n\n{"b":2}', 'message={"a":1};message={"b":2};'),
+        ("application/json", b"{}", "body={};"),
+        ("application/problem+json", b"{}", "body={};"),
+        ("", b"\n\ndata: a\n\n", "message=a;"),
+        ("text/plain", b": hello\n\ndata: a\n\n", "message=a;"),
+        ("text/plain", b" {}", "body={};"),
+    ],
+)
+@pytest.mark.parametrize("size", [None, 1])
+async def test_the_form_of_an_answer_is_found(http, upstream, content_type, body, expected, size):
+    reply = Reply.raw(body, content_type=content_type)
+    assert await text_of(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
+
+
+async def test_a_failure_comes_after_the_events_of_the_same_read(http, upstream):
+    reply = Reply.raw(b"data: a\n\ndata: fail\n\n", content_type="text/event-stream", x_request_id="req-1")
+    text, error = await text_of(http, upstream, reply)
+    assert text == "message=a;"
+    assert (error.provider, error.provider_request_id) == ("acme", "req-1")
+
+
+async def test_nothing_is_read_behind_the_end_mark(http, upstream):
+    reply = Reply.raw(b"data: a\n\ndata: end\n\ndata: fail\n\n", content_type="text/event-stream")
+    assert await text_of(http, upstream, reply) == ("message=a;", None)
+
+
+async def test_comments_keep_a_silent_stream_alive(http, upstream):
+    pieces = [b": still here\n\n"] * 20
+    reply = Reply.events([*pieces, b"data: end\n\n"])
+    assert await text_of(http, upstream, reply, timeout=1.0) == ("", None)
+
+
+async def test_a_body_without_bound_is_refused(http, upstream, monkeypatch):
+    monkeypatch.setattr(answer_module, "MAX_BODY_BYTES", 100)
+    _, error = await text_of(http, upstream, Reply.raw(b"x" * 101, content_type="application/json"))
+    assert isinstance(error, ProtocolError)
+    await upstream.wait_for_request()
+
+
+async def test_a_compressed_answer_is_read_and_a_broken_one_is_a_protocol_error(http, upstream):
+    packed = gzip.compress(b"data: a\n\n")
+    reply = Reply.raw(packed, content_type="text/event-stream", content_encoding="gzip")
+    assert await text_of(http, upstream, reply) == ("message=a;", None)
+    assert upstream.requests[0].headers["accept-encoding"] == "identity"
+    broken = Reply.raw(b"not gzip", content_type="text/event-stream", content_encoding="gzip")
+    assert isinstance((await text_of(http, upstream, broken))[1], ProtocolError)
+
+
+@pytest.mark.parametrize("value", ["a\nb", "ž", "a\0b"])
+async def test_a_header_that_cannot_be_sent_is_a_configuration_error(http, upstream, value):
+    _, error = await text_of(http, upstream, Reply.raw(b""), headers={"x-key": value})
+    assert isinstance(error, ConfigError)
+    assert value not in error.message
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://"])
+async def test_an_address_that_is_none_is_a_configuration_error(http, url):
+    with pytest.raises(ConfigError, match="base_url"):
+        await get_json(http, HttpCall("GET", url), provider="acme")
+
+
+async def test_a_body_that_json_cannot_say_is_a_request_error(http, upstream):
+    _, error = await text_of(http, upstream, Reply.raw(b""), body={"x": float("nan")})
+    assert isinstance(error, RequestError)
+
+
+async def test_half_a_surrogate_pair_is_sent_as_an_escape(http, upstream):
+    await text_of(http, upstream, Reply.json({}), body={"x": "\ud83d", "y": "ž"})
+    assert upstream.requests[0].json == {"x": "\ud83d", "y": "ž"}
+
+
+async def test_an_error_body_that_breaks_off_does_not_hide_the_status(http, upstream):
+    reply = Reply.raw(b'{"error": {"message": "No such thing"}}', 404)
+    for broken in (reply.reset_after(3), reply.close_after(3)):
+        _, error = await text_of(http, upstream, broken)
+        assert error.status_code == 404
+
+
+async def test_something_that_is_not_http_is_a_connection_error(http):
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"SSH-2.0-OpenSSH\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        call = HttpCall("GET", f"http://127.0.0.1:{port}/")
+        with pytest.raises(ConnectionError, match=f"127.0.0.1:{port}"):
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+
+
+async def test_json_that_is_none_is_a_protocol_error(http, upstream):
+    upstream.script(Reply.raw(b"<html>"))
+    with pytest.raises(ProtocolError, match="not JSON"):
+        await get_json(http, HttpCall("GET", upstream.origin), provider="acme")
+
+
+def test_lines_come_out_whole_however_the_bytes_are_cut():
+    data = b'{"a":1}\n\r\n{"b":"\xc5\xbe"}\r\n{"c":3}'
+    for size in (1, 2, 3, 100):
+        decoder = JsonLinesDecoder()
+        lines = [line for i in range(0, len(data), size) for line in decoder.feed(data[i : i + size])]
+        assert lines + decoder.finish() == ['{"a":1}', '{"b":"ž"}', '{"c":3}']
+    with pytest.raises(ProtocolError):
+        JsonLinesDecoder(max_line_bytes=10).feed(b"x" * 11)
