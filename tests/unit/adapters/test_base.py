@@ -1,0 +1,134 @@
+"""The adapter interface: what it promises by default, and the model that programs without a daemon use."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import Adapter, Replan
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatRequest,
+    Message,
+    ProtocolError,
+    ServerError,
+    StreamEvent,
+    TextBlock,
+    ThinkingDeltaEvent,
+    ThinkingStartEvent,
+    ToolDefinition,
+)
+from tests.unit.scripted import DONE, ScriptedAdapter, Step, said
+
+QUESTION = [Message.user("Why?")]
+REQUEST = ChatRequest(messages=tuple(QUESTION), model="m")
+
+
+class Silent(Adapter):
+    """Overrides nothing."""
+
+
+async def test_the_defaults_promise_nothing() -> None:
+    adapter = Silent()
+
+    assert adapter.provider_name == "Silent"
+    assert adapter.default_model is None
+    assert adapter.max_context_tokens("m") is None
+    assert await adapter.count_tokens(REQUEST) == -1
+    assert (await adapter.auth_status()).state == "not_required"
+    assert await adapter.probe() is None
+    assert await adapter.aclose() is None
+
+
+async def test_what_an_adapter_does_not_have_is_not_implemented() -> None:
+    with pytest.raises(NotImplementedError):
+        Silent().stream(REQUEST)
+    with pytest.raises(NotImplementedError):
+        await Silent().list_models()
+
+
+async def test_a_bound_model_names_itself_and_its_provider() -> None:
+    model = Silent().bind("m", max_tokens=7)
+
+    assert (model.model_name, model.provider_name, model.max_context_tokens) == ("m", "Silent", None)
+    assert model.max_tokens == 7
+
+
+async def test_a_chat_returns_the_content_as_a_list() -> None:
+    response = await ScriptedAdapter([*said("Hel", "lo"), DONE]).bind("m").chat(QUESTION)
+
+    assert response.content == [TextBlock("Hello")]
+    assert isinstance(response.content, list)
+    assert (response.text, response.stop_reason) == ("Hello", "end_turn")
+
+
+async def test_a_chat_hands_on_what_it_is_given() -> None:
+    adapter = ScriptedAdapter([DONE], [DONE])
+    model = adapter.bind("m", max_tokens=7)
+    await model.chat(QUESTION, system="Be brief.", tools=[{"name": "grep"}], thinking="low", stream=True)
+    await model.chat(QUESTION, max_tokens=9)
+
+    first, second = adapter.requests
+    assert (first.model, first.system, first.tools) == ("m", "Be brief.", (ToolDefinition("grep"),))
+    assert (first.thinking, first.stream, first.max_tokens) == ("low", True, 7)
+    assert (second.stream, second.max_tokens) == (False, 9)
+
+
+async def test_every_event_is_seen_by_a_plain_function() -> None:
+    script: list[Step] = [*said("a"), DONE]
+    seen: list[StreamEvent] = []
+
+    await ScriptedAdapter(script).bind("m").chat(QUESTION, on_delta=seen.append)
+
+    assert seen == script
+
+
+async def test_a_coroutine_function_is_awaited_before_the_next_event_is_read() -> None:
+    adapter = ScriptedAdapter([*said("a"), DONE])
+    gate = asyncio.Event()
+    reached = asyncio.Event()
+
+    async def wait_at_the_gate(event: StreamEvent) -> None:
+        reached.set()
+        await gate.wait()
+
+    async with asyncio.timeout(10):
+        chat = asyncio.ensure_future(adapter.bind("m").chat(QUESTION, on_delta=wait_at_the_gate))
+        await reached.wait()
+        assert adapter.played == 1
+        gate.set()
+        await chat
+    assert adapter.played == 4
+
+
+async def test_an_error_carries_what_had_come() -> None:
+    broken: list[Step] = [
+        ThinkingStartEvent(0),
+        ThinkingDeltaEvent(0, "hm"),
+        *said("Hi", block=1),
+        ServerError("Down."),
+    ]
+
+    with pytest.raises(ServerError) as caught:
+        await ScriptedAdapter(broken).bind("m").chat(QUESTION)
+
+    assert caught.value.partial is not None
+    assert caught.value.partial.content == [TextBlock("Hi")]
+    assert caught.value.partial.stop_reason is None
+
+
+async def test_a_replan_surfaces_the_error_inside_it() -> None:
+    error = AuthenticationError("The token is expired.")
+
+    with pytest.raises(AuthenticationError) as caught:
+        await ScriptedAdapter([Replan("expired_token", error)]).bind("m").chat(QUESTION)
+
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("script", [[], said("Hi")])
+async def test_an_answer_without_an_end_breaks_the_protocol(script: list[Any]) -> None:
+    with pytest.raises(ProtocolError, match="without saying why"):
+        await ScriptedAdapter(script).bind("m").chat(QUESTION)
