@@ -1,0 +1,207 @@
+"""From what a client asks to what an adapter is sent: checks, defaults, and honest degradation.
+
+Whatever is changed or dropped on the way is said in a warning; what cannot be changed without breaking
+the client's meaning (tools, images) is an error. Nothing here touches the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.chat import (
+    DEFAULT_MAX_TOKENS,
+    ChatRequest,
+    ContentBlock,
+    InvalidRequestError,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    RequestError,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    WarningEvent,
+)
+from jumpseat.config import SettingRow, check_settings
+from jumpseat.engine.ask import TurnAsk
+from jumpseat.providers import ResolvedModel
+
+UNANSWERED_CALL = "The tool was not run."
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The request to send, and what the user must be told about it."""
+
+    request: ChatRequest
+    warnings: Sequence[WarningEvent]
+
+
+def plan(
+    ask: TurnAsk,
+    target: ResolvedModel,
+    capabilities: Capabilities,
+    rows: Mapping[str, SettingRow],
+    default_settings: Mapping[str, Any],
+    default_max_tokens: int | None,
+) -> Plan:
+    """Plan a turn for one model.
+
+    Raises:
+        InvalidRequestError: a setting breaks its row, or a tool result answers no call.
+        RequestError: the model is known not to take tools or images, which the ask has.
+    """
+    problems = check_settings(dict(rows), dict(ask.settings))
+    if problems:
+        raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
+    _refuse_the_impossible(ask, target, capabilities)
+
+    warnings: list[WarningEvent] = []
+    messages = _without_foreign_data(ask.messages, Origin(target.provider, target.model), warnings)
+    messages = _with_every_call_answered(messages, warnings)
+    request = ChatRequest(
+        messages=messages,
+        model=target.model,
+        system=ask.system,
+        tools=ask.tools,
+        tool_choice=ask.tool_choice,
+        max_tokens=_max_tokens(ask.max_tokens or default_max_tokens, target),
+        stop_sequences=ask.stop_sequences,
+        stream=ask.stream,
+        output_mode=ask.output_mode,
+        thinking=ask.thinking,
+        settings=_with_defaults(ask.settings, default_settings, rows),
+        conversation_id=ask.conversation_id,
+        initiator=ask.initiator,
+    )
+    return Plan(_degraded(request, capabilities, warnings), warnings)
+
+
+def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
+    limit = target.info.max_output_tokens if target.info else None
+    wanted = asked or DEFAULT_MAX_TOKENS
+    return min(wanted, limit) if limit else wanted
+
+
+def _with_defaults(
+    asked: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
+) -> dict[str, Any]:
+    """Asked settings over saved ones over the rows' own; a saved value that breaks its row is left out."""
+    values = {key: row.default for key, row in rows.items() if row.default is not None}
+    values |= {
+        key: value for key, value in saved.items() if key in rows and rows[key].problem_with(value) is None
+    }
+    return {**values, **asked}
+
+
+def _refuse_the_impossible(ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities) -> None:
+    takes_tools = target.info.supports_tool_use if target.info else capabilities.tool_calls
+    if ask.tools and ask.tool_choice != "none" and not (takes_tools and capabilities.tool_calls):
+        raise RequestError(
+            f"The model {target.model} of {target.provider} does not take tools.",
+            provider=target.provider,
+            hint="Send the chat without tools, or choose a model that supports them.",
+        )
+    takes_images = target.info.supports_vision if target.info else capabilities.vision
+    has_images = any(block.type == "image" for message in ask.messages for block in message.content)
+    if has_images and not (takes_images and capabilities.vision):
+        raise RequestError(
+            f"The model {target.model} of {target.provider} does not take images.",
+            provider=target.provider,
+            hint="Remove the images from the conversation, or choose a model that sees.",
+        )
+
+
+def _degraded(request: ChatRequest, capabilities: Capabilities, warnings: list[WarningEvent]) -> ChatRequest:
+    if request.output_mode != "text" and not capabilities.json_mode:
+        warnings.append(WarningEvent("json_mode_dropped", "This provider has no JSON mode; it was left out."))
+        request = replace(request, output_mode="text")
+    if request.thinking not in (None, "off") and not capabilities.thinking:
+        warnings.append(
+            WarningEvent("thinking_dropped", "This provider has no thinking levels; it was left out.")
+        )
+        request = replace(request, thinking=None)
+    return request
+
+
+def _without_foreign_data(
+    messages: Sequence[Message], here: Origin, warnings: list[WarningEvent]
+) -> list[Message]:
+    """The messages without what only another provider or model could read."""
+    dropped = 0
+
+    def kept(block: ContentBlock) -> ContentBlock | None:
+        nonlocal dropped
+        if block.origin is None or block.origin == here:
+            return block
+        if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
+            dropped += 1
+            return None
+        if block.opaque is not None:
+            dropped += 1
+            return replace(block, opaque=None)
+        return block
+
+    result = [
+        Message(message.role, tuple(block for each in message.content if (block := kept(each)) is not None))
+        for message in messages
+    ]
+    if dropped:
+        warnings.append(
+            WarningEvent(
+                "foreign_data_dropped",
+                f"Reasoning or opaque data of another model was left out of the request ({dropped} blocks).",
+            )
+        )
+    return result
+
+
+def _with_every_call_answered(messages: Sequence[Message], warnings: list[WarningEvent]) -> list[Message]:
+    """The messages with an error result for every call that has none.
+
+    Raises:
+        InvalidRequestError: a result answers no call that came before it.
+    """
+    called: set[str] = set()
+    answered: set[str] = set()
+    for index, message in enumerate(messages):
+        for position, block in enumerate(message.content):
+            if isinstance(block, ToolUseBlock):
+                called.add(block.id)
+            elif isinstance(block, ToolResultBlock):
+                if block.tool_use_id not in called:
+                    raise InvalidRequestError.at(
+                        f"messages.{index}.content.{position}.toolUseId",
+                        f"no tool_use with the id {block.tool_use_id!r} comes before this result",
+                    )
+                answered.add(block.tool_use_id)
+
+    result: list[Message] = []
+    owed: list[ContentBlock] = []
+    for message in messages:
+        if owed:
+            if message.role == "user":
+                message = Message("user", (*owed, *message.content))
+            else:
+                result.append(Message("user", tuple(owed)))
+            owed = []
+        result.append(message)
+        owed = [
+            ToolResultBlock(block.id, UNANSWERED_CALL, is_error=True)
+            for block in message.content
+            if isinstance(block, ToolUseBlock) and block.id not in answered
+        ]
+    if owed:
+        result.append(Message("user", tuple(owed)))
+    missing = len(called - answered)
+    if missing:
+        warnings.append(
+            WarningEvent(
+                "tool_result_missing",
+                f"{missing} tool calls had no result; the model is told that they were not run.",
+            )
+        )
+    return result

@@ -1,0 +1,325 @@
+"""From what a client asks to what an adapter is sent: checks, defaults, and what is dropped with a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.chat import (
+    ContentBlock,
+    ImageBlock,
+    InvalidRequestError,
+    JsonSchemaOutput,
+    Message,
+    NamedTool,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    RequestError,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.config import SettingRow
+from jumpseat.engine import TurnAsk
+from jumpseat.engine.plan import UNANSWERED_CALL, Plan, plan
+from jumpseat.providers import ResolvedModel
+from tests.unit.scripted import ScriptedAdapter, ask, model_info
+
+HERE = Origin("fake", "m")
+ELSEWHERE = (Origin("fake", "other"), Origin("other", "m"))
+ROWS = {
+    "temperature": SettingRow(type="number", maximum=2, default=1),
+    "seed": SettingRow(type="integer"),
+    "mode": SettingRow(type="string", default="plain"),
+}
+TOOL = ToolDefinition("grep")
+
+
+def planned(
+    asked: TurnAsk,
+    *,
+    capabilities: Capabilities | None = None,
+    facts: dict[str, Any] | None = None,
+    saved: dict[str, Any] | None = None,
+    saved_max_tokens: int | None = None,
+) -> Plan:
+    info = None if facts is None else model_info("fake", "m", **facts)
+    target = ResolvedModel("fake", ScriptedAdapter(), "m", info)
+    return plan(asked, target, capabilities or Capabilities(), ROWS, saved or {}, saved_max_tokens)
+
+
+def codes(result: Plan) -> list[str]:
+    return [warning.code for warning in result.warnings]
+
+
+def call(name: str, **more: Any) -> ToolUseBlock:
+    return ToolUseBlock(name, "grep", {}, "{}", **more)
+
+
+def result(name: str) -> ToolResultBlock:
+    return ToolResultBlock(name, "found")
+
+
+def owed(name: str) -> ToolResultBlock:
+    return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
+
+
+def user(*blocks: ContentBlock) -> Message:
+    return Message("user", blocks)
+
+
+def assistant(*blocks: ContentBlock) -> Message:
+    return Message("assistant", blocks)
+
+
+def test_what_is_asked_is_what_is_sent() -> None:
+    asked = ask(
+        system="Be brief.",
+        tools=(TOOL,),
+        tool_choice=NamedTool("grep"),
+        stop_sequences=("END",),
+        stream=False,
+        output_mode=JsonSchemaOutput({"type": "object"}),
+        thinking="high",
+        conversation_id="c",
+        initiator="agent",
+    )
+    made = planned(asked)
+    request = made.request
+
+    assert request.model == "m"
+    assert list(request.messages) == list(asked.messages)
+    for name in (
+        "system",
+        "tools",
+        "tool_choice",
+        "stop_sequences",
+        "stream",
+        "output_mode",
+        "thinking",
+        "conversation_id",
+        "initiator",
+    ):
+        assert getattr(request, name) == getattr(asked, name), name
+    assert made.warnings == []
+
+
+TEXT = TextBlock("hi")
+
+
+@pytest.mark.requirement("2:tool-use-without-result")
+@pytest.mark.parametrize(
+    ("messages", "sent", "warned"),
+    [
+        pytest.param(
+            [user(TEXT), assistant(call("1")), user(result("1"))],
+            [user(TEXT), assistant(call("1")), user(result("1"))],
+            False,
+            id="every call answered",
+        ),
+        pytest.param(
+            [user(TEXT), assistant(TEXT, call("1"))],
+            [user(TEXT), assistant(TEXT, call("1")), user(owed("1"))],
+            True,
+            id="at the end",
+        ),
+        pytest.param(
+            [assistant(call("1")), user(TEXT)],
+            [assistant(call("1")), user(owed("1"), TEXT)],
+            True,
+            id="before the user's next words",
+        ),
+        pytest.param(
+            [assistant(call("1")), assistant(TEXT)],
+            [assistant(call("1")), user(owed("1")), assistant(TEXT)],
+            True,
+            id="between two of the assistant's",
+        ),
+        pytest.param(
+            [assistant(call("1"), call("2")), user(result("2"))],
+            [assistant(call("1"), call("2")), user(owed("1"), result("2"))],
+            True,
+            id="one of two",
+        ),
+        pytest.param(
+            [assistant(call("1")), user(result("1")), assistant(call("2"))],
+            [assistant(call("1")), user(result("1")), assistant(call("2")), user(owed("2"))],
+            True,
+            id="only the last",
+        ),
+    ],
+)
+def test_a_call_without_a_result_gets_an_error_result(
+    messages: list[Message], sent: list[Message], warned: bool
+) -> None:
+    made = planned(ask(*messages))
+
+    assert list(made.request.messages) == sent
+    assert codes(made) == (["tool_result_missing"] if warned else [])
+
+
+@pytest.mark.requirement("2:result-without-tool-use")
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [
+        ([user(result("1"))], "messages.0.content.0.toolUseId"),
+        ([assistant(call("1")), user(TEXT, result("2"))], "messages.1.content.1.toolUseId"),
+        ([user(result("1")), assistant(call("1"))], "messages.0.content.0.toolUseId"),
+    ],
+)
+def test_a_result_without_its_call_is_refused_where_it_stands(messages: list[Message], path: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        planned(ask(*messages))
+
+    assert [problem.path for problem in caught.value.problems] == [path]
+
+
+@pytest.mark.requirement("2:foreign-opaque")
+@pytest.mark.parametrize("origin", ELSEWHERE)
+def test_what_only_another_model_could_read_is_dropped_with_a_warning(origin: Origin) -> None:
+    blocks = (
+        ThinkingBlock("hm", "sig", origin=origin, opaque="o"),
+        RedactedThinkingBlock("xyz", origin=origin),
+        TextBlock("hi", origin=origin, opaque="o"),
+        call("1", origin=origin, opaque="o"),
+        OtherBlock("search", "found", origin=origin, opaque="o"),
+        TextBlock("plain", origin=origin),
+    )
+    made = planned(ask(assistant(*blocks), user(result("1"))))
+
+    assert list(made.request.messages[0].content) == [
+        TextBlock("hi", origin=origin),
+        call("1", origin=origin),
+        OtherBlock("search", "found", origin=origin),
+        TextBlock("plain", origin=origin),
+    ]
+    assert codes(made) == ["foreign_data_dropped"]
+    assert "(5 blocks)" in made.warnings[0].message
+
+
+@pytest.mark.parametrize("origin", [HERE, None])
+def test_what_this_model_made_goes_back_as_it_came(origin: Origin | None) -> None:
+    blocks = (ThinkingBlock("", "sig", origin=origin, opaque="o"), TextBlock("hi", origin=origin, opaque="o"))
+    made = planned(ask(assistant(*blocks), user(TEXT)))
+
+    assert tuple(made.request.messages[0].content) == blocks
+    assert made.warnings == []
+
+
+@pytest.mark.requirement("2:degradation")
+@pytest.mark.parametrize(
+    ("capabilities", "facts", "refused"),
+    [
+        (Capabilities(), None, False),
+        (Capabilities(tool_calls=False, vision=False), None, True),
+        (Capabilities(), {"supports_tool_use": True, "supports_vision": True}, False),
+        (Capabilities(), {"supports_tool_use": False, "supports_vision": False}, True),
+        (
+            Capabilities(tool_calls=False, vision=False),
+            {"supports_tool_use": True, "supports_vision": True},
+            True,
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [(ask(tools=(TOOL,)), "tools"), (ask(user(ImageBlock("https://example/x.png"))), "images")],
+    ids=["tools", "images"],
+)
+def test_tools_and_images_are_refused_where_they_are_known_not_to_be_taken(
+    asked: TurnAsk, what: str, capabilities: Capabilities, facts: dict[str, Any] | None, refused: bool
+) -> None:
+    if not refused:
+        assert planned(asked, capabilities=capabilities, facts=facts).warnings == []
+        return
+    with pytest.raises(RequestError, match=f"m of fake does not take {what}") as caught:
+        planned(asked, capabilities=capabilities, facts=facts)
+    assert caught.value.provider == "fake"
+    assert caught.value.hint
+
+
+def test_tools_that_may_not_be_called_are_no_reason_to_refuse() -> None:
+    assert planned(
+        ask(tools=(TOOL,), tool_choice="none"), capabilities=Capabilities(tool_calls=False)
+    ).request
+
+
+@pytest.mark.requirement("2:degradation")
+@pytest.mark.parametrize(
+    ("asked", "capabilities", "code", "sent"),
+    [
+        (
+            {"output_mode": "json"},
+            Capabilities(json_mode=False),
+            "json_mode_dropped",
+            {"output_mode": "text"},
+        ),
+        (
+            {"output_mode": JsonSchemaOutput({})},
+            Capabilities(json_mode=False),
+            "json_mode_dropped",
+            {"output_mode": "text"},
+        ),
+        ({"output_mode": "text"}, Capabilities(json_mode=False), None, {"output_mode": "text"}),
+        ({"thinking": "low"}, Capabilities(thinking=False), "thinking_dropped", {"thinking": None}),
+        ({"thinking": "off"}, Capabilities(thinking=False), None, {"thinking": "off"}),
+        ({"thinking": None}, Capabilities(thinking=False), None, {"thinking": None}),
+    ],
+)
+def test_what_a_provider_does_not_take_is_dropped_with_a_warning(
+    asked: dict[str, Any], capabilities: Capabilities, code: str | None, sent: dict[str, Any]
+) -> None:
+    made = planned(ask(**asked), capabilities=capabilities)
+
+    assert codes(made) == ([code] if code else [])
+    assert {key: getattr(made.request, key) for key in sent} == sent
+
+
+@pytest.mark.requirement("2:max-tokens")
+@pytest.mark.parametrize(
+    ("asked", "saved", "limit", "sent"),
+    [
+        (None, None, None, 8192),
+        (None, 500, None, 500),
+        (100, 500, None, 100),
+        (100_000, None, None, 100_000),
+        (100_000, None, 4096, 4096),
+        (None, None, 4096, 4096),
+        (100, None, 4096, 100),
+    ],
+)
+def test_max_tokens_is_asked_else_saved_else_8192_and_never_above_the_models_own(
+    asked: int | None, saved: int | None, limit: int | None, sent: int
+) -> None:
+    made = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
+
+    assert made.request.max_tokens == sent
+
+
+@pytest.mark.parametrize(
+    ("asked", "saved", "sent"),
+    [
+        ({}, {}, {"temperature": 1, "mode": "plain"}),
+        ({}, {"seed": 4}, {"temperature": 1, "mode": "plain", "seed": 4}),
+        ({"temperature": 0}, {"temperature": 2}, {"temperature": 0, "mode": "plain"}),
+        ({}, {"temperature": 0.5}, {"temperature": 0.5, "mode": "plain"}),
+        ({}, {"temperature": 99, "unknown": 1, "seed": "x"}, {"temperature": 1, "mode": "plain"}),
+    ],
+)
+def test_settings_are_asked_over_saved_over_the_schemas_own(
+    asked: dict[str, Any], saved: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    assert planned(ask(settings=asked), saved=saved).request.settings == sent
+
+
+@pytest.mark.requirement("2:settings")
+def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
+    with pytest.raises(InvalidRequestError, match=r"settings\.temperature must be at most 2\.") as caught:
+        planned(ask(settings={"temperature": 3, "colour": "red"}))
+
+    assert [problem.path for problem in caught.value.problems] == ["settings.temperature", "settings.colour"]

@@ -1,0 +1,73 @@
+"""The one retry budget: what may be tried again, how often, and after which wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.chat import ChatError, QuotaExceededError, RateLimitError, RequestError, ServerError
+from jumpseat.engine.retry import (
+    DEFAULT_MAX_RETRIES,
+    FIRST_DELAY_SECONDS,
+    JITTER,
+    LONGEST_BACKOFF_SECONDS,
+    RetryBudget,
+)
+
+
+def test_two_retries_are_the_default() -> None:
+    assert (RetryBudget().max_attempts, DEFAULT_MAX_RETRIES) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "retried"),
+    [
+        (ServerError("Down."), True),
+        (ServerError("Down for good.", retryable=False), False),
+        (RateLimitError("Slow down."), True),
+        (RequestError("Wrong."), False),
+        (RequestError("Wrong for now.", retryable=True), True),
+    ],
+)
+def test_the_error_says_whether_it_is_retried(error: ChatError, retried: bool) -> None:
+    assert (RetryBudget().delay_before_retry(error) is not None) is retried
+
+
+@pytest.mark.requirement("6:quota")
+def test_a_quota_that_is_used_up_is_never_retried() -> None:
+    assert RetryBudget().delay_before_retry(QuotaExceededError("Paid up.", retry_after=1)) is None
+
+
+@pytest.mark.parametrize("max_retries", [0, 1, 5])
+def test_the_last_attempt_is_the_last(max_retries: int) -> None:
+    budget = RetryBudget(max_retries)
+    for attempt in range(1, max_retries + 1):
+        budget.attempt = attempt
+        assert budget.delay_before_retry(ServerError("Down.")) is not None
+
+    budget.attempt = max_retries + 1
+    assert budget.delay_before_retry(ServerError("Down.")) is None
+
+
+@pytest.mark.requirement("6:rate-limit")
+@pytest.mark.parametrize(("asked", "waits"), [(0, 0), (0.5, 0.5), (60, 60), (60.1, None), (3600, None)])
+def test_a_wait_that_the_provider_asks_for_is_kept_exactly_up_to_a_minute(
+    asked: float, waits: float | None
+) -> None:
+    assert RetryBudget().delay_before_retry(RateLimitError("Slow down.", retry_after=asked)) == waits
+
+
+@pytest.mark.parametrize("attempt", range(1, 9))
+def test_waits_of_our_own_double_up_to_a_limit_less_a_random_share(attempt: int) -> None:
+    budget = RetryBudget(max_retries=10, attempt=attempt)
+    longest = min(FIRST_DELAY_SECONDS * 2 ** (attempt - 1), LONGEST_BACKOFF_SECONDS)
+
+    delays = [budget.delay_before_retry(ServerError("Down.")) for _ in range(50)]
+
+    assert all(delay is not None and longest * (1 - JITTER) <= delay <= longest for delay in delays)
+    assert len(set(delays)) > 1
+
+
+def test_each_reason_replans_once() -> None:
+    budget = RetryBudget()
+
+    assert [budget.may_replan(reason) for reason in ("a", "b", "a", "b")] == [True, True, False, False]

@@ -1,0 +1,400 @@
+"""A turn from its start to its one end, with providers that follow a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.adapters.base import Adapter, Capabilities, Replan
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatCancelled,
+    ChatError,
+    DoneEvent,
+    InvalidRequestError,
+    Message,
+    ProgressEvent,
+    ProtocolError,
+    RateLimitError,
+    RequestError,
+    Response,
+    ResponseEvent,
+    RetryEvent,
+    ServerError,
+    StartEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextStartEvent,
+    ThinkingDeltaEvent,
+    ThinkingStartEvent,
+    ToolDefinition,
+    ToolUseBlock,
+    Usage,
+    UsageEvent,
+    WarningEvent,
+)
+from jumpseat.engine import TurnAsk, run_turn
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+
+AT_ONCE = ServerError("Overloaded.", retry_after=0)
+
+
+async def run(
+    adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: object
+) -> tuple[Response | ChatError, RecordingSink]:
+    """The turn's response, or the error it ended in, and what was sent on the way."""
+    sink = RecordingSink()
+    registry = registry_of(adapter, tables={"fake": table})
+    try:
+        async with asyncio.timeout(10):
+            return await run_turn(registry, asked or ask(), sink), sink
+    except ChatError as error:
+        return error, sink
+
+
+def last(sink: RecordingSink) -> DoneEvent:
+    """The last event, which must be the only `done`."""
+    event = sink.events[-1]
+    assert isinstance(event, DoneEvent)
+    assert sink.types.count("done") == 1
+    assert sink.types[0] == "start"
+    assert sink.types.count("start") == 1
+    return event
+
+
+@pytest.mark.requirement("2:start-first", "2:done-last")
+async def test_start_is_first_and_done_is_last() -> None:
+    adapter = ScriptedAdapter([ResponseEvent("m2", "r1"), *said("Hel", "lo"), DONE])
+    response, sink = await run(adapter)
+
+    assert sink.events[0] == StartEvent("fake", "m")
+    assert sink.types == [
+        "start",
+        "response",
+        "text_start",
+        "text_delta",
+        "text_delta",
+        "text_done",
+        "done",
+    ]
+    assert last(sink) is DONE
+    assert response == Response(
+        provider="fake",
+        model="m2",
+        content=[TextBlock("Hello")],
+        stop_reason="end_turn",
+        raw_stop_reason="stop",
+        response_id="r1",
+        usage=Usage(3, 2),
+    )
+    assert adapter.closed == 1
+
+
+@pytest.mark.requirement("2:start-first")
+async def test_start_is_sent_before_the_adapter_is_asked_anything() -> None:
+    sink = RecordingSink()
+
+    class Watcher(ScriptedAdapter):
+        def stream(self, request):  # type: ignore[no-untyped-def]
+            assert sink.types == ["start"]
+            return super().stream(request)
+
+    async with asyncio.timeout(10):
+        await run_turn(registry_of(Watcher([DONE])), ask(), sink)
+    assert sink.types == ["start", "done"]
+
+
+@pytest.mark.requirement("2:no-delta-when-invalid")
+async def test_an_ask_that_is_wrong_sends_nothing() -> None:
+    adapter = ScriptedAdapter([DONE])
+    outcome, sink = await run(adapter, ask(settings={"nonsense": 1}))
+
+    assert isinstance(outcome, InvalidRequestError)
+    assert (sink.events, adapter.requests, outcome.partial) == ([], [], None)
+
+
+async def test_warnings_of_the_plan_follow_the_start() -> None:
+    call = Message("assistant", (ToolUseBlock("c1", "grep", {}, "{}"),))
+    _, sink = await run(ScriptedAdapter([DONE]), ask(Message.user("a"), call, Message.user("b")))
+
+    assert sink.types == ["start", "warning", "done"]
+
+
+async def test_what_comes_after_done_is_not_read() -> None:
+    adapter = ScriptedAdapter([DONE, *said("more")])
+    _, sink = await run(adapter)
+
+    assert sink.types == ["start", "done"]
+    assert (adapter.played, adapter.closed) == (1, 1)
+
+
+@pytest.mark.requirement("2:error-in-mid-stream")
+async def test_an_error_in_mid_stream_keeps_what_had_come() -> None:
+    error = ServerError("It broke.")
+    script: list[Step] = [
+        ThinkingStartEvent(0),
+        ThinkingDeltaEvent(0, "hm"),
+        TextStartEvent(1),
+        TextDeltaEvent(1, "Hi"),
+        UsageEvent(Usage(3, 1)),
+        error,
+    ]
+    outcome, sink = await run(ScriptedAdapter(script))
+
+    assert outcome is error
+    assert error.provider == "fake"
+    assert error.partial is not None
+    assert (error.partial.content, error.partial.stop_reason) == ([TextBlock("Hi")], None)
+    done = last(sink)
+    assert (done.stop_reason, done.error, done.content) == ("error", error, error.partial.content)
+    assert done.usage == Usage(3, 1)
+
+
+@pytest.mark.requirement("6:protocol")
+@pytest.mark.parametrize("script", [[], said("Hi")], ids=["nothing", "text"])
+async def test_an_answer_that_ends_early_breaks_the_protocol(script: Sequence[Step]) -> None:
+    outcome, sink = await run(ScriptedAdapter(script))
+
+    assert isinstance(outcome, ProtocolError)
+    assert outcome.partial is not None
+    assert outcome.partial.text == ("Hi" if script else "")
+    assert last(sink).error is outcome
+
+
+@pytest.mark.requirement("6:internal")
+@pytest.mark.parametrize(
+    "script", [[ZeroDivisionError("sk-secret")], [*said("Hi"), ZeroDivisionError("sk-secret")]]
+)
+async def test_a_defect_ends_the_turn_in_order_and_is_raised_as_it_is(script: Sequence[Step]) -> None:
+    sink = RecordingSink()
+    adapter = ScriptedAdapter(script)
+    with pytest.raises(ZeroDivisionError):
+        await run_turn(registry_of(adapter), ask(), sink)
+
+    done = last(sink)
+    assert done.stop_reason == "error"
+    assert done.error is not None
+    assert "sk-secret" not in done.error.message
+    assert adapter.closed == 1
+
+
+async def test_an_adapter_that_cannot_stream_is_a_defect_that_ends_the_turn() -> None:
+    class Mute(ScriptedAdapter):
+        stream = Adapter.stream  # type: ignore[assignment]
+
+    sink = RecordingSink()
+    with pytest.raises(NotImplementedError):
+        await run_turn(registry_of(Mute()), ask(), sink)
+    assert last(sink).stop_reason == "error"
+
+
+async def cancelled(task: asyncio.Task[Response]) -> ChatCancelled:
+    """Cancel the turn and return what it ended in."""
+    task.cancel()
+    with pytest.raises(ChatCancelled) as caught:
+        async with asyncio.timeout(10):
+            await task
+    return caught.value
+
+
+@pytest.mark.requirement("2:cancel-request")
+async def test_a_cancel_closes_the_adapter_and_keeps_what_had_come() -> None:
+    adapter = ScriptedAdapter([TextStartEvent(0), TextDeltaEvent(0, "Hi"), asyncio.Event()])
+    sink = RecordingSink()
+    task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
+    await sink.until(TextDeltaEvent)
+
+    error = await cancelled(task)
+
+    assert error.partial is not None
+    assert error.partial.text == "Hi"
+    done = last(sink)
+    assert (done.stop_reason, done.error, done.content) == ("cancelled", error, [TextBlock("Hi")])
+    assert adapter.closed == 1
+
+
+async def test_a_cancel_ends_the_wait_before_a_retry() -> None:
+    adapter = ScriptedAdapter([RateLimitError("Slow down.", retry_after=60)])
+    sink = RecordingSink()
+    task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
+    await sink.until(RetryEvent)
+
+    await cancelled(task)
+    assert sink.types == ["start", "retry", "done"]
+
+
+async def test_a_cancel_ends_the_wait_for_a_slow_client() -> None:
+    adapter = ScriptedAdapter([*said("Hi"), DONE])
+    sink = RecordingSink()
+    sink.gate.clear()
+    task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
+    await sink.until(TextStartEvent)
+
+    await cancelled(task)
+    assert (sink.types, adapter.closed) == (["start", "text_start", "done"], 1)
+
+
+@pytest.mark.requirement("2:cancel-before-start")
+async def test_a_cancel_before_the_start_is_a_plain_cancel() -> None:
+    sink = RecordingSink()
+    task = asyncio.ensure_future(run_turn(registry_of(ScriptedAdapter()), ask(), sink))
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sink.events == []
+
+
+@pytest.mark.requirement("1:slow-reader")
+async def test_a_sink_that_is_not_ready_stops_the_reading_of_the_adapter() -> None:
+    adapter = ScriptedAdapter([*said("a", "b", "c"), DONE])
+    sink = RecordingSink()
+    sink.gate.clear()
+    async with asyncio.timeout(10):
+        task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
+        await sink.until(TextStartEvent)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (adapter.played, sink.types) == (1, ["start", "text_start"])
+
+        sink.gate.set()
+        assert (await task).text == "abc"
+    assert adapter.played == 6
+
+
+@pytest.mark.requirement("2:retry")
+async def test_a_retry_is_told_and_then_made() -> None:
+    adapter = ScriptedAdapter([AT_ONCE], [ResponseEvent("m"), AT_ONCE], [*said("Hi"), DONE])
+    outcome, sink = await run(adapter)
+
+    assert isinstance(outcome, Response)
+    assert outcome.text == "Hi"
+    assert [event for event in sink.events if isinstance(event, RetryEvent)] == [
+        RetryEvent(2, 3, 0, AT_ONCE),
+        RetryEvent(3, 3, 0, AT_ONCE),
+    ]
+    assert last(sink).stop_reason == "end_turn"
+    assert (len(adapter.requests), adapter.closed) == (3, 3)
+    assert adapter.requests[0] == adapter.requests[2]
+
+
+@pytest.mark.requirement("2:retry")
+@pytest.mark.parametrize(("table", "attempts"), [({}, 3), ({"max_retries": 0}, 1), ({"max_retries": 4}, 5)])
+async def test_the_budget_ends(table: dict[str, object], attempts: int) -> None:
+    adapter = ScriptedAdapter(*[[AT_ONCE]] * 9)
+    outcome, sink = await run(adapter, **table)
+
+    assert outcome is AT_ONCE
+    assert len(adapter.requests) == attempts
+    assert sink.types == ["start", *["retry"] * (attempts - 1), "done"]
+
+
+@pytest.mark.requirement("2:retry")
+async def test_nothing_is_retried_after_the_first_output() -> None:
+    outcome, sink = await run(ScriptedAdapter([TextStartEvent(0), AT_ONCE], [DONE]))
+
+    assert outcome is AT_ONCE
+    assert sink.types == ["start", "text_start", "done"]
+
+
+@pytest.mark.parametrize(
+    "event", [ProgressEvent("Loading."), WarningEvent("a", "b"), UsageEvent(Usage(1, 0))]
+)
+async def test_what_is_no_output_does_not_prevent_a_retry(event: Step) -> None:
+    outcome, _ = await run(ScriptedAdapter([event, AT_ONCE], [DONE]))
+
+    assert isinstance(outcome, Response)
+
+
+@pytest.mark.requirement("6:rate-limit")
+@pytest.mark.parametrize("error", [RequestError("Wrong."), RateLimitError("Slow down.", retry_after=61)])
+async def test_an_error_that_is_final_or_asks_for_a_long_wait_is_reported(error: ChatError) -> None:
+    outcome, sink = await run(ScriptedAdapter([error]))
+
+    assert outcome is error
+    assert sink.types == ["start", "done"]
+
+
+async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client() -> None:
+    class Changing(ScriptedAdapter):
+        async def stream(self, request):  # type: ignore[no-untyped-def, override]
+            if request.thinking is not None:
+                self.requests.append(request)
+                changed = replace(request, thinking=None)
+                raise Replan("refused_parameter:thinking", RequestError("No thinking."), changed)
+            async for event in super().stream(request):
+                yield event
+
+    adapter = Changing([*said("Hi"), DONE])
+    outcome, sink = await run(adapter, ask(thinking="low"))
+
+    assert isinstance(outcome, Response)
+    assert [request.thinking for request in adapter.requests] == ["low", None]
+    assert "retry" not in sink.types
+
+
+async def test_each_reason_replans_once_and_then_its_error_stands() -> None:
+    first, second = AuthenticationError("Expired."), AuthenticationError("Expired again.")
+    adapter = ScriptedAdapter(
+        [Replan("token", first)], [Replan("other", first)], [Replan("token", second)], [DONE]
+    )
+    outcome, sink = await run(adapter)
+
+    assert outcome is second
+    assert len(adapter.requests) == 3
+    assert last(sink).error is second
+    assert second.partial is not None
+
+
+async def test_a_replan_after_output_is_an_error() -> None:
+    error = AuthenticationError("Expired.")
+    outcome, sink = await run(ScriptedAdapter([*said("Hi"), Replan("token", error)], [DONE]))
+
+    assert outcome is error
+    assert error.partial is not None
+    assert error.partial.text == "Hi"
+    assert last(sink).stop_reason == "error"
+
+
+async def test_replans_and_retries_do_not_use_up_each_other() -> None:
+    error = AuthenticationError("Expired.")
+    adapter = ScriptedAdapter([AT_ONCE], [Replan("token", error)], [AT_ONCE], [DONE])
+
+    outcome, _ = await run(adapter)
+    assert isinstance(outcome, Response)
+
+
+async def test_an_error_keeps_the_provider_that_it_names() -> None:
+    outcome, _ = await run(ScriptedAdapter([RequestError("No.", provider="upstream")]))
+
+    assert isinstance(outcome, RequestError)
+    assert outcome.provider == "upstream"
+
+
+async def test_turns_of_one_registry_do_not_see_each_other() -> None:
+    registry = registry_of(
+        ScriptedAdapter([*said("one"), DONE], name="a"),
+        ScriptedAdapter([ServerError("No.", retryable=False)], name="b"),
+    )
+    sinks = RecordingSink(), RecordingSink()
+    async with asyncio.timeout(10):
+        good, bad = await asyncio.gather(
+            run_turn(registry, ask(model="a:m"), sinks[0]),
+            run_turn(registry, ask(model="b:m"), sinks[1]),
+            return_exceptions=True,
+        )
+
+    assert isinstance(good, Response)
+    assert isinstance(bad, ServerError)
+    assert [last(sink).stop_reason for sink in sinks] == ["end_turn", "error"]
+
+
+async def test_what_a_provider_cannot_do_is_known_before_the_start() -> None:
+    adapter = ScriptedAdapter(capabilities=Capabilities(tool_calls=False))
+    outcome, sink = await run(adapter, ask(tools=(ToolDefinition("grep"),)))
+
+    assert isinstance(outcome, RequestError)
+    assert (sink.events, adapter.requests) == ([], [])

@@ -1,0 +1,208 @@
+"""The registry: which providers there are, what each can do, and failures that stay with whose they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.chat import ChatError, ConfigError, ConnectionError, RequestError
+from jumpseat.config import Config
+from jumpseat.providers import Registry
+from jumpseat.providers.registry import KINDS
+from tests.unit.scripted import ScriptedAdapter, registry_of
+
+
+def configured(**providers: dict[str, Any]) -> Registry:
+    return Registry(Config.model_validate({"providers": providers}))
+
+
+def test_the_built_in_provider_needs_no_configuration() -> None:
+    registry = configured()
+
+    assert (registry.ids, registry.user_defined) == (["local"], [])
+    assert (registry.table("local").kind, registry.table("local").name) == ("local", "Local model")
+
+
+def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
+    registry = configured(local={"default_model": "mine"})
+
+    assert (registry.table("local").kind, registry.table("local").default_model) == ("local", "mine")
+    assert registry.user_defined == []
+
+
+def test_a_provider_that_does_not_exist_is_the_requests_error() -> None:
+    for ask in (Registry.table, Registry.adapter):
+        with pytest.raises(RequestError, match=r"'x'.*local, a"):
+            ask(configured(a={"kind": "openai"}), "x")
+
+
+@pytest.mark.requirement("6:config")
+@pytest.mark.parametrize("kind", ["", "opneai"])
+def test_an_unknown_kind_names_its_key_and_those_that_are_known(kind: str) -> None:
+    with pytest.raises(ConfigError, match=r"providers\.a\.kind") as caught:
+        configured(a={"kind": kind}).adapter("a")
+    assert all(known in caught.value.message for known in KINDS)
+
+
+@pytest.mark.requirement("5:providers-list")
+async def test_a_capability_is_what_a_probe_found_else_what_was_configured_else_the_adapters() -> None:
+    adapter = ScriptedAdapter(
+        name="a", capabilities=Capabilities(vision=True, json_mode=False), probed=Capabilities(vision=False)
+    )
+    registry = registry_of(adapter, tables={"a": {"capabilities": {"json_mode": True, "vision": True}}})
+
+    values, sources = registry.capabilities("a")
+    assert values == Capabilities(vision=True, json_mode=True)
+    assert {name for name, source in sources.items() if source == "config"} == {"json_mode", "vision"}
+    assert {source for name, source in sources.items() if name not in ("json_mode", "vision")} == {"static"}
+
+    await registry.describe(None, probe=True)
+    values, sources = registry.capabilities("a")
+    assert values == Capabilities(vision=False)
+    assert set(sources.values()) == {"probe"}
+
+
+async def test_a_probe_that_fails_changes_nothing() -> None:
+    registry = registry_of(
+        ScriptedAdapter(name="a", probed=ConnectionError("Unreachable.")),
+        ScriptedAdapter(name="b", probed=Capabilities(vision=False)),
+    )
+    rows = {row.id: row for row in await registry.describe("a", probe=True)}
+
+    assert set(rows["a"].capability_sources.values()) == {"static"}
+    assert set(rows["b"].capability_sources.values()) == {"probe"}
+
+
+async def test_a_probe_is_made_only_when_asked_for() -> None:
+    registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
+
+    assert {
+        source for row in await registry.describe(None) for source in row.capability_sources.values()
+    } == {"static"}
+
+
+@pytest.mark.requirement("5:providers-list")
+async def test_every_provider_is_described() -> None:
+    registry = registry_of(
+        ScriptedAdapter(name="a", state="configured"),
+        ScriptedAdapter(name="b", state="signed_out"),
+        tables={"a": {"name": "Mine"}},
+    )
+    rows = await registry.describe("a")
+
+    assert [(row.id, row.name, row.kind, row.is_default, row.configured) for row in rows] == [
+        ("local", "Local model", "local", False, False),
+        ("a", "Mine", "openai", True, True),
+        ("b", "b", "openai", False, False),
+    ]
+
+
+async def test_a_provider_that_is_set_up_wrongly_is_told_beside_the_others() -> None:
+    fails = ScriptedAdapter(name="b", state=ConfigError("providers.b.api_key is env:X, which is not set."))
+    registry = registry_of(ScriptedAdapter(name="a"), fails, tables={"c": {"kind": "nonsense"}})
+
+    rows = {row.id: row for row in await registry.describe(None)}
+
+    assert [rows[name].configured for name in ("a", "b", "c")] == [True, False, False]
+    assert "providers.b.api_key" in (rows["b"].auth.message or "")
+    assert "providers.c.kind" in (rows["c"].auth.message or "")
+
+
+@pytest.mark.requirement("3:models-list")
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (ConnectionError("Unreachable."), "Unreachable."),
+        (NotImplementedError(), "b does not list its models."),
+        (KeyError("sk-secret"), "its log says how"),
+    ],
+)
+async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, told: str) -> None:
+    registry = registry_of(
+        ScriptedAdapter(name="a", models=["one"]),
+        ScriptedAdapter(name="b", models=failure),
+        ScriptedAdapter(name="c", models=["two"]),
+    )
+    models, failures = await registry.list_all_models(["a", "b", "c"])
+
+    assert [model.id for model in models] == ["a:one", "c:two"]
+    assert [each.provider for each in failures] == ["b"]
+    assert told in failures[0].error.message
+    assert "sk-secret" not in failures[0].error.message
+
+
+@pytest.mark.requirement("3:models-list")
+async def test_an_unknown_kind_hides_no_others_models() -> None:
+    registry = registry_of(ScriptedAdapter(name="a", models=["one"]), tables={"c": {"kind": "nonsense"}})
+
+    models, failures = await registry.list_all_models(["a", "c"])
+
+    assert [model.id for model in models] == ["a:one"]
+    assert isinstance(failures[0].error, ConfigError)
+
+
+async def test_models_are_asked_for_once_and_then_remembered_unless_refreshed() -> None:
+    adapter = ScriptedAdapter(name="a", models=["one"])
+    registry = registry_of(adapter)
+    assert registry.known_models("a") is None
+
+    await asyncio.gather(*(registry.list_models("a") for _ in range(5)))
+    assert adapter.listed == 1
+
+    adapter.models = ["one", "two"]
+    assert [model.model for model in await registry.list_models("a", refresh=True)] == ["one", "two"]
+    assert registry.known_models("a") == await registry.list_models("a")
+    assert adapter.listed == 2
+
+
+async def test_a_list_that_failed_is_asked_for_again() -> None:
+    adapter = ScriptedAdapter(name="a", models=ChatError("No."))
+    registry = registry_of(adapter)
+    with pytest.raises(ChatError):
+        await registry.list_models("a")
+
+    adapter.models = ["one"]
+    assert len(await registry.list_models("a")) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "values", "tokens"),
+    [
+        ({}, {}, None),
+        ({"max_tokens": 5, "providers": {"a": {"t": 1}, "b": {"t": 2}}}, {"t": 1}, 5),
+        ({"max_tokens": "5", "providers": "x"}, {}, None),
+        ({"max_tokens": True, "providers": {"a": 1}}, {}, None),
+        ({"max_tokens": 0, "providers": []}, {}, None),
+    ],
+)
+def test_default_settings_are_the_providers_own_and_nonsense_is_none(
+    settings: dict[str, Any], values: dict[str, Any], tokens: int | None
+) -> None:
+    registry = registry_of(ScriptedAdapter(name="a"), settings=settings)
+
+    assert registry.default_settings("a") == values
+    assert registry.default_max_tokens == tokens
+
+
+def test_the_settings_schema_is_the_kinds_rows_under_the_users_in_order() -> None:
+    rows = configured(
+        a={
+            "kind": "openai",
+            "settings": {
+                "seed": {"type": "integer", "order": 9},
+                "top_p": {"type": "number", "order": 0, "maximum": 0.5},
+                "first": {"type": "boolean", "order": -1},
+            },
+        }
+    ).settings_rows("a")
+
+    assert list(rows) == ["first", "top_p", "temperature", "seed"]
+    assert rows["top_p"].maximum == 0.5
+    assert list(configured(b={"kind": "plug-in"}).settings_rows("b")) == []
+
+
+async def test_closing_closes_what_was_made() -> None:
+    await configured(a={"kind": "openai"}).aclose()
