@@ -1,0 +1,168 @@
+"""One connection: every message from the wire passes here, and every answer goes back through here.
+
+The gates, in order: is it JSON, is it a message, is the lifecycle right, is there such a method, are the
+params right, is the id free. Whatever fails a gate is answered with an error, and the next message is
+served. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jumpseat.rpc.batch import Batch
+from jumpseat.rpc.dispatcher import Dispatcher
+from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.methods import METHODS
+from jumpseat.rpc.outbox import FrameWriter, Outbox
+from jumpseat.rpc.session import Session
+from jumpseat.wire import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    SERVER_NOT_INITIALIZED,
+    Invalid,
+    Malformed,
+    MessageReader,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    classify,
+)
+from jumpseat.wire import Batch as WireBatch
+
+logger = logging.getLogger(__name__)
+
+
+class Connection:
+    """The daemon's end of one client."""
+
+    def __init__(
+        self,
+        writer: FrameWriter,
+        *,
+        config_file: Path | None,
+        stop: Callable[[], None],
+        watch_parent: Callable[[int], None],
+        methods: Mapping[str, Method] = METHODS,
+    ) -> None:
+        """
+        Args:
+            writer: where frames go.
+            config_file: the configuration file named on the command line.
+            stop: called when the client says `exit`.
+            watch_parent: called with the process to outlive by no more than moments.
+            methods: the method table.
+        """
+        self._reader = MessageReader()
+        self._outbox = Outbox(writer)
+        self._methods = methods
+        self.session = Session(
+            outbox=self._outbox,
+            config_file=config_file,
+            stop=stop,
+            cancel=self._cancel,
+            watch_parent=watch_parent,
+            method_names=[name for name, method in methods.items() if not method.lifecycle],
+        )
+        self._dispatcher = Dispatcher(self.session, methods.values(), self._answer)
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes as they come from the client."""
+        for value in self._reader.feed(data):
+            if isinstance(value, Malformed):
+                logger.warning("a malformed frame: %s", value.reason)
+                self._refuse(None, RpcFault(PARSE_ERROR, value.reason), None)
+            else:
+                self._take(value)
+
+    def _cancel(self, request_id: RequestId) -> bool:
+        return self._dispatcher.cancel(request_id)
+
+    def _take(self, value: Any) -> None:
+        message = classify(value)
+        if isinstance(message, WireBatch):
+            batch = Batch(self._outbox)
+            for item in message.items:
+                self._take_one(item, batch)
+            batch.close()
+        else:
+            self._take_one(message, None)
+
+    def _take_one(self, message: Request | Notification | Response | Invalid, batch: Batch | None) -> None:
+        match message:
+            case Request():
+                if batch is not None:
+                    batch.expect()
+                try:
+                    self._request(message, batch)
+                except Exception as error:
+                    self._refuse(message.id, error, batch)
+            case Notification():
+                self._notification(message)
+            case Invalid():
+                if batch is not None:
+                    batch.expect()
+                self._refuse(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
+            case Response():
+                logger.warning("a response to nothing that was asked, with the id %r", message.id)
+
+    def _request(self, message: Request, batch: Batch | None) -> None:
+        session = self.session
+        if session.shutting_down:
+            raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; only exit is taken now.")
+        if not session.initialized and message.method != "initialize":
+            raise RpcFault(SERVER_NOT_INITIALIZED, "The first request must be initialize.")
+        method = self._methods.get(message.method)
+        if method is None or method.kind != "request":
+            raise RpcFault(METHOD_NOT_FOUND, f"There is no method named {message.method[:100]!r}.")
+        params = method.params.model_validate(message.params)
+        entry = session.admit(message.id, message.method, batch)
+        call = Call(params, message.id, entry)
+        try:
+            if method.admit is not None:
+                method.admit(session, call)
+        except Exception:
+            session.release(message.id)
+            raise
+        self._dispatcher.request(message.id, message.method, call)
+
+    def _notification(self, message: Notification) -> None:
+        method = self._methods.get(message.method)
+        if method is None or method.kind != "notification":
+            logger.debug("an unknown notification: %s", message.method)
+            return
+        if not self.session.initialized and message.method != "exit":
+            return
+        try:
+            params = method.params.model_validate(message.params)
+        except ValueError as error:
+            logger.warning("the notification %s is ignored: %s", message.method, wire_error(error).message)
+            return
+        self._dispatcher.notification(message.method, Call(params))
+
+    def _answer(self, request_id: RequestId, outcome: Outcome) -> None:
+        entry = self.session.release(request_id)
+        if entry is None:
+            return  # A notification's outcome, which nobody waits for.
+        if outcome.error is not None:
+            self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)
+            return
+        try:
+            self._respond(request_id, "result", outcome.result, entry.batch)
+        except ValueError as error:  # JSON has no form for the result: a defect, but never a silence.
+            self._refuse(request_id, error, entry.batch)
+
+    def _refuse(self, request_id: RequestId | None, error: Exception, batch: Batch | None) -> None:
+        self._respond(request_id, "error", wire_error(error).as_dict(), batch)
+
+    def _respond(self, request_id: RequestId | None, member: str, value: Any, batch: Batch | None) -> None:
+        response = {"jsonrpc": "2.0", "id": request_id, member: value}
+        if batch is not None:
+            batch.add(response)
+        else:
+            self._outbox.send(response)

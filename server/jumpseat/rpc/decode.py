@@ -1,0 +1,99 @@
+"""From validated params to the canonical vocabulary."""
+
+from __future__ import annotations
+
+from pydantic_core import from_json, to_json
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    JsonSchemaOutput,
+    Message,
+    NamedTool,
+    Origin,
+    OtherBlock,
+    Position,
+    Range,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.engine import TurnAsk
+from jumpseat.rpc import params as wire
+
+
+def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
+    """What `chat/start` asks."""
+    choice, output = params.tool_choice, params.output_mode
+    return TurnAsk(
+        messages=tuple(
+            Message(each.role, tuple(_block(block) for block in each.content)) for each in params.messages
+        ),
+        system=params.system,
+        model=params.model,
+        tools=tuple(ToolDefinition(tool.name, tool.description, tool.parameters) for tool in params.tools),
+        tool_choice=NamedTool(choice.name) if isinstance(choice, wire.NamedToolParam) else choice,
+        max_tokens=params.max_tokens,
+        stop_sequences=tuple(params.stop_sequences),
+        stream=params.stream,
+        output_mode=JsonSchemaOutput(output.schema_)
+        if isinstance(output, wire.SchemaOutputParam)
+        else output,
+        thinking=params.thinking,
+        # Null is absent here too, though the params' own models do not look into settings.
+        settings={key: value for key, value in params.settings.items() if value is not None},
+        conversation_id=params.conversation_id,
+        initiator=params.initiator,
+    )
+
+
+def _block(param: wire.UserOrAssistantBlock) -> ContentBlock:
+    origin = Origin(param.origin.provider, param.origin.model) if param.origin else None
+    opaque = param.opaque
+    match param:
+        case wire.TextParam():
+            return TextBlock(param.text, origin=origin, opaque=opaque)
+        case wire.ImageParam():
+            return ImageBlock(param.source, param.media_type, origin=origin, opaque=opaque)
+        case wire.ContextParam():
+            place = _range(param.range) if param.range else None
+            return ContextBlock(
+                param.text, param.uri, param.language_id, place, param.label, origin=origin, opaque=opaque
+            )
+        case wire.ToolUseParam():
+            return _tool_use(param, origin)
+        case wire.ToolResultParam():
+            content = param.content
+            text = content if isinstance(content, str) else "".join(block.text for block in content)
+            return ToolResultBlock(param.tool_use_id, text, param.is_error, origin=origin, opaque=opaque)
+        case wire.ThinkingParam():
+            return ThinkingBlock(param.thinking, param.signature, origin=origin, opaque=opaque)
+        case wire.RedactedThinkingParam():
+            return RedactedThinkingBlock(param.data, origin=origin, opaque=opaque)
+        case wire.OtherParam():
+            return OtherBlock(param.kind, param.text, origin=origin, opaque=opaque)
+
+
+def _tool_use(param: wire.ToolUseParam, origin: Origin | None) -> ToolUseBlock:
+    """A tool call; where a client kept only one of `raw` and `arguments`, the other is made from it."""
+    arguments, raw = param.arguments, param.raw
+    if raw is None:
+        raw = to_json(arguments or {}).decode()
+        arguments = arguments or {}
+    elif arguments is None and param.error is None:
+        try:
+            parsed = from_json(raw or "{}", allow_inf_nan=False)
+        except ValueError:
+            parsed = None
+        arguments = parsed if isinstance(parsed, dict) else None
+    return ToolUseBlock(param.id, param.name, arguments, raw, param.error, origin=origin, opaque=param.opaque)
+
+
+def _range(param: wire.RangeParam) -> Range:
+    return Range(
+        Position(param.start.line, param.start.character), Position(param.end.line, param.end.character)
+    )

@@ -1,0 +1,137 @@
+"""The events of one turn as `chat/delta` notifications: numbered, merged if asked, encoded fast.
+
+Deltas are written as they come. Only with `coalesceMs` are they held back: then neighbouring deltas of
+one block are joined, and what marks a boundary (a start, a done) goes out at once with what was held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from jumpseat.chat import (
+    DoneEvent,
+    ProgressEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    ThinkingDeltaEvent,
+    ToolUseDeltaEvent,
+    merge_deltas,
+)
+from jumpseat.engine import Sink
+from jumpseat.rpc.encode import delta_to_wire
+from jumpseat.rpc.outbox import Outbox
+from jumpseat.wire import encode
+
+DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
+
+
+class Progress:
+    """LSP work-done progress on a client's own token, valid until the response is sent."""
+
+    def __init__(self, outbox: Outbox, token: str | int | None) -> None:
+        self._outbox = outbox
+        self._token = token
+        self._begun = False
+
+    def report(self, event: ProgressEvent) -> None:
+        """Tell the client of a wait, if it gave a token."""
+        if self._token is None:
+            return
+        value: dict[str, object] = {"kind": "report", "message": event.message}
+        if not self._begun:
+            value = {"kind": "begin", "title": event.message}
+            self._begun = True
+        if event.percentage is not None:
+            value["percentage"] = event.percentage
+        self._outbox.notify("$/progress", {"token": self._token, "value": value})
+
+    def end(self) -> None:
+        """The wait is over."""
+        if self._begun:
+            self._outbox.notify("$/progress", {"token": self._token, "value": {"kind": "end"}})
+            self._begun = False
+
+
+class DeltaSink(Sink):
+    """Sends one turn's events to one client."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        *,
+        request_id: str | int,
+        turn_id: str,
+        stream: bool,
+        coalesce_ms: int = 0,
+        progress_token: str | int | None = None,
+    ) -> None:
+        """
+        Args:
+            outbox: the connection's.
+            request_id: the JSON-RPC id of the `chat/start`.
+            turn_id: the turn's.
+            stream: False for a turn without deltas: only progress is sent.
+            coalesce_ms: the least time between two notifications of deltas; 0 sends each as it comes.
+            progress_token: the client's `workDoneToken`.
+        """
+        self._outbox = outbox
+        self._stream = stream
+        self._interval = coalesce_ms / 1000
+        self._progress = Progress(outbox, progress_token)
+        self._seq = 0
+        identity = encode({"requestId": request_id, "turnId": turn_id})[1:-1]
+        self._head = b'{"jsonrpc":"2.0","method":"chat/delta","params":{' + identity + b',"seq":'
+        self._held: list[StreamEvent] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._last_sent = float("-inf")
+
+    def send(self, event: StreamEvent) -> None:
+        """Send the event, now or with the deltas that are being held."""
+        if isinstance(event, ProgressEvent):
+            self._progress.report(event)
+            return
+        self._progress.end()
+        if not self._stream:
+            return
+        if self._interval and isinstance(event, DELTA_EVENTS):
+            self._held.append(event)
+            self._arrange_release()
+            return
+        self._release()
+        self._write(event)
+        if isinstance(event, DoneEvent):
+            self._stream = False  # `done` is last, always.
+
+    async def ready(self) -> None:
+        """Wait until the client has read enough."""
+        await self._outbox.ready()
+
+    def _arrange_release(self) -> None:
+        if self._timer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        due = self._last_sent + self._interval
+        if due <= loop.time():
+            self._release()
+        else:
+            self._timer = loop.call_at(due, self._release)
+
+    def _release(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._held:
+            return
+        held, self._held = merge_deltas(self._held), []
+        for event in held:
+            self._write(event)
+        self._last_sent = asyncio.get_running_loop().time()
+
+    def _write(self, event: StreamEvent) -> None:
+        # Text is most of the traffic; its frame is put together from bytes, not from objects.
+        if type(event) is TextDeltaEvent:
+            delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
+        else:
+            delta = encode(delta_to_wire(event))
+        self._outbox.send_body(b'%b%d,"delta":%b}}' % (self._head, self._seq, delta))
+        self._seq += 1

@@ -1,0 +1,111 @@
+"""pygls as the dispatcher of one connection: its feature table, its futures, its cancelling.
+
+What pygls does with bytes, params, errors and the lifecycle is left out by never reaching it: messages
+come in validated, and its one funnel for data going out is ours. Two private names are relied on,
+`_send_data` and `_handle_cancel_notification`, hence the pin in pyproject.toml and the test of the seams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import cattrs
+from pygls.protocol import JsonRPCProtocol
+from pygls.protocol.json_rpc import JsonRPCRequestMessage, JsonRPCResponseMessage
+from pygls.server import JsonRPCServer
+
+from jumpseat.rpc.faults import CANCELLED, wire_error
+from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.session import Session
+from jumpseat.wire import RequestId
+
+Answer = Callable[[RequestId, Outcome], None]
+
+
+class _Protocol(JsonRPCProtocol):
+    """pygls's protocol with its output turned into answers."""
+
+    answer: Answer
+
+    def _send_data(self, data: Any) -> None:
+        """Every response that pygls would write comes through here.
+
+        A handler's own outcome is the `result`, since handlers never raise. An error is pygls's own: the
+        request was cancelled before its handler ran.
+        """
+        if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, Outcome):
+            self.answer(data.id, data.result)
+        else:
+            self.answer(data.id, Outcome(error=CANCELLED))
+
+
+class Dispatcher:
+    """Runs the handlers of one connection."""
+
+    def __init__(self, session: Session, methods: Iterable[Method], answer: Answer) -> None:
+        """
+        Args:
+            session: given to every handler.
+            methods: the method table.
+            answer: called exactly once for each request that was dispatched.
+        """
+        server = JsonRPCServer(_Protocol, cattrs.Converter)
+        self._protocol = server.protocol
+        assert isinstance(self._protocol, _Protocol)  # noqa: S101 - narrows pygls's declared type
+        self._protocol.answer = answer
+        self._notified: dict[str, Callable[[Call[Any]], Any]] = {}
+        for method in methods:
+            if method.kind == "request":
+                server.feature(method.name)(_guarded(method, session))
+            else:
+                self._notified[method.name] = _guarded(method, session)
+
+    def request(self, request_id: RequestId, method: str, call: Call[Any]) -> None:
+        """Run a request's handler; a plain function at once, a coroutine function as a task."""
+        self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
+
+    def notification(self, method: str, call: Call[Any]) -> None:
+        """Run a notification's handler, a plain function, at once.
+
+        pygls has no part in it: it would take `$/cancelRequest` for itself, and adds nothing to the others.
+        """
+        self._notified[method](call)
+
+    def cancel(self, request_id: RequestId) -> bool:
+        """Cancel a request; False where it is unknown, finished, or was cancelled before."""
+        known = request_id in self._protocol._request_futures
+        if known:
+            self._protocol._handle_cancel_notification(request_id)
+        return known
+
+
+def _guarded(method: Method, session: Session) -> Callable[[Call[Any]], Any]:
+    """The handler as pygls gets it: it never raises, so that no text of an exception can leak."""
+    handler = method.handler
+
+    if inspect.iscoroutinefunction(handler):
+
+        async def run(call: Call[Any]) -> Outcome:
+            try:
+                return _outcome(await handler(session, call))
+            except asyncio.CancelledError:
+                return Outcome(error=CANCELLED)
+            except Exception as error:
+                return Outcome(error=wire_error(error))
+
+        return run
+
+    def run_now(call: Call[Any]) -> Outcome:
+        try:
+            return _outcome(handler(session, call))
+        except Exception as error:
+            return Outcome(error=wire_error(error))
+
+    return run_now
+
+
+def _outcome(result: Any) -> Outcome:
+    return result if isinstance(result, Outcome) else Outcome(result)

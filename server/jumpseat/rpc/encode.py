@@ -1,0 +1,119 @@
+"""The canonical vocabulary as wire objects: camelCase keys, `type` discriminators, absent for None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from jumpseat.auth import AuthStatus
+from jumpseat.chat import ChatError, DoneEvent, ModelInfo, Response, StreamEvent, ToolUseBlock
+from jumpseat.config import SettingRow
+from jumpseat.providers import ProviderDescription
+from jumpseat.rpc.faults import wire_error
+
+_KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
+"""Fields whose None is a value on the wire: unreadable arguments are null, not absent."""
+
+_NOT_ON_THE_WIRE = {(DoneEvent, "raw_stop_reason")}
+"""Fields that the contract does not have: the response carries the raw stop reason."""
+
+
+def camel(name: str) -> str:
+    """`max_output_tokens` as `maxOutputTokens`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+@cache
+def _plan(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
+    """A class's discriminator, and for each field its name, its key, and whether None is sent."""
+    keys = tuple(
+        (field.name, camel(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
+        for field in fields(cls)
+        if (cls, field.name) not in _NOT_ON_THE_WIRE
+    )
+    return getattr(cls, "type", None), keys
+
+
+def to_wire(value: Any) -> Any:
+    """Any value of the vocabulary as JSON-ready objects.
+
+    Raises:
+        TypeError: the value has no wire form.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, ChatError):
+        return wire_error(value).as_dict()
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {str(key): to_wire(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_wire(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        discriminator, keys = _plan(type(value))
+        shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
+        for name, key, keep in keys:
+            item = getattr(value, name)
+            if item is not None or keep:
+                shaped[key] = to_wire(item)
+        return shaped
+    raise TypeError(f"{type(value).__name__} has no wire form")
+
+
+def delta_to_wire(event: StreamEvent) -> dict[str, Any]:
+    """One event as the `delta` of a `chat/delta`."""
+    shaped: dict[str, Any] = to_wire(event)
+    return shaped
+
+
+def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
+    """A response as the result of a chat, or as the `data.partial` of a failed one."""
+    shaped: dict[str, Any] = {"turnId": turn_id, "provider": response.provider, "model": response.model}
+    if response.response_id is not None:
+        shaped["responseId"] = response.response_id
+    shaped["content"] = to_wire(response.content)
+    shaped["text"] = response.text
+    shaped["toolCalls"] = to_wire(response.tool_calls)
+    if response.stop_reason is not None:
+        shaped["stopReason"] = response.stop_reason
+    if response.raw_stop_reason is not None:
+        shaped["rawStopReason"] = response.raw_stop_reason
+    shaped["usage"] = to_wire(response.usage)
+    return shaped
+
+
+def model_to_wire(model: ModelInfo, *, is_default: bool) -> dict[str, Any]:
+    """A row of `models/list`."""
+    return {"id": model.id, **to_wire(model), "isDefault": is_default}
+
+
+def auth_to_wire(status: AuthStatus) -> dict[str, Any]:
+    """An AuthStatus."""
+    shaped: dict[str, Any] = to_wire(status)
+    return shaped
+
+
+def setting_to_wire(key: str, row: SettingRow) -> dict[str, Any]:
+    """A row of a settings schema."""
+    return {"key": key, **row.model_dump(exclude_none=True, exclude=set(row.model_extra or ()))}
+
+
+def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
+    """A row of `providers/list`."""
+    schema = [setting_to_wire(key, setting) for key, setting in row.settings_schema.items()]
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": row.kind,
+        "isDefault": row.is_default,
+        "configured": row.configured,
+        "auth": auth_to_wire(row.auth),
+        "capabilities": to_wire(row.capabilities),
+        "capabilitySources": {camel(key): source for key, source in row.capability_sources.items()},
+        "settingsSchema": schema,
+    }

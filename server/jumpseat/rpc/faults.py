@@ -1,0 +1,180 @@
+"""From exceptions to wire errors: the one place, so that no exception text crosses by accident.
+
+Codes and shapes: section 6 of the protocol page.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatCancelled,
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    ContentFilterError,
+    ContextExceededError,
+    InvalidRequestError,
+    Problem,
+    ProtocolError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    ServerError,
+)
+from jumpseat.config import redact
+from jumpseat.wire import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_CANCELLED,
+    SERVER_NOT_INITIALIZED,
+)
+
+logger = logging.getLogger(__name__)
+
+CODES: Mapping[type[ChatError], int] = {
+    AuthenticationError: 1000,
+    AuthorizationError: 1001,
+    RateLimitError: 1002,
+    QuotaExceededError: 1003,
+    RequestError: 1004,
+    ContextExceededError: 1005,
+    ContentFilterError: 1006,
+    ServerError: 1007,
+    ConnectionError: 1008,
+    ProtocolError: 1009,
+    ConfigError: 1010,
+    InvalidRequestError: INVALID_PARAMS,
+    ChatCancelled: REQUEST_CANCELLED,
+    ChatError: INTERNAL_ERROR,
+}
+
+_KINDS = {
+    PARSE_ERROR: "parse_error",
+    INVALID_REQUEST: "invalid_request",
+    METHOD_NOT_FOUND: "method_not_found",
+    INVALID_PARAMS: "invalid_params",
+    INTERNAL_ERROR: "internal",
+    SERVER_NOT_INITIALIZED: "not_initialized",
+    REQUEST_CANCELLED: "cancelled",
+}
+
+
+class RpcFault(Exception):  # noqa: N818 - an error of the caller's, answered, not ours
+    """A message that breaks JSON-RPC, the lifecycle, or a method's params."""
+
+    def __init__(self, code: int, message: str, problems: Sequence[Problem] = ()) -> None:
+        """
+        Args:
+            code: a JSON-RPC or LSP code, one that has a kind.
+            message: one plain sentence.
+            problems: for invalid params, every value that is wrong.
+        """
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class WireError:
+    """The `error` member of a response."""
+
+    code: int
+    message: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The member as JSON has it."""
+        return {"code": self.code, "message": self.message, "data": self.data}
+
+
+CANCELLED = WireError(
+    REQUEST_CANCELLED, "The request was cancelled.", {"kind": "cancelled", "retryable": False}
+)
+
+
+def wire_error(exception: BaseException) -> WireError:
+    """What the client is told of any exception. `data.partial` is added where the result is shaped."""
+    match exception:
+        case RpcFault():
+            return _fault(exception.code, exception.message, exception.problems)
+        case InvalidRequestError():
+            return _fault(INVALID_PARAMS, exception.message, exception.problems)
+        case ValidationError():
+            problems = _problems(exception)
+            first = problems[0]
+            return _fault(INVALID_PARAMS, f"{first.path or 'params'}: {first.message}", problems)
+        case ChatError():
+            return _chat_error(exception)
+        case _:
+            logger.error("a defect of the daemon", exc_info=exception)
+            return _fault(INTERNAL_ERROR, "The daemon failed on this request; its log has the details.", ())
+
+
+def _fault(code: int, message: str, problems: Sequence[Problem]) -> WireError:
+    data: dict[str, Any] = {"kind": _KINDS[code], "retryable": False}
+    if problems:
+        data["errors"] = [{"path": problem.path, "message": problem.message} for problem in problems]
+    return WireError(code, redact(message), data)
+
+
+def _problems(error: ValidationError) -> list[Problem]:
+    """A pydantic error's findings, one for each place; no input value is repeated."""
+    found: dict[str, Problem] = {}
+    for each in error.errors(include_url=False, include_input=False):
+        path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
+        found.setdefault(path, Problem(path, _sentence(each["msg"])))
+    return list(found.values())
+
+
+_KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
+_UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
+
+
+def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
+    """The dotted path as the client sees it: pydantic also names the branch of a union it tried."""
+    parts: list[str] = []
+    for index, part in enumerate(location):
+        in_content_block = index >= 2 and location[index - 2] == "content" and isinstance(part, str)
+        if isinstance(part, str) and (
+            in_content_block or part in _UNION_BRANCHES or not _KEY.fullmatch(part)
+        ):
+            continue
+        parts.append(str(part))
+    return ".".join([*parts, "type"] if names_a_tag else parts)
+
+
+def _sentence(message: str) -> str:
+    return re.sub(
+        r"a valid dictionary( or instance of \w+)?", "an object", message.removeprefix("Value error, ")
+    )
+
+
+def _chat_error(error: ChatError) -> WireError:
+    code = next(CODES[base] for base in type(error).__mro__ if base in CODES)
+    reset_at = error.reset_at.isoformat().replace("+00:00", "Z") if error.reset_at else None
+    facts = {
+        "kind": error.kind,
+        "provider": error.provider,
+        "statusCode": error.status_code,
+        "providerCode": error.provider_code,
+        "retryable": error.retryable,
+        "retryAfter": error.retry_after,
+        "resetAt": reset_at,
+        "providerRequestId": error.provider_request_id,
+        "hint": redact(error.hint) if error.hint else None,
+    }
+    data = {key: value for key, value in facts.items() if value is not None}
+    return WireError(code, redact(error.message), data)

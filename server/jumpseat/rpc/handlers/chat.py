@@ -1,0 +1,59 @@
+"""`chat/start` and `chat/cancel`. Section 2 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.chat import ChatError, Problem
+from jumpseat.engine import run_turn
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.deltas import DeltaSink
+from jumpseat.rpc.encode import result_to_wire
+from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.method import Call, Outcome
+from jumpseat.rpc.params import ChatCancelParams, ChatStartParams
+from jumpseat.rpc.session import Session
+from jumpseat.wire import INVALID_PARAMS
+
+
+def reserve_turn(session: Session, call: Call[ChatStartParams]) -> None:
+    """Give the turn its id before anything else is read, so that a cancel right behind it finds it.
+
+    Raises:
+        RpcFault: the client's id is that of another turn in flight.
+    """
+    turn_id = call.params.turn_id or session.mint_turn_id()
+    if session.request_of_turn(turn_id) is not None:
+        problem = Problem("turnId", f"the turn {turn_id!r} is still in flight")
+        raise RpcFault(INVALID_PARAMS, f"{problem.path}: {problem.message}.", [problem])
+    call.entry.turn_id = turn_id
+
+
+async def chat_start(session: Session, call: Call[ChatStartParams]) -> Outcome:
+    """Run a turn, streaming its events, and answer with the whole response."""
+    params = call.params
+    turn_id = call.entry.turn_id
+    if turn_id is None:
+        raise RuntimeError("a turn was started without being reserved")
+    sink = DeltaSink(
+        session.outbox,
+        request_id=call.request_id,
+        turn_id=turn_id,
+        stream=params.stream,
+        coalesce_ms=session.coalesce_ms,
+        progress_token=params.work_done_token,
+    )
+    try:
+        response = await run_turn(session.registry, ask_from_wire(params), sink)
+    except ChatError as error:
+        told = wire_error(error)
+        if error.partial is not None:
+            told.data["partial"] = result_to_wire(error.partial, turn_id)
+        return Outcome(error=told)
+    return Outcome(result_to_wire(response, turn_id))
+
+
+def chat_cancel(session: Session, call: Call[ChatCancelParams]) -> dict[str, Any]:
+    """Cancel a turn by its id, for clients whose library hides request ids."""
+    request_id = session.request_of_turn(call.params.turn_id)
+    return {"cancelled": request_id is not None and session.cancel(request_id)}

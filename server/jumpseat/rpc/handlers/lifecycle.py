@@ -1,0 +1,100 @@
+"""`initialize` to `exit`, and `$/cancelRequest`. Section 1 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jumpseat
+from jumpseat.chat import BLOCK_CLASSES
+from jumpseat.config import load_config
+from jumpseat.providers import BUILT_IN, Registry
+from jumpseat.rpc.faults import RpcFault
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
+from jumpseat.rpc.session import Session
+from jumpseat.wire import INVALID_REQUEST
+
+PROTOCOL_VERSION = 1
+
+DELTA_TYPES = (
+    "start",
+    "retry",
+    "response",
+    "warning",
+    "text_start",
+    "text_delta",
+    "text_done",
+    "thinking_start",
+    "thinking_delta",
+    "thinking_done",
+    "tool_use_start",
+    "tool_use_delta",
+    "tool_use_done",
+    "block_done",
+    "citation",
+    "usage",
+    "done",
+)
+
+CANCEL_AT_SHUTDOWN_SECONDS = 1.0
+"""How long `shutdown` waits for the turns it cancels: they only have to close a socket."""
+
+
+def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]:
+    """Read the configuration and say what this daemon can do.
+
+    A wrong configuration is the answer's error, and the client may try again.
+    """
+    if session.initialized:
+        raise RpcFault(INVALID_REQUEST, "The connection is initialized already.")
+    params = call.params
+    options = params.initialization_options
+    wanted = options.protocol_versions
+    if wanted and PROTOCOL_VERSION not in wanted:
+        raise RpcFault(
+            INVALID_REQUEST,
+            f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, wanted))}.",
+        )
+    session.registry = Registry(load_config(session.config_file, options.config, built_in=BUILT_IN))
+    session.client_info = params.client_info
+    session.coalesce_ms = options.coalesce_ms
+    session.initialized = True
+    if params.process_id is not None:
+        session.watch_parent(params.process_id)
+    return {
+        "serverInfo": {"name": "jumpseat", "version": jumpseat.__version__},
+        "capabilities": {
+            "experimental": {
+                "jumpseat": {
+                    "protocolVersion": PROTOCOL_VERSION,
+                    "methods": session.method_names,
+                    "deltaTypes": DELTA_TYPES,
+                    "blockTypes": [block.type for block in BLOCK_CLASSES],
+                }
+            }
+        },
+    }
+
+
+def initialized(session: Session, call: Call[NoParams]) -> None:
+    """The client has read the answer; nothing waits for this."""
+
+
+def mark_shutting_down(session: Session, call: Call[NoParams]) -> None:
+    """From here on, requests are refused."""
+    session.shutting_down = True
+
+
+async def shutdown(session: Session, call: Call[NoParams]) -> None:
+    """Cancel what is under way, and answer once that has been answered."""
+    await session.cancel_others(call.request_id, CANCEL_AT_SHUTDOWN_SECONDS)
+
+
+def exit_(session: Session, call: Call[NoParams]) -> None:
+    """End the connection; the exit code is 0 after `shutdown`, else 1."""
+    session.stop()
+
+
+def cancel_request(session: Session, call: Call[CancelParams]) -> None:
+    """Cancel a request; one that is unknown or finished is ignored."""
+    session.cancel(call.params.id)

@@ -1,0 +1,40 @@
+"""`models/list`. Section 3 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.chat import ChatError
+from jumpseat.providers import ProviderFailure, resolve_model
+from jumpseat.rpc.encode import model_to_wire, to_wire
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import ModelsListParams
+from jumpseat.rpc.session import Session
+
+
+async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[str, Any]:
+    """The models of one provider, or of all; a provider that fails is told beside the others' models."""
+    registry = session.registry
+    named = call.params.provider
+    if named is not None:
+        registry.table(named)  # An unknown name is the request's error, not a provider's.
+    providers = [named] if named is not None else registry.ids
+    models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
+    default = await _default_model_id(session)
+    return {
+        "models": [model_to_wire(model, is_default=model.id == default) for model in models],
+        "errors": [_failure(failure) for failure in failures],
+    }
+
+
+async def _default_model_id(session: Session) -> str | None:
+    """The model that a chat without a model would use; None where there is none, which is no error here."""
+    try:
+        target = await resolve_model(session.registry, None)
+    except ChatError:
+        return None
+    return f"{target.provider}:{target.model}"
+
+
+def _failure(failure: ProviderFailure) -> dict[str, Any]:
+    return {"provider": failure.provider, "error": to_wire(failure.error)}

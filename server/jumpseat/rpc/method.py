@@ -1,0 +1,53 @@
+"""What a method is: a row of the method table, the call that its handler gets, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from jumpseat.rpc.faults import WireError
+from jumpseat.rpc.params import NoParams, Params
+from jumpseat.rpc.session import InFlight, Session
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[P]):
+    """One message that reached its handler: validated, admitted."""
+
+    params: P
+    request_id: str | int = ""
+    """The JSON-RPC id; empty for a notification."""
+
+    entry: InFlight = field(default_factory=lambda: InFlight(""))
+    """The request's note among those in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a handler came to, where it is not just a result."""
+
+    result: Any = None
+    error: WireError | None = None
+
+
+Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
+"""`(session, call)`. A plain function runs before the next message is read; a coroutine function is a
+task that `$/cancelRequest` cancels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row: a name, who sends what, and who answers."""
+
+    name: str
+    handler: Handler
+    params: type[Params] = NoParams
+    kind: Literal["request", "notification"] = "request"
+    admit: Callable[[Session, Any], None] | None = None
+    """Runs before the next message is read and before the handler's task exists; may refuse the call."""
+
+    lifecycle: bool = False
+    """Whether the method belongs to LSP's lifecycle rather than to jumpseat's own contract."""

@@ -1,0 +1,46 @@
+"""Everything a connection sends, in order.
+
+Frames are written at once; the transport buffers only what the operating system will not take, and
+`ready` tells a turn when to go on reading its provider. So a client that stops reading slows its own
+turns down and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from jumpseat.wire import encode, encode_frame
+
+
+class FrameWriter(Protocol):
+    """What the outbox needs of a transport."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes without blocking."""
+
+    async def ready(self) -> None:
+        """Return once little enough is buffered."""
+
+
+class Outbox:
+    """Sends messages, and pieces of messages that were encoded beforehand."""
+
+    def __init__(self, writer: FrameWriter) -> None:
+        self._writer = writer
+
+    def send(self, message: Mapping[str, Any] | list[Mapping[str, Any]]) -> None:
+        """Send one message, or a batch of responses."""
+        self.send_body(encode(message))
+
+    def send_body(self, body: bytes) -> None:
+        """Send a message that is JSON already."""
+        self._writer.write(encode_frame(body))
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def ready(self) -> None:
+        """Return once the client has taken enough of what was sent."""
+        await self._writer.ready()

@@ -1,0 +1,260 @@
+"""What clients send, validated: one model for each method's params.
+
+Absent, null and, for objects, empty mean the same, because Lua and Emacs Lisp cannot tell them apart;
+an empty array where an object belongs is what Lua makes of `{}`. Unknown keys are ignored, unknown
+discriminator values are errors. Shapes: the protocol page.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from jumpseat.rpc.encode import camel
+
+JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value == [] else value)]
+
+
+class Params(BaseModel):
+    """The base of everything a client sends."""
+
+    model_config = ConfigDict(alias_generator=camel, strict=True, extra="ignore", defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
+        if data is None or data == []:
+            return {}
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if value is not None and value != {}}
+        return data
+
+
+class OriginParam(Params):
+    """Who made a block."""
+
+    provider: str
+    model: str
+
+
+class BlockParam(Params):
+    """What any block may carry."""
+
+    origin: OriginParam | None = None
+    opaque: str | None = None
+
+
+class TextParam(BlockParam):
+    """A text block."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImageParam(BlockParam):
+    """An image block."""
+
+    type: Literal["image"]
+    source: Annotated[str, Field(min_length=1)]
+    media_type: str | None = None
+
+    @model_validator(mode="after")
+    def _bare_base64_says_its_type(self) -> ImageParam:
+        if not self.source.startswith(("data:", "https:")) and self.media_type is None:
+            raise ValueError("mediaType is needed where source is bare base64")
+        return self
+
+
+class PositionParam(Params):
+    """An LSP position."""
+
+    line: Annotated[int, Field(ge=0)]
+    character: Annotated[int, Field(ge=0)]
+
+
+class RangeParam(Params):
+    """An LSP range."""
+
+    start: PositionParam
+    end: PositionParam
+
+
+class ContextParam(BlockParam):
+    """A piece of a file or a selection."""
+
+    type: Literal["context"]
+    text: str
+    uri: str | None = None
+    language_id: str | None = None
+    range: RangeParam | None = None
+    label: str | None = None
+
+
+class ToolUseParam(BlockParam):
+    """A tool call as the daemon gave it."""
+
+    type: Literal["tool_use"]
+    id: Annotated[str, Field(min_length=1)]
+    name: Annotated[str, Field(min_length=1)]
+    arguments: JsonObject | None = None
+    raw: str | None = None
+    error: str | None = None
+
+
+class ToolResultParam(BlockParam):
+    """What a tool answered."""
+
+    type: Literal["tool_result"]
+    tool_use_id: Annotated[str, Field(min_length=1)]
+    content: str | list[TextParam] = ""
+    is_error: bool = False
+
+
+class ThinkingParam(BlockParam):
+    """A thinking block."""
+
+    type: Literal["thinking"]
+    thinking: str = ""
+    signature: str | None = None
+
+
+class RedactedThinkingParam(BlockParam):
+    """Encrypted reasoning."""
+
+    type: Literal["redacted_thinking"]
+    data: str
+
+
+class OtherParam(BlockParam):
+    """A block without a type of ours."""
+
+    type: Literal["other"]
+    kind: str
+    text: str | None = None
+
+
+UserOrAssistantBlock = Annotated[
+    TextParam
+    | ImageParam
+    | ContextParam
+    | ToolUseParam
+    | ToolResultParam
+    | ThinkingParam
+    | RedactedThinkingParam
+    | OtherParam,
+    Field(discriminator="type"),
+]
+
+
+class MessageParam(Params):
+    """One message; a string stands for one text block."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[
+        list[UserOrAssistantBlock],
+        BeforeValidator(lambda value: [{"type": "text", "text": value}] if isinstance(value, str) else value),
+    ]
+
+
+class ToolParam(Params):
+    """A tool's definition."""
+
+    name: Annotated[str, Field(min_length=1)]
+    description: str = ""
+    parameters: JsonObject = Field(default_factory=dict)
+
+
+class NamedToolParam(Params):
+    """The one tool that must be called."""
+
+    name: Annotated[str, Field(min_length=1)]
+
+
+class SchemaOutputParam(Params):
+    """An output mode with a schema."""
+
+    schema_: Annotated[JsonObject, Field(alias="schema")]
+
+
+class ChatStartParams(Params):
+    """`chat/start`."""
+
+    messages: Annotated[list[MessageParam], Field(min_length=1)]
+    system: str | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    tools: list[ToolParam] = Field(default_factory=list)
+    tool_choice: Literal["auto", "none", "required"] | NamedToolParam = "auto"
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    stop_sequences: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    stream: bool = True
+    output_mode: Literal["text", "json"] | SchemaOutputParam = "text"
+    thinking: Literal["off", "low", "medium", "high"] | None = None
+    settings: JsonObject = Field(default_factory=dict)
+    turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    conversation_id: str | None = None
+    initiator: Literal["user", "agent"] | None = None
+    work_done_token: str | int | None = None
+    """LSP's token for `$/progress`; waits that are not the model's are reported on it."""
+
+
+class ChatCancelParams(Params):
+    """`chat/cancel`."""
+
+    turn_id: str
+
+
+class ModelsListParams(Params):
+    """`models/list`."""
+
+    provider: str | None = None
+    refresh: bool = False
+
+
+class ProvidersListParams(Params):
+    """`providers/list`."""
+
+    probe: bool = False
+
+
+class AuthStatusParams(Params):
+    """`auth/status`."""
+
+    provider: str | None = None
+    refresh: bool = False
+
+
+class ClientInfoParam(Params):
+    """LSP's `clientInfo`."""
+
+    name: str
+    version: str | None = None
+
+
+class InitializationOptions(Params):
+    """What jumpseat reads of `initializationOptions`."""
+
+    config: JsonObject = Field(default_factory=dict)
+    protocol_versions: list[int] = Field(default_factory=list)
+    coalesce_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
+
+
+class InitializeParams(Params):
+    """What jumpseat reads of LSP's `InitializeParams`."""
+
+    process_id: int | None = None
+    client_info: ClientInfoParam | None = None
+    initialization_options: InitializationOptions = Field(default_factory=InitializationOptions)
+    capabilities: JsonObject = Field(default_factory=dict)
+
+
+class CancelParams(Params):
+    """`$/cancelRequest`."""
+
+    id: int | str
+
+
+class NoParams(Params):
+    """Methods that take nothing, and ignore what they get."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")

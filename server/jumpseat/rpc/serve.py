@@ -1,0 +1,72 @@
+"""`jumpseat serve`: the command's options, and what has to be settled before the daemon is imported.
+
+An editor's user waits for the daemon's start, so the daemon itself (`process`) is imported only once the
+options are read, and with its most expensive import made lean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from jumpseat.rpc.lean_lsprotocol import import_lean
+
+EXAMPLES = """\
+examples:
+  jumpseat serve                                  started by an editor, speaks on stdin and stdout
+  jumpseat serve --log-level debug --log-file /tmp/jumpseat.log
+  jumpseat serve --config ./jumpseat.toml         this configuration file and no other
+
+exit codes: 0 after shutdown and exit; 1 when the client left otherwise; 2 for wrong options."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the daemon with these command line options; does not return once it has begun to serve."""
+    options = _parser().parse_args(argv)
+    # pydantic looks through every installed distribution for plug-ins; the daemon uses none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    gc.disable()
+    import_lean()
+    from jumpseat.rpc.process import run
+
+    # What was imported stays; the collector need not look at it again.
+    gc.freeze()
+    gc.enable()
+    return run(
+        config_file=options.config,
+        log_level=options.log_level,
+        log_file=options.log_file,
+        client_process_id=options.client_process_id,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="jumpseat serve",
+        description="Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--stdio", action="store_true", help="speak on stdin and stdout (the default)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file to read")
+    parser.add_argument(
+        "--log-level",
+        type=str.lower,
+        choices=("debug", "info", "warning", "error"),
+        default="warning",
+        help="what is logged (default: warning)",
+    )
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file, not to stderr")
+    parser.add_argument(
+        "--clientProcessId",
+        "--client-process-id",
+        dest="client_process_id",
+        type=int,
+        metavar="PID",
+        help="end when this process is gone",
+    )
+    return parser

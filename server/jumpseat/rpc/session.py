@@ -1,0 +1,113 @@
+"""What one connection knows of its client: identity, configuration, and what is under way.
+
+Nothing here is shared between connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumpseat.providers import Registry
+from jumpseat.rpc.faults import RpcFault
+from jumpseat.rpc.outbox import Outbox
+from jumpseat.rpc.params import ClientInfoParam
+from jumpseat.wire import INVALID_REQUEST, RequestId
+
+if TYPE_CHECKING:
+    from jumpseat.rpc.batch import Batch
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A request that has no response yet."""
+
+    method: str
+    batch: Batch | None = None
+    turn_id: str | None = None
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(slots=True)
+class Session:
+    """The state of one connection."""
+
+    outbox: Outbox
+    config_file: Path | None
+    """The file named on the command line, if one was."""
+
+    stop: Callable[[], None]
+    """Ends the connection; the daemon's exit code then follows from `shutting_down`."""
+
+    cancel: Callable[[RequestId], bool]
+    """Cancels a request in flight; False where there is none, or it was cancelled before."""
+
+    watch_parent: Callable[[int], None]
+    """Ends the daemon when this process is gone."""
+
+    method_names: Sequence[str] = ()
+    """The methods of jumpseat's own contract that this daemon has, for the answer to `initialize`."""
+
+    initialized: bool = False
+    shutting_down: bool = False
+    client_info: ClientInfoParam | None = None
+    coalesce_ms: int = 0
+    in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
+    _registry: Registry | None = None
+
+    @property
+    def registry(self) -> Registry:
+        """The providers of this client; there are none before `initialize`."""
+        if self._registry is None:
+            raise RuntimeError("the registry is used before initialize")
+        return self._registry
+
+    @registry.setter
+    def registry(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def admit(self, request_id: RequestId, method: str, batch: Batch | None) -> InFlight:
+        """Note a request as in flight.
+
+        Raises:
+            RpcFault: its id is that of another one in flight.
+        """
+        if request_id in self.in_flight:
+            raise RpcFault(INVALID_REQUEST, f"A request with the id {request_id!r} is still in flight.")
+        entry = self.in_flight[request_id] = InFlight(method, batch)
+        return entry
+
+    def release(self, request_id: RequestId) -> InFlight | None:
+        """Forget a request that was answered."""
+        entry = self.in_flight.pop(request_id, None)
+        if entry is not None:
+            entry.finished.set()
+        return entry
+
+    def request_of_turn(self, turn_id: str) -> RequestId | None:
+        """The id of the request that runs this turn."""
+        return next((key for key, entry in self.in_flight.items() if entry.turn_id == turn_id), None)
+
+    async def cancel_others(self, request_id: RequestId | None, timeout: float) -> None:
+        """Cancel every request but this one, and wait up to `timeout` seconds until they are answered."""
+        others = {key: entry for key, entry in self.in_flight.items() if key != request_id}
+        for key in others:
+            self.cancel(key)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                for entry in others.values():
+                    await entry.finished.wait()
+
+    def mint_turn_id(self) -> str:
+        """A turn id that no client has thought of."""
+        return uuid.uuid4().hex
+
+    async def aclose(self) -> None:
+        """Give back what the providers hold."""
+        if self._registry is not None:
+            await self._registry.aclose()

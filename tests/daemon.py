@@ -1,0 +1,195 @@
+"""The real daemon as a process, spoken to in raw frames; for protocol and end-to-end tests.
+
+It reads frames by its own few lines, so that the daemon's framing is not checked against itself. Every
+wait is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+WAIT_SECONDS = 20.0
+"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+
+COMMAND = (sys.executable, "-m", "jumpseat", "serve")
+
+
+@dataclass
+class Exchange:
+    """A request's response, and the notifications that came before it."""
+
+    response: dict[str, Any]
+    notifications: list[dict[str, Any]]
+
+    @property
+    def result(self) -> Any:
+        """The result; a test that gets an error instead fails with it."""
+        assert "result" in self.response, self.response
+        return self.response["result"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error; a test that gets a result instead fails with it."""
+        assert "error" in self.response, self.response
+        error: dict[str, Any] = self.response["error"]
+        return error
+
+    @property
+    def deltas(self) -> list[dict[str, Any]]:
+        """The deltas of the turn, without their envelopes."""
+        return [each["params"]["delta"] for each in self.notifications if each["method"] == "chat/delta"]
+
+    @property
+    def delta_types(self) -> list[str]:
+        """What kinds of deltas came, in order."""
+        return [delta["type"] for delta in self.deltas]
+
+
+@dataclass
+class Daemon:
+    """One daemon process."""
+
+    process: asyncio.subprocess.Process
+    stderr: list[bytes] = field(default_factory=list)
+    _next_id: int = 100
+
+    def send_bytes(self, data: bytes) -> None:
+        """Write raw bytes to its stdin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+
+    def send(self, *messages: Any) -> None:
+        """Write messages, each in its frame, all in one write."""
+        self.send_bytes(b"".join(frame(message) for message in messages))
+
+    async def read(self) -> Any:
+        """The next message."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert self.process.stdout is not None
+            head = await self.process.stdout.readuntil(b"\r\n\r\n")
+            name, _, length = head.decode("ascii").strip().partition(": ")
+            assert name == "Content-Length", head
+            return json.loads(await self.process.stdout.readexactly(int(length)))
+
+    async def read_until(self, request_id: Any) -> Exchange:
+        """Read up to the response to this id; responses to others are a mistake of the test's."""
+        notifications = []
+        while True:
+            message = await self.read()
+            if "method" in message:
+                notifications.append(message)
+                continue
+            assert message["id"] == request_id, message
+            return Exchange(message, notifications)
+
+    async def read_delta(self, kind: str) -> dict[str, Any]:
+        """Read up to the first delta of this type and return its notification's params."""
+        while True:
+            message = await self.read()
+            assert message.get("method") == "chat/delta", message
+            if message["params"]["delta"]["type"] == kind:
+                params: dict[str, Any] = message["params"]
+                return params
+
+    def start(self, method: str, params: Any = None) -> int:
+        """Send a request and return its id."""
+        self._next_id += 1
+        self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        return self._next_id
+
+    async def request(self, method: str, params: Any = None) -> Exchange:
+        """Send a request and wait for its response."""
+        return await self.read_until(self.start(method, params))
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def initialize(
+        self, config: Mapping[str, Any] | None = None, *, process_id: int | None = None, **options: Any
+    ) -> Any:
+        """Go through LSP's handshake and return the result of `initialize`."""
+        params = {
+            "processId": process_id,
+            "clientInfo": {"name": "tests", "version": "0"},
+            "capabilities": {},
+            "initializationOptions": {"config": config, **options},
+        }
+        exchange = await self.request("initialize", params)
+        self.notify("initialized", {})
+        return exchange.result
+
+    async def exit_code(self) -> int:
+        """Wait for the process to end."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            return await self.process.wait()
+
+    def close_stdin(self) -> None:
+        """End its input, as an editor that leaves does."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    @property
+    def log(self) -> str:
+        """What it has written to stderr so far."""
+        return b"".join(self.stderr).decode("utf-8", "replace")
+
+
+def frame(message: Any) -> bytes:
+    """A message in its LSP frame."""
+    body = json.dumps(message).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@contextlib.asynccontextmanager
+async def running_daemon(
+    home: Path, *flags: str, env: Mapping[str, str] | None = None
+) -> AsyncIterator[Daemon]:
+    """A daemon whose configuration and state are in `home`; killed at the end if it is still there."""
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        *flags,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "JUMPSEAT_HOME": str(home), **(env or {})},
+        # Beyond twice this much the reader leaves the rest in the pipe, as a busy client does.
+        limit=1 << 16,
+    )
+    daemon = Daemon(process)
+    drain = asyncio.ensure_future(_drain(process, daemon.stderr))
+    try:
+        yield daemon
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        # Reading to the end is what lets asyncio close its side of the pipes.
+        assert process.stdout is not None
+        await process.stdout.read()
+        await process.wait()
+        await drain
+
+
+async def _drain(process: asyncio.subprocess.Process, lines: list[bytes]) -> None:
+    assert process.stderr is not None
+    while line := await process.stderr.readline():
+        lines.append(line)
+
+
+def provider(base_url: str, **more: Any) -> dict[str, Any]:
+    """The overlay that adds one OpenAI-compatible provider, `fake`, with a default model."""
+    return {"providers": {"fake": {"kind": "openai", "base_url": base_url, "default_model": "m", **more}}}
+
+
+def user(text: str) -> dict[str, Any]:
+    """A user message."""
+    return {"role": "user", "content": text}

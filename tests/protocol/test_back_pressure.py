@@ -1,0 +1,51 @@
+"""A client that stops reading: nobody else waits, nothing is lost, and its provider is paused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import WAIT_SECONDS, Daemon, provider, running_daemon, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
+
+PIECES = 4000
+PIECE = "x" * 4096
+
+
+@pytest.mark.requirement("1:slow-reader")
+async def test_a_slow_reader_loses_nothing_and_bounds_the_daemons_memory(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events(completion_stream([PIECE] * PIECES)))
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        before = _resident_bytes(daemon)
+        request_id = daemon.start("chat/start", {"messages": [user("hi")]})
+        asked = await upstream.wait_for_request()
+        await _stuck(asked)  # This client has not read a byte of the answer.
+        held = _resident_bytes(daemon) - before
+        exchange = await daemon.read_until(request_id)
+    texts = [delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta"]
+    assert "".join(texts) == exchange.result["text"] == PIECE * PIECES
+    assert held < 24 << 20
+
+
+async def _stuck(asked: RecordedRequest) -> None:
+    """Wait until nothing of the answer moves any more, long before its end."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        before = -1
+        while asked.sent == 0 or asked.sent != before:
+            before = asked.sent
+            await asyncio.sleep(0.3)
+    assert asked.sent < PIECES * len(PIECE), "the daemon took the whole answer"
+
+
+def _resident_bytes(daemon: Daemon) -> int:
+    status = Path(f"/proc/{daemon.process.pid}/status")
+    if not status.exists():
+        pytest.skip("this system has no /proc to read a process's memory from")
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024

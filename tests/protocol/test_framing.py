@@ -1,0 +1,118 @@
+"""Frames that are not what they should be, in raw bytes against the real process.
+
+Each case is followed by a good request, which must be served.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon, frame
+
+GOOD = {"jsonrpc": "2.0", "id": "good", "method": "providers/list"}
+
+
+def framed(body: bytes, head: str = "Content-Length: {}\r\n\r\n") -> bytes:
+    return head.format(len(body)).encode() + body
+
+
+BODY = json.dumps(GOOD).encode()
+
+TOLERATED = {
+    "lower-case": framed(BODY, "content-length: {}\r\n\r\n"),
+    "no-space": framed(BODY, "Content-Length:{}\r\n\r\n"),
+    "many-spaces": framed(BODY, "Content-Length \t:   {}  \r\n\r\n"),
+    "line-feeds": framed(BODY, "Content-Length: {}\n\n"),
+    "utf8": framed(
+        BODY, "Content-Length: {}\r\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n"
+    ),
+    "utf-8-first": framed(BODY, "Content-Type: x; charset=UTF-8\r\nContent-Length: {}\r\n\r\n"),
+    "other-headers": framed(BODY, "X-Other: 1\r\nContent-Length: {}\r\n\r\n"),
+    "twice-the-same": framed(BODY, "Content-Length: {0}\r\nContent-Length: {0}\r\n\r\n"),
+}
+
+MALFORMED = {
+    "no-length": b"Content-Type: x\r\n\r\n{}",
+    "not-a-number": b"Content-Length: many\r\n\r\n{}",
+    "negative": b"Content-Length: -5\r\n\r\n{}",
+    "fraction": b"Content-Length: 1.5\r\n\r\n{}",
+    "no-value": b"Content-Length:\r\n\r\n{}",
+    "conflicting": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    "latin-1": framed(b'"\xe9"', "Content-Length: {}\r\nContent-Type: x; charset=latin-1\r\n\r\n"),
+    "too-short": b'Content-Length: 4\r\n\r\n{"jsonrpc": "2.0", "id": 1}',
+    "too-long": b'Content-Length: 100\r\n\r\n{"jsonrpc": "2.0"}',
+    "ten-gigabytes": b"Content-Length: 10000000000\r\n\r\n{}",
+    "just-too-big": b"Content-Length: %d\r\n\r\n{}" % ((64 << 20) + 1),
+    "no-header-at-all": b"hello?\r\n\r\n",
+    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "bare-json": BODY + b"\r\n",
+    "binary": bytes(range(256)) + b"\r\n\r\n",
+    "endless-header": b"X-A: " + b"a" * (1 << 20) + b"\r\n\r\n",
+    "colonless": b"Content-Length 5\r\n\r\n{}",
+}
+
+
+@pytest.mark.requirement("1:frames", "1:charset")
+@pytest.mark.parametrize("data", TOLERATED.values(), ids=TOLERATED)
+async def test_a_frame_in_an_unusual_but_right_form_is_served(daemon: Daemon, data: bytes) -> None:
+    await daemon.initialize()
+    daemon.send_bytes(data)
+    assert (await daemon.read_until("good")).result["providers"]
+
+
+@pytest.mark.requirement("1:resync", "1:charset", "1:frame-limit", "1:parse-error")
+@pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
+async def test_a_malformed_frame_is_told_once_and_the_next_request_is_served(
+    daemon: Daemon, data: bytes
+) -> None:
+    await daemon.initialize()
+    daemon.send_bytes(data)
+    daemon.send(GOOD)
+    error = await daemon.read()
+    assert error["id"] is None
+    assert error["error"]["code"] == -32700
+    assert (await daemon.read_until("good")).result["providers"]
+    assert (await daemon.request("providers/list")).notifications == []
+
+
+@pytest.mark.requirement("1:frames")
+async def test_a_body_is_counted_in_bytes_and_answered_in_utf_8(daemon: Daemon) -> None:
+    await daemon.initialize()
+    body = json.dumps({**GOOD, "method": "né→🙂"}, ensure_ascii=False).encode()
+    daemon.send_bytes(framed(body))
+    assert "né→🙂" in (await daemon.read_until("good")).error["message"]
+
+
+@pytest.mark.requirement("1:frame-limit")
+async def test_an_endless_header_and_a_huge_claim_cost_no_memory(daemon: Daemon) -> None:
+    await daemon.initialize()
+    before = _resident_bytes(daemon.process.pid)
+    if before is None:
+        pytest.skip("this system has no /proc to read a process's memory from")
+    daemon.send_bytes(b"Content-Length: 10000000000\r\n\r\n" + b"x" * (16 << 20))
+    assert daemon.process.stdin is not None
+    await daemon.process.stdin.drain()
+    daemon.send(GOOD)
+    assert (await daemon.read())["error"]["code"] == -32700
+    assert (await daemon.read_until("good")).result["providers"]
+    after = _resident_bytes(daemon.process.pid)
+    assert after is not None
+    assert after - before < 16 << 20
+
+
+async def test_a_frame_of_many_megabytes_is_taken(daemon: Daemon) -> None:
+    await daemon.initialize()
+    big = {**GOOD, "params": {"padding": "x" * (20 << 20)}}
+    daemon.send_bytes(frame(big))
+    assert (await daemon.read_until("good")).result["providers"]
+
+
+def _resident_bytes(pid: int) -> int | None:
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024

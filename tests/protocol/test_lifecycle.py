@@ -1,0 +1,182 @@
+"""Section 1 of the contract: how a connection begins and how the daemon ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import jumpseat
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+QUICK_EXIT_SECONDS = 2.0
+"""Generous for a loaded machine; the scorecard's half second is measured by the benchmark."""
+
+
+@pytest.mark.requirement("1:initialize-result")
+async def test_initialize_tells_who_serves_and_what_it_can_do(daemon: Daemon) -> None:
+    result = await daemon.initialize()
+    assert result["serverInfo"] == {"name": "jumpseat", "version": jumpseat.__version__}
+    told = result["capabilities"]["experimental"]["jumpseat"]
+    assert told["protocolVersion"] == 1
+    assert {"chat/start", "chat/cancel", "models/list", "providers/list", "auth/status"} <= set(
+        told["methods"]
+    )
+    assert {"start", "text_delta", "tool_use_done", "done"} <= set(told["deltaTypes"])
+    assert "redacted_thinking" in told["blockTypes"]
+
+
+@pytest.mark.requirement("1:before-initialize")
+async def test_a_request_before_initialize_is_refused_and_a_notification_is_dropped(daemon: Daemon) -> None:
+    daemon.notify("initialized", {})
+    exchange = await daemon.request("models/list")
+    assert exchange.error["code"] == -32002
+    assert exchange.error["data"]["kind"] == "not_initialized"
+    await daemon.initialize()
+
+
+async def test_a_second_initialize_is_refused(daemon: Daemon) -> None:
+    await daemon.initialize()
+    assert (await daemon.request("initialize", {})).error["code"] == -32600
+
+
+@pytest.mark.requirement("1:protocol-versions")
+async def test_a_client_of_another_protocol_version_is_told_so_and_may_try_again(daemon: Daemon) -> None:
+    exchange = await daemon.request("initialize", {"initializationOptions": {"protocolVersions": [2]}})
+    assert exchange.error["code"] == -32600
+    assert "version 1" in exchange.error["message"]
+    await daemon.initialize(protocolVersions=[2, 1])
+
+
+@pytest.mark.requirement("1:after-shutdown", "1:exit-code")
+async def test_after_shutdown_requests_are_refused_and_exit_ends_with_0(daemon: Daemon) -> None:
+    await daemon.initialize()
+    assert (await daemon.request("shutdown")).result is None
+    assert (await daemon.request("models/list")).error["code"] == -32600
+    daemon.notify("exit")
+    assert await daemon.exit_code() == 0
+
+
+@pytest.mark.requirement("1:exit-code")
+async def test_exit_without_shutdown_ends_with_1(daemon: Daemon) -> None:
+    await daemon.initialize()
+    daemon.notify("exit")
+    assert await daemon.exit_code() == 1
+
+
+async def test_exit_is_heard_even_before_initialize(daemon: Daemon) -> None:
+    daemon.notify("exit")
+    assert await daemon.exit_code() == 1
+
+
+@pytest.mark.requirement("1:stdin-eof", "1:exit-code")
+@pytest.mark.parametrize(("shut_down", "code"), [(False, 1), (True, 0)])
+async def test_a_closed_stdin_ends_the_daemon_quickly(daemon: Daemon, shut_down: bool, code: int) -> None:
+    await daemon.initialize()
+    if shut_down:
+        await daemon.request("shutdown")
+    started = time.monotonic()
+    daemon.close_stdin()
+    assert await daemon.exit_code() == code
+    assert time.monotonic() - started < QUICK_EXIT_SECONDS
+
+
+@pytest.mark.requirement("1:parent-gone")
+@pytest.mark.parametrize("by_flag", [False, True])
+async def test_the_daemon_ends_when_its_client_process_is_killed_while_stdin_stays_open(
+    home: Path, by_flag: bool
+) -> None:
+    client = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE
+    )
+    flags = ["--clientProcessId", str(client.pid)] if by_flag else []
+    async with running_daemon(home, *flags) as daemon:
+        await daemon.initialize(process_id=None if by_flag else client.pid)
+        client.kill()
+        assert await daemon.exit_code() == 1
+    await client.wait()
+
+
+@pytest.mark.requirement("1:parent-gone")
+async def test_a_client_process_that_is_gone_already_ends_the_daemon_at_once(home: Path) -> None:
+    client = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await client.wait()
+    async with running_daemon(home, "--client-process-id", str(client.pid)) as daemon:
+        assert await daemon.exit_code() == 1
+
+
+@pytest.mark.requirement("1:signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+async def test_a_signal_ends_the_daemon_and_its_upstream_connections(
+    chatty: Daemon, upstream: FakeUpstream, name: str
+) -> None:
+    upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
+    chatty.start("chat/start", {"messages": [user("hi")]})
+    await chatty.read_delta("text_delta")
+    started = time.monotonic()
+    os.kill(chatty.process.pid, getattr(signal, name))
+    await upstream.wait_for_disconnect()
+    assert await chatty.exit_code() == 1
+    assert time.monotonic() - started < QUICK_EXIT_SECONDS
+
+
+@pytest.mark.requirement("1:shutdown-cancels")
+async def test_shutdown_cancels_turns_and_answers_them_before_itself(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
+    chat = chatty.start("chat/start", {"messages": [user("hi")]})
+    await chatty.read_delta("text_delta")
+    shutdown = chatty.start("shutdown")
+    cancelled = await chatty.read_until(chat)
+    assert cancelled.error["code"] == -32800
+    assert cancelled.error["data"]["partial"]["text"] == "Hel"
+    assert (await chatty.read_until(shutdown)).result is None
+    await upstream.wait_for_disconnect()
+
+
+@pytest.mark.requirement("1:stdout-is-frames", "1:flags")
+async def test_logs_go_to_the_log_file_and_never_to_stdout(home: Path, tmp_path: Path) -> None:
+    log = tmp_path / "daemon.log"
+    async with running_daemon(home, "--stdio", "--log-level", "debug", "--log-file", str(log)) as daemon:
+        await daemon.initialize()
+        daemon.send_bytes(b"Content-Length: 1\r\n\r\n{")
+        assert (await daemon.read())["error"]["code"] == -32700
+        await daemon.request("shutdown")
+    assert "malformed frame" in log.read_text("utf-8")
+    assert daemon.log == ""
+
+
+@pytest.mark.requirement("1:flags", "7:file")
+async def test_a_named_configuration_file_that_is_missing_is_the_answer_to_initialize(home: Path) -> None:
+    async with running_daemon(home, "--config", str(home / "none.toml")) as daemon:
+        error = (await daemon.request("initialize", {})).error
+    assert error["code"] == 1010
+    assert "none.toml" in error["message"]
+
+
+@pytest.mark.parametrize("flag", ["--nonsense", "--log-level=loud"])
+async def test_a_wrong_flag_is_told_on_stderr_with_exit_code_2(home: Path, flag: str) -> None:
+    async with running_daemon(home, flag) as daemon:
+        assert await daemon.exit_code() == 2
+    assert "usage: jumpseat serve" in daemon.log
+
+
+@pytest.mark.requirement("1:coalesce")
+async def test_coalescing_gives_fewer_deltas_and_the_same_text(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    pieces = [f"{number} " for number in range(200)]
+    upstream.script(Reply.events(completion_stream(pieces)))
+    await daemon.initialize(provider(upstream.base_url), coalesceMs=10_000)
+    exchange = await daemon.request("chat/start", {"messages": [user("count")]})
+    texts = [delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta"]
+    assert len(texts) <= 2
+    assert "".join(texts) == exchange.result["text"] == "".join(pieces)

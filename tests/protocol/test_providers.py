@@ -1,0 +1,215 @@
+"""Sections 3, 4, 5, 7 and 8 of the contract: models, names, providers, configuration, sign-in state."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+MODELS = {"object": "list", "data": [{"id": "m", "object": "model"}, {"id": "big", "context_length": 9000}]}
+
+
+def two_providers(upstream: FakeUpstream, **top: Any) -> dict[str, Any]:
+    table = {"kind": "openai", "base_url": upstream.base_url}
+    return {"providers": {"one": {**table, "default_model": "m1"}, "two": {**table}}, **top}
+
+
+@pytest.mark.requirement("3:models-list", "3:model-info")
+async def test_models_are_listed_and_a_provider_that_fails_hides_no_other(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.json(MODELS), path="/v1/models")
+    dead = {"kind": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    overlay = provider(upstream.base_url)
+    overlay["providers"]["dead"] = dead
+    overlay["default_provider"] = "fake"
+    await daemon.initialize(overlay)
+    listing = (await daemon.request("models/list")).result
+    rows = {row["id"]: row for row in listing["models"] if row["provider"] == "fake"}
+    assert set(rows) == {"fake:m", "fake:big"}
+    assert rows["fake:big"]["maxContextTokens"] == 9000
+    assert "maxContextTokens" not in rows["fake:m"]
+    assert (rows["fake:m"]["isDefault"], rows["fake:big"]["isDefault"]) == (True, False)
+    assert {"name", "family", "version", "supportsVision", "preview", "pickerEnabled"} <= set(rows["fake:m"])
+    (failure,) = [each for each in listing["errors"] if each["provider"] == "dead"]
+    assert failure["error"]["code"] == 1008
+
+
+@pytest.mark.requirement("3:models-list")
+async def test_a_list_is_remembered_until_it_is_refreshed(chatty: Daemon, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.json(MODELS), path="/v1/models")
+    for refresh, asked in ((False, 1), (False, 1), (True, 2)):
+        await chatty.request("models/list", {"provider": "fake", "refresh": refresh})
+        assert len(upstream.requests) == asked
+    assert (await chatty.request("models/list", {"provider": "nobody"})).error["code"] == 1004
+
+
+@pytest.mark.requirement("4:provider-prefix", "4:bare-name", "4:default-provider", "4:default-model")
+@pytest.mark.parametrize(
+    ("top", "name", "provider_id", "model"),
+    [
+        ({"default_provider": "one"}, None, "one", "m1"),
+        ({"default_provider": "one"}, "x", "one", "x"),
+        ({"default_provider": "one"}, "qwen3:4b", "one", "qwen3:4b"),
+        ({"default_provider": "one"}, "two:x", "two", "x"),
+        ({"default_provider": "one"}, "two:qwen3:4b", "two", "qwen3:4b"),
+        ({"default_model": "two:x"}, None, "two", "x"),
+        ({"default_provider": "two", "default_model": "x"}, None, "two", "x"),
+    ],
+)
+async def test_a_name_means_a_provider_and_a_model(
+    daemon: Daemon,
+    upstream: FakeUpstream,
+    top: dict[str, str],
+    name: str | None,
+    provider_id: str,
+    model: str,
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    await daemon.initialize(two_providers(upstream, **top))
+    exchange = await daemon.request("chat/start", {"messages": [user("hi")], "model": name})
+    assert (exchange.deltas[0]["provider"], exchange.deltas[0]["model"]) == (provider_id, model)
+    assert upstream.requests[0].json["model"] == model
+
+
+@pytest.mark.requirement("4:bare-name", "4:default-model")
+async def test_a_provider_without_a_default_model_asks_for_a_name(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    await daemon.initialize(two_providers(upstream, default_provider="two"))
+    error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
+    assert error["code"] == 1004
+    assert "two" in error["message"]
+    assert "default_model" in error["data"]["hint"]
+
+
+@pytest.mark.requirement("4:not-ready")
+async def test_without_any_provider_a_chat_says_how_to_get_one(daemon: Daemon) -> None:
+    await daemon.initialize()
+    exchange = await daemon.request("chat/start", {"messages": [user("hi")], "model": "x"})
+    assert exchange.error["code"] == 1000
+    assert "jumpseat local install" in exchange.error["data"]["hint"]
+    assert exchange.notifications == []
+
+
+@pytest.mark.requirement("5:providers-list")
+async def test_providers_are_listed_with_what_they_can_do(chatty: Daemon) -> None:
+    rows = {row["id"]: row for row in (await chatty.request("providers/list")).result["providers"]}
+    assert set(rows) == {"local", "fake"}
+    fake = rows["fake"]
+    assert (fake["kind"], fake["isDefault"], fake["configured"]) == ("openai", True, True)
+    assert set(fake["capabilities"]) == {
+        "streaming",
+        "toolCalls",
+        "jsonMode",
+        "vision",
+        "thinking",
+        "resumableStreaming",
+    }
+    assert set(fake["capabilitySources"]) == set(fake["capabilities"])
+    row = next(row for row in fake["settingsSchema"] if row["key"] == "temperature")
+    assert (row["type"], row["minimum"], row["maximum"], row["mapping"]) == ("number", 0, 2, "parameters")
+
+
+@pytest.mark.requirement("8:auth-status")
+async def test_auth_status_of_a_provider_with_and_without_a_key(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    overlay = two_providers(upstream, default_provider="one")
+    overlay["providers"]["two"]["api_key"] = "canary-key-12345"
+    await daemon.initialize(overlay)
+    assert (await daemon.request("auth/status")).result == {"provider": "one", "state": "not_required"}
+    keyed = (await daemon.request("auth/status", {"provider": "two"})).result
+    assert (keyed["provider"], keyed["state"]) == ("two", "configured")
+    local = (await daemon.request("auth/status", {"provider": "local"})).result
+    assert local["state"] in ("not_required", "signed_out")
+    assert (await daemon.request("auth/status", {"provider": "?"})).error["code"] == 1004
+    assert upstream.requests == []
+
+
+@pytest.mark.requirement("7:file", "7:env-source")
+async def test_the_file_of_the_home_is_read_and_a_key_comes_from_the_environment(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    (home / "config.toml").write_text(
+        "[providers.filed]\n"
+        'kind = "openai"\n'
+        f'base_url = "{upstream.base_url}"\n'
+        'api_key = "env:JUMPSEAT_TEST_KEY"\n'
+        'default_model = "m"\n',
+        "utf-8",
+    )
+    async with running_daemon(home, env={"JUMPSEAT_TEST_KEY": "canary-key-12345"}) as daemon:
+        await daemon.initialize()
+        assert (await daemon.request("chat/start", {"messages": [user("hi")]})).result["text"] == "Hi"
+    assert upstream.requests[0].headers["authorization"] == "Bearer canary-key-12345"
+
+    os.environ.pop("JUMPSEAT_TEST_KEY", None)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        status = (await daemon.request("auth/status")).result
+        assert status["state"] == "signed_out"
+        assert "JUMPSEAT_TEST_KEY" in status["message"]
+        error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
+    assert error["code"] == 1010
+    assert all(word in error["message"] for word in ("filed", "api_key", "env:JUMPSEAT_TEST_KEY"))
+
+
+@pytest.mark.requirement("6:config")
+async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_mended(home: Path) -> None:
+    file = home / "config.toml"
+    file.write_text("[providers.x\n", "utf-8")
+    async with running_daemon(home) as daemon:
+        error = (await daemon.request("initialize", {})).error
+        assert error["code"] == 1010
+        assert str(file) in error["message"]
+        file.write_text('[providers.x]\nkind = "openai"\nbase_url = 3\n', "utf-8")
+        error = (await daemon.request("initialize", {})).error
+        assert "providers.x.base_url" in error["message"]
+        file.write_text("", "utf-8")
+        await daemon.initialize()
+
+
+@pytest.mark.requirement("7:unknown-keys")
+async def test_an_unknown_key_is_warned_about_with_its_path(home: Path) -> None:
+    (home / "config.toml").write_text('[providers.x]\nkind = "openai"\nbase_urll = "x"\n', "utf-8")
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        await daemon.request("shutdown")
+    assert "providers.x.base_urll" in daemon.log
+
+
+@pytest.mark.requirement("7:trust")
+@pytest.mark.parametrize(
+    ("overlay", "key"),
+    [
+        ({"providers": {"mine": {"base_url": "http://evil.example/v1"}}}, "providers.mine.base_url"),
+        ({"providers": {"mine": {"api_key": "x"}}}, "providers.mine.api_key"),
+        ({"providers": {"local": {"model_path": "/x"}}}, "providers.local.model_path"),
+        ({"providers": {"new": {"kind": "openai", "api_key": "env:HOME"}}}, "providers.new.api_key"),
+        ({"providers": {"new": {"kind": "openai", "api_key": "cmd:cat x"}}}, "providers.new.api_key"),
+        ({"providers": {"new": {"kind": "openai", "base_url": "http://h/${x}"}}}, "providers.new.base_url"),
+        ({"log_file": "/x"}, "log_file"),
+    ],
+)
+async def test_an_overlay_may_not_reach_for_what_is_the_users(
+    home: Path, overlay: dict[str, Any], key: str
+) -> None:
+    (home / "config.toml").write_text(
+        '[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\napi_key = "canary-key-12345"\n',
+        "utf-8",
+    )
+    async with running_daemon(home) as daemon:
+        params = {"initializationOptions": {"config": overlay}}
+        error = (await daemon.request("initialize", params)).error
+        assert error["code"] == 1010
+        assert key in error["message"]
+        assert "canary" not in str(error)
+        await daemon.initialize({"default_provider": "mine", "providers": {"mine": {"default_model": "m"}}})

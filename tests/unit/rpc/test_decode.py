@@ -1,0 +1,173 @@
+"""Blocks that cross the wire and come back are the same, byte for byte where a provider reads the bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import (
+    BLOCK_CLASSES,
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    JsonSchemaOutput,
+    NamedTool,
+    Origin,
+    OtherBlock,
+    Position,
+    Range,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.engine import TurnAsk
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.params import ChatStartParams
+from jumpseat.wire import encode
+
+OPAQUE = 'é \U0001f600 "quoted" \\ back\nline\u2028 {"a":1.0,"a":2} \x7f'
+ORIGIN = Origin("p", "m")
+EVERY: list[ContentBlock] = [
+    TextBlock("Hi", origin=ORIGIN, opaque=OPAQUE),
+    TextBlock(""),
+    ImageBlock("data:image/png;base64,AAAA"),
+    ImageBlock("AAAA", "image/png", origin=ORIGIN, opaque=OPAQUE),
+    ContextBlock("x = 1"),
+    ContextBlock("x", "file:///a.py", "python", Range(Position(0, 1), Position(2, 3)), "a", opaque=OPAQUE),
+    ToolUseBlock(
+        "c", "grep", {"q": [1, {"a": None}]}, '{ "q": [1, {"a":null}] }', origin=ORIGIN, opaque=OPAQUE
+    ),
+    ToolUseBlock("c", "grep", None, '{"q":', "The arguments were cut off."),
+    ToolUseBlock("c", "grep", {}, ""),
+    ToolUseBlock("c", "grep", {"n": 10**30}, f'{{"n":{10**30}}}'),
+    ToolResultBlock("c", "found", origin=ORIGIN, opaque=OPAQUE),
+    ToolResultBlock("c", "", is_error=True),
+    ThinkingBlock("hm", OPAQUE, origin=ORIGIN, opaque=OPAQUE),
+    ThinkingBlock("", "signature"),
+    ThinkingBlock(""),
+    RedactedThinkingBlock(OPAQUE, origin=ORIGIN, opaque=OPAQUE),
+    OtherBlock("compaction", OPAQUE, origin=ORIGIN, opaque=OPAQUE),
+    OtherBlock("search"),
+]
+
+
+def asked(**params: Any) -> TurnAsk:
+    whole = {"messages": [{"role": "user", "content": "hi"}], **params}
+    return ask_from_wire(ChatStartParams.model_validate(whole))
+
+
+def read(*blocks: Any) -> list[ContentBlock]:
+    return list(asked(messages=[{"role": "assistant", "content": list(blocks)}]).messages[0].content)
+
+
+@pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
+def test_a_block_that_goes_out_comes_back_as_it_was(block: ContentBlock) -> None:
+    over_the_wire = json.loads(encode(to_wire(block)))
+
+    assert over_the_wire["type"] == block.type
+    assert read(over_the_wire) == [block]
+
+
+def test_no_type_of_block_is_left_out_here() -> None:
+    assert {type(block) for block in EVERY} == set(BLOCK_CLASSES)
+
+
+@pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
+def test_what_is_absent_is_no_null_but_for_arguments_that_nobody_can_read(block: ContentBlock) -> None:
+    wire = to_wire(block)
+
+    assert [key for key, value in wire.items() if value is None] == (
+        ["arguments"] if wire.get("error") else []
+    )
+
+
+@pytest.mark.requirement("2:tools", "2:broken-arguments")
+@pytest.mark.parametrize(
+    ("sent", "arguments", "raw", "error"),
+    [
+        ({"raw": '{"a": 1}'}, {"a": 1}, '{"a": 1}', None),
+        ({"arguments": {"a": 1}}, {"a": 1}, '{"a":1}', None),
+        ({}, {}, "{}", None),
+        ({"arguments": {}}, {}, "{}", None),
+        ({"arguments": []}, {}, "{}", None),
+        ({"arguments": None, "raw": ""}, {}, "", None),
+        ({"arguments": {}, "raw": " {} "}, {}, " {} ", None),
+        ({"raw": '{"a":', "arguments": None}, None, '{"a":', None),
+        ({"raw": "[1]"}, None, "[1]", None),
+        ({"raw": '{"a":NaN}'}, None, '{"a":NaN}', None),
+        ({"raw": '{"a":1}', "arguments": None, "error": "cut"}, None, '{"a":1}', "cut"),
+    ],
+)
+def test_a_call_of_which_a_client_kept_only_a_part_is_made_whole(
+    sent: dict[str, Any], arguments: Any, raw: str, error: str | None
+) -> None:
+    assert read({"type": "tool_use", "id": "c", "name": "grep", **sent}) == [
+        ToolUseBlock("c", "grep", arguments, raw, error)
+    ]
+
+
+def test_a_string_is_one_text_block() -> None:
+    messages = asked(
+        messages=[{"role": "user", "content": "hi"}, {"role": "assistant", "content": ""}]
+    ).messages
+
+    assert [tuple(message.content) for message in messages] == [(TextBlock("hi"),), (TextBlock(""),)]
+
+
+def test_a_result_may_be_a_list_of_text_blocks() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+
+    assert read({"type": "tool_result", "toolUseId": "c", "content": parts}) == [ToolResultBlock("c", "ab")]
+
+
+def test_every_key_reaches_the_ask() -> None:
+    ask = asked(
+        system="Be brief.",
+        model="a:b",
+        tools=[{"name": "grep", "description": "finds", "parameters": {"type": "object"}}, {"name": "ls"}],
+        toolChoice={"name": "grep"},
+        maxTokens=5,
+        stopSequences=["END"],
+        stream=False,
+        outputMode={"schema": {"type": "object"}},
+        thinking="high",
+        settings={"temperature": 1, "absent": None},
+        conversationId="c",
+        initiator="agent",
+    )
+
+    assert ask == TurnAsk(
+        messages=asked().messages,
+        system="Be brief.",
+        model="a:b",
+        tools=(ToolDefinition("grep", "finds", {"type": "object"}), ToolDefinition("ls")),
+        tool_choice=NamedTool("grep"),
+        max_tokens=5,
+        stop_sequences=("END",),
+        stream=False,
+        output_mode=JsonSchemaOutput({"type": "object"}),
+        thinking="high",
+        settings={"temperature": 1},
+        conversation_id="c",
+        initiator="agent",
+    )
+
+
+@pytest.mark.parametrize("value", ["auto", "none", "required"])
+def test_a_tool_choice_may_be_a_word(value: str) -> None:
+    assert asked(toolChoice=value).tool_choice == value
+
+
+@pytest.mark.parametrize("value", ["text", "json"])
+def test_an_output_mode_may_be_a_word(value: str) -> None:
+    assert asked(outputMode=value).output_mode == value
+
+
+def test_what_is_absent_has_the_contracts_defaults() -> None:
+    assert asked() == TurnAsk(messages=asked().messages)

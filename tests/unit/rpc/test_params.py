@@ -1,0 +1,235 @@
+"""What clients send: what is taken for absent, what is ignored, and where a refusal points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from jumpseat.rpc import params
+from jumpseat.rpc.faults import wire_error
+from jumpseat.rpc.methods import METHODS
+
+HI = {"role": "user", "content": "hi"}
+
+
+def start(**more: Any) -> params.ChatStartParams:
+    return params.ChatStartParams.model_validate({"messages": [HI], **more})
+
+
+def content(*blocks: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "assistant", "content": list(blocks)}]}
+
+
+def problems(value: Any, model: type[params.Params] = params.ChatStartParams) -> list[dict[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(value)
+    fault = wire_error(caught.value)
+    assert (fault.code, fault.data["kind"], fault.data["retryable"]) == (-32602, "invalid_params", False)
+    found: list[dict[str, str]] = fault.data["errors"]
+    return found
+
+
+def paths(value: Any, model: type[params.Params] = params.ChatStartParams) -> list[str]:
+    return [problem["path"] for problem in problems(value, model)]
+
+
+@pytest.mark.requirement("1:absent-null-empty")
+@pytest.mark.parametrize("empty", [None, {}], ids=["null", "empty"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        key
+        for key in params.ChatStartParams.model_json_schema(by_alias=True)["properties"]
+        if key != "messages"
+    ],
+)
+def test_null_and_empty_are_absent(key: str, empty: Any) -> None:
+    assert start(**{key: empty}) == start()
+
+
+@pytest.mark.requirement("1:absent-null-empty")
+@pytest.mark.parametrize("key", ["settings", "tools", "stopSequences"])
+def test_an_empty_array_is_what_lua_makes_of_an_empty_object(key: str) -> None:
+    assert start(**{key: []}) == start()
+
+
+@pytest.mark.requirement("1:absent-null-empty")
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "a"},
+        {"type": "image", "source": "data:x"},
+        {"type": "context", "text": "a"},
+        {"type": "tool_use", "id": "1", "name": "n"},
+        {"type": "tool_result", "toolUseId": "1"},
+        {"type": "thinking"},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "other", "kind": "x"},
+    ],
+    ids=lambda block: block["type"],
+)
+def test_null_and_empty_are_absent_in_blocks_too(block: dict[str, Any]) -> None:
+    optional = {
+        "origin",
+        "opaque",
+        "mediaType",
+        "uri",
+        "languageId",
+        "range",
+        "label",
+        "arguments",
+        "raw",
+        "error",
+        "content",
+        "isError",
+        "thinking",
+        "signature",
+    } - block.keys()
+    bare = params.ChatStartParams.model_validate(content(block))
+
+    for empty in (None, {}):
+        padded = {**dict.fromkeys(optional, empty), **block}
+        assert params.ChatStartParams.model_validate(content(padded)) == bare
+
+
+@pytest.mark.requirement("1:absent-null-empty")
+@pytest.mark.parametrize("empty", [None, {}, []], ids=["null", "object", "array"])
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name not in ("chat/start", "chat/cancel", "$/cancelRequest")]
+)
+def test_params_that_are_absent_null_or_empty_are_the_same(name: str, empty: Any) -> None:
+    model = METHODS[name].params
+
+    assert model.model_validate(empty) == model()
+
+
+@pytest.mark.parametrize(
+    "options", [None, {}, [], {"config": None}, {"config": []}, {"config": {}, "coalesceMs": None}]
+)
+def test_initialization_options_may_be_missing_in_every_way(options: Any) -> None:
+    read = params.InitializeParams.model_validate({"processId": None, "initializationOptions": options})
+
+    assert read == params.InitializeParams()
+
+
+@pytest.mark.requirement("1:unknown-keys")
+def test_unknown_keys_are_ignored_at_every_depth() -> None:
+    block = {"type": "text", "text": "a", "later": 1, "origin": {"provider": "p", "model": "m", "later": 1}}
+    message = {"role": "assistant", "content": [block], "later": {"x": 1}}
+    tool = {"name": "t", "later": True}
+    read = params.ChatStartParams.model_validate({"messages": [message], "tools": [tool], "later": [1]})
+
+    assert "later" not in repr(read)
+
+
+@pytest.mark.requirement("1:unknown-keys")
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"messages": [{"role": "system", "content": "x"}]}, "messages.0.role"),
+        (content({"type": "video"}), "messages.0.content.0.type"),
+        ({"messages": [HI], "thinking": "extreme"}, "thinking"),
+        ({"messages": [HI], "initiator": "robot"}, "initiator"),
+        ({"messages": [HI], "toolChoice": "perhaps"}, "toolChoice"),
+        ({"messages": [HI], "outputMode": "yaml"}, "outputMode"),
+    ],
+)
+def test_unknown_values_of_a_discriminator_are_refused(value: Any, path: str) -> None:
+    assert paths(value) == [path]
+
+
+GOOD = {"type": "text", "text": "a"}
+
+
+@pytest.mark.requirement("1:invalid-params")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({}, ["messages"]),
+        ({"messages": []}, ["messages"]),
+        ({"messages": "hi"}, ["messages"]),
+        ({"messages": [5]}, ["messages.0"]),
+        ({"messages": [None]}, ["messages.0.role", "messages.0.content"]),
+        ({"messages": [HI, {"role": "user"}]}, ["messages.1.content"]),
+        ({"messages": [{"role": "user", "content": 5}]}, ["messages.0.content"]),
+        (content(5), ["messages.0.content.0"]),
+        (content(GOOD, {}), ["messages.0.content.1.type"]),
+        (content(GOOD, {"type": None}), ["messages.0.content.1.type"]),
+        (content(GOOD, {"type": "text"}), ["messages.0.content.1.text"]),
+        (content(GOOD, {"type": "text", "text": 5}), ["messages.0.content.1.text"]),
+        (content({"type": "text", "text": "a", "opaque": 5}), ["messages.0.content.0.opaque"]),
+        (content({"type": "text", "text": "a", "origin": "x"}), ["messages.0.content.0.origin"]),
+        (
+            content({"type": "text", "text": "a", "origin": {"model": "m"}}),
+            ["messages.0.content.0.origin.provider"],
+        ),
+        (content({"type": "image", "source": "AAAA"}), ["messages.0.content.0"]),
+        (content({"type": "image"}), ["messages.0.content.0.source"]),
+        (
+            content({"type": "context", "text": "a", "range": {"start": {"line": -1, "character": 0}}}),
+            ["messages.0.content.0.range.start.line", "messages.0.content.0.range.end"],
+        ),
+        (
+            content({"type": "tool_use", "arguments": "x", "id": ""}),
+            ["messages.0.content.0.id", "messages.0.content.0.name", "messages.0.content.0.arguments"],
+        ),
+        (content({"type": "tool_result", "content": "x"}), ["messages.0.content.0.toolUseId"]),
+        (content({"type": "tool_result", "toolUseId": "1", "content": 5}), ["messages.0.content.0.content"]),
+        (
+            content({"type": "tool_result", "toolUseId": "1", "content": [GOOD, {"type": "text"}]}),
+            ["messages.0.content.0.content", "messages.0.content.0.content.1.text"],
+        ),
+        (content({"type": "thinking", "signature": 5}), ["messages.0.content.0.signature"]),
+        (content({"type": "redacted_thinking"}), ["messages.0.content.0.data"]),
+        (content({"type": "other"}), ["messages.0.content.0.kind"]),
+        ({"messages": [HI], "maxTokens": 0}, ["maxTokens"]),
+        ({"messages": [HI], "maxTokens": "5"}, ["maxTokens"]),
+        ({"messages": [HI], "maxTokens": 1.5}, ["maxTokens"]),
+        ({"messages": [HI], "maxTokens": True}, ["maxTokens"]),
+        ({"messages": [HI], "stream": 0}, ["stream"]),
+        ({"messages": [HI], "system": ["x"]}, ["system"]),
+        ({"messages": [HI], "model": ""}, ["model"]),
+        ({"messages": [HI], "tools": {"name": "x"}}, ["tools"]),
+        ({"messages": [HI], "tools": [{"name": "x", "parameters": "y"}]}, ["tools.0.parameters"]),
+        ({"messages": [HI], "toolChoice": {"name": ""}}, ["toolChoice", "toolChoice.name"]),
+        ({"messages": [HI], "stopSequences": ["a", ""]}, ["stopSequences.1"]),
+        ({"messages": [HI], "outputMode": {"schema": "x"}}, ["outputMode", "outputMode.schema"]),
+        ({"messages": [HI], "settings": "x"}, ["settings"]),
+        ({"messages": [HI], "turnId": ""}, ["turnId"]),
+        ({"messages": [HI], "turnId": "x" * 257}, ["turnId"]),
+        ({"messages": [HI], "turnId": 5}, ["turnId"]),
+        ({"messages": [HI], "workDoneToken": 1.5}, ["workDoneToken"]),
+        (5, [""]),
+        ([1], [""]),
+        ("text", [""]),
+    ],
+)
+def test_a_refusal_points_at_the_value_as_the_client_sees_it(value: Any, expected: list[str]) -> None:
+    assert paths(value) == expected
+
+
+@pytest.mark.parametrize("value", [5, {"messages": [5]}, content(5), {"messages": [HI], "settings": "x"}])
+def test_a_refusal_speaks_of_json_and_not_of_our_classes(value: Any) -> None:
+    messages = [problem["message"] for problem in problems(value)]
+
+    assert messages == ["Input should be an object"]
+
+
+def test_a_refusal_repeats_no_value() -> None:
+    canary = "sk-canary-4711"
+    bad = {**content({"type": "text", "text": [canary]}), "maxTokens": canary, "stream": canary}
+
+    assert canary not in str(problems(bad))
+
+
+def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
+    assert problems(content({"type": "image", "source": "AAAA"}))[0]["message"] == (
+        "mediaType is needed where source is bare base64"
+    )
+
+
+@pytest.mark.parametrize("value", [{}, {"id": None}, {"id": 1.5}, {"id": [1]}])
+def test_a_cancel_without_a_readable_id_is_refused(value: Any) -> None:
+    assert set(paths(value, params.CancelParams)) == {"id"}
