@@ -1,0 +1,135 @@
+"""`jumpseat chat`: one question, one streamed answer."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jumpseat_client import ChatFailed, ChatStream, Client, default_command
+from jumpseat_client.cli.failures import FAILED, OK, print_client_error, print_json, say
+from jumpseat_client.cli.output import Output, Spinner, make_output, make_spinner
+from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.results import ChatResult, Delta
+
+CLIENT_NAME = "jumpseat-cli"
+
+
+def daemon(config: Path | None) -> Client:
+    """A client with a daemon of its own, for one command."""
+    command = default_command()
+    if config is not None:
+        command += ["--config", str(config)]
+    return Client.spawn(command, client_name=CLIENT_NAME)
+
+
+def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
+    """The conversation that the command line and stdin make; None if there is no question in them."""
+    asked, piped = " ".join(question).strip(), _read_stdin(bool(question))
+    if not asked and not piped.strip():
+        return None
+    content: list[dict[str, Any]] = []
+    if asked and piped.strip():
+        content.append({"type": "context", "text": piped, "label": "stdin"})
+    content.append({"type": "text", "text": asked or piped})
+    return [{"role": "user", "content": content}]
+
+
+def _read_stdin(optional: bool) -> str:
+    """What was piped in. With a question at hand only a pipe or a file is read: a socket or a device
+    that a script happens to have for stdin may never end."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return ""
+    if os.isatty(0) or (optional and not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode))):
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+async def ask(
+    messages: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    *,
+    config: Path | None,
+    as_json: bool,
+) -> int:
+    """Ask, print the answer as it comes, and return the exit code.
+
+    Raises:
+        ClientError: the daemon is unusable, or with `as_json` whatever went wrong.
+    """
+    spinner = make_spinner()
+    spinner.show("Starting")
+    try:
+        async with daemon(config) as client:
+            spinner.show("Waiting for the model")
+            stream = client.chat(messages, on_progress=spinner.progress, **options)
+            if as_json:
+                print_json(await _quiet(stream, spinner))
+                return OK
+            return await _aloud(stream, spinner)
+    finally:
+        spinner.stop()
+
+
+async def _quiet(stream: ChatStream, spinner: Spinner) -> ChatResult:
+    # The deltas are still wanted: a turn that is streamed can be watched, and cut off, by the provider.
+    async for delta in stream:
+        _note(delta, spinner)
+    spinner.stop()
+    return await stream.response()
+
+
+async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
+    output = make_output()
+    notes: list[str] = []
+    failure: ChatFailed | None = None
+    try:
+        async for delta in stream:
+            if delta.text:
+                spinner.stop()
+                output.write(delta.text)
+            elif note := _note(delta, spinner):
+                notes.append(note)
+    except ChatFailed as error:
+        failure = error
+    finally:
+        # Also after Ctrl-C: what has come stays on the screen.
+        spinner.stop()
+        _finish(output, notes)
+    if failure is not None:
+        print_client_error(failure, as_json=False)
+        return FAILED
+    return OK
+
+
+def _finish(output: Output, notes: Sequence[str]) -> None:
+    with suppress(BrokenPipeError):
+        output.finish()
+    # Not earlier, because on a terminal they would land in the middle of the answer.
+    for note in notes:
+        say(note)
+
+
+def _note(delta: Delta, spinner: Spinner) -> str | None:
+    """Show what the spinner can, and return what the person should read after the answer."""
+    match delta.type:
+        case "start":
+            spinner.show(f"Waiting for {delta.get('model', 'the model')}")
+        case "retry":
+            error = delta.get("error") or {}
+            spinner.show(f"Trying again: {error.get('message', 'the provider failed')}")
+        case "thinking_start":
+            spinner.show("Thinking")
+        case "warning":
+            return f"warning: {clean_line(str(delta.get('message', '')))}"
+        case "done" if delta.get("stopReason") == "max_tokens":
+            return "warning: the answer was cut at its longest; --max-tokens allows more."
+        case "done" if delta.get("stopReason") in ("content_filter", "refusal", "context_exceeded"):
+            return f"warning: the answer was cut ({delta.get('stopReason')})."
+    return None

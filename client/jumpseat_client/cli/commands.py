@@ -1,0 +1,210 @@
+"""The commands, their options and their help. What they do is in `chat` and `lists`."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from jumpseat import __version__
+from jumpseat_client.cli.failures import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    print_client_error,
+    print_failure,
+    say,
+)
+from jumpseat_client.errors import ClientError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+config_option = click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
+    metavar="FILE",
+    help="The configuration file to use instead of the usual one.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # An answer must not fail because the terminal's encoding lacks a character of it.
+            stream.reconfigure(errors="replace")
+    try:
+        code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python's own flush at the end must find no broken pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return code if isinstance(code, int) else OK
+
+
+def _ask(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
+    """Run a command's coroutine; its failures become messages and exit codes."""
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ClientError as error:
+        print_client_error(error, as_json=as_json)
+        return FAILED
+
+
+@click.group(context_settings=HELP, no_args_is_help=True)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def jumpseat() -> None:
+    """Chat with any model provider; the daemon behind it serves editors too.
+
+    \b
+    examples:
+      jumpseat chat "Why is the sky blue?"
+      git diff | jumpseat chat "Write a commit message"
+      jumpseat models
+      jumpseat status
+
+    \b
+    Shell completion, for the current shell:
+      bash:  eval "$(_JUMPSEAT_COMPLETE=bash_source jumpseat)"
+      zsh:   eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"
+      fish:  _JUMPSEAT_COMPLETE=fish_source jumpseat | source
+    To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
+
+    \b
+    exit codes: 0 all is well; 1 the daemon or a provider said no; 2 wrong usage; 130 interrupted.
+    """
+
+
+@jumpseat.command()
+@click.argument("question", nargs=-1)
+@click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
+@click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The longest answer, in tokens.")
+@config_option
+@json_option
+def chat(
+    question: tuple[str, ...],
+    model: str | None,
+    system: str | None,
+    max_tokens: int | None,
+    config: Path | None,
+    as_json: bool,
+) -> int:
+    """Ask a question and stream the answer.
+
+    The question is what stands on the command line. What is piped in goes along as context, or is the
+    question itself if there is none. On a terminal the answer is rendered; in a pipe it is plain text.
+    Ctrl-C cancels the turn and keeps what has come.
+
+    \b
+    examples:
+      jumpseat chat "Why is the sky blue?"
+      cat main.py | jumpseat chat "Explain this"
+      jumpseat chat -m ollama:qwen3:4b -s "Answer in one sentence." "What is a monad?"
+      jumpseat chat --json "Say hello" | jq -r .text
+    """
+    from jumpseat_client.cli.chat import ask, read_messages
+
+    messages = read_messages(question)
+    if messages is None:
+        raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
+    options = {"model": model, "system": system, "max_tokens": max_tokens}
+    return _ask(ask(messages, options, config=config, as_json=as_json), as_json=as_json)
+
+
+@jumpseat.command()
+@click.option("--provider", metavar="ID", help="Only this provider's models.")
+@click.option("--refresh", is_flag=True, help="Ask the providers again, whatever is remembered.")
+@config_option
+@json_option
+def models(provider: str | None, refresh: bool, config: Path | None, as_json: bool) -> int:
+    """List the models that can be used.
+
+    In a pipe each line is a model: id, name, context length and what it can do, separated by tabs.
+
+    \b
+    examples:
+      jumpseat models
+      jumpseat models --provider copilot
+      jumpseat models --json | jq -r '.models[].id'
+    """
+    from jumpseat_client.cli.lists import show_models
+
+    work = show_models(provider=provider, refresh=refresh, config=config, as_json=as_json)
+    return _ask(work, as_json=as_json)
+
+
+@jumpseat.command()
+@config_option
+@json_option
+def status(config: Path | None, as_json: bool) -> int:
+    """Show the providers, whether they can be used, and what to do next.
+
+    \b
+    examples:
+      jumpseat status
+      jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
+    """
+    from jumpseat_client.cli.lists import show_status
+
+    return _ask(show_status(config=config, as_json=as_json), as_json=as_json)
+
+
+# `main` starts the daemon before click is imported; this is for the help, and for completion.
+@jumpseat.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def serve(arguments: tuple[str, ...]) -> int:
+    """Run the daemon on stdin and stdout, as editors do ('jumpseat serve --help')."""
+    from jumpseat.rpc.serve import main
+
+    return main(list(arguments))
+
+
+@jumpseat.group(no_args_is_help=True, context_settings=HELP)
+def local() -> None:
+    """The model that runs on this machine: no account, no network.
+
+    \b
+    examples:
+      jumpseat local install
+      jumpseat chat -m local "Hello"
+    """
+
+
+@local.command()
+def install() -> int:
+    """Install the local model: the engine and a small model file, downloaded once.
+
+    \b
+    examples:
+      jumpseat local install
+    """
+    from jumpseat.adapters.local_install import install as install_local
+    from jumpseat.chat import ChatError
+
+    try:
+        path = install_local(report=say)
+    except ChatError as error:
+        print_failure(error.message, error.hint)
+        return FAILED
+    say(f"The local model is installed: {path}")
+    return OK

@@ -1,0 +1,105 @@
+"""Where an answer goes: plain text in a pipe, rendered Markdown on a terminal, and the spinner before it.
+
+rich is imported only where something is rendered. Whatever arrives is filtered here, so nothing above
+has to remember it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from jumpseat_client.cli.terminal import ControlSequenceFilter, clean_line
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+
+class Output(Protocol):
+    """Takes an answer in pieces."""
+
+    def write(self, text: str) -> None:
+        """Show the next piece."""
+
+    def finish(self) -> None:
+        """Show what is left, and end the line."""
+
+
+class PlainOutput:
+    """Writes each piece as it comes."""
+
+    def __init__(self) -> None:
+        self._filter = ControlSequenceFilter()
+        self._last = "\n"
+
+    def write(self, text: str) -> None:
+        """Write the piece and flush it: whoever reads the pipe wants it now."""
+        if text := self._filter.feed(text):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self._last = text[-1]
+
+    def finish(self) -> None:
+        """End the last line, if the answer did not."""
+        if self._last != "\n":
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._last = "\n"
+
+
+class Spinner:
+    """Says on stderr what is being waited for; this one says nothing."""
+
+    def show(self, message: str) -> None:
+        """Wait for this from now on."""
+
+    def progress(self, message: str, percentage: int | None) -> None:
+        """What the daemon reports of a wait of its own."""
+        self.show(message if percentage is None else f"{message} ({percentage} %)")
+
+    def stop(self) -> None:
+        """The wait is over: leave no trace."""
+
+
+class TerminalSpinner(Spinner):
+    """The same on a terminal."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+        self._stopped = False
+
+    def show(self, message: str) -> None:
+        """Draw it, or change its text; nothing once it was stopped."""
+        if self._stopped:
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        # A Text, because brackets in a string would be read as markup.
+        text = Text(clean_line(message) + " …")
+        if self._status is None:
+            self._status = Console(stderr=True).status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def stop(self) -> None:
+        """Erase it, for good."""
+        self._stopped = True
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def make_spinner() -> Spinner:
+    """A spinner if a person would see it."""
+    return TerminalSpinner() if sys.stderr.isatty() else Spinner()
+
+
+def make_output() -> Output:
+    """Rendered Markdown for a person, plain text for a program."""
+    if not sys.stdout.isatty():
+        return PlainOutput()
+    from jumpseat_client.cli.markdown import MarkdownOutput
+
+    return MarkdownOutput()

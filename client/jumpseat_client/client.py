@@ -1,0 +1,223 @@
+"""The client: what a program can ask a daemon.
+
+Above it are programs and the command line; below it `connection`. It keeps no state of conversations:
+what is sent is what the caller gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from jumpseat.wire import RequestId
+from jumpseat_client.connection import Connection, OnNotification, OnProgress, OnRequest
+from jumpseat_client.stream import ChatStream
+
+START_TIMEOUT = 30.0
+"""Seconds for the daemon to start and answer `initialize`; a cold disk takes a few."""
+
+REQUEST_TIMEOUT = 120.0
+"""Seconds for the answer to anything but a chat; lists come over the network."""
+
+PROTOCOL_VERSION = 1
+
+
+def default_command() -> list[str]:
+    """How the daemon of this very installation is started."""
+    return [sys.executable, "-m", "jumpseat", "serve"]
+
+
+class Client:
+    """A daemon of one's own, for as long as the `async with` block lasts."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None,
+        options: Mapping[str, Any],
+        client_name: str,
+        on_notification: OnNotification | None,
+        on_request: OnRequest | None,
+        start_timeout: float,
+    ) -> None:
+        self._command = list(command)
+        self._env = env
+        self._options = dict(options)
+        self._client_name = client_name
+        self._start_timeout = start_timeout
+        self._on_notification = on_notification
+        self._on_request = on_request
+        self._connection: Connection | None = None
+        self.server_info: Mapping[str, Any] = {}
+        """The daemon's `serverInfo`."""
+        self.capabilities: Mapping[str, Any] = {}
+        """What the daemon said it can do: `capabilities.experimental.jumpseat` of its answer."""
+
+    @classmethod
+    def spawn(
+        cls,
+        command: Sequence[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        config: Mapping[str, Any] | None = None,
+        coalesce_ms: int = 0,
+        client_name: str = "jumpseat-client",
+        on_notification: OnNotification | None = None,
+        on_request: OnRequest | None = None,
+        start_timeout: float = START_TIMEOUT,
+    ) -> Client:
+        """A client that starts its daemon when its `async with` block is entered.
+
+        Args:
+            command: program and arguments; None for this installation's `jumpseat serve`.
+            env: the daemon's whole environment; None for this process's.
+            config: laid over the configuration file (`initializationOptions.config`).
+            coalesce_ms: at most one delta of a chat in so many milliseconds; 0 for as they come.
+            client_name: who is asking, for the providers' statistics and the log.
+            on_notification: called with what the daemon notifies besides deltas and progress.
+            on_request: answers what the daemon asks; without it everything is refused.
+            start_timeout: seconds for start and handshake.
+        """
+        options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
+        if config:
+            options["config"] = dict(config)
+        if coalesce_ms:
+            options["coalesceMs"] = coalesce_ms
+        return cls(
+            default_command() if command is None else command,
+            env=env,
+            options=options,
+            client_name=client_name,
+            on_notification=on_notification,
+            on_request=on_request,
+            start_timeout=start_timeout,
+        )
+
+    async def __aenter__(self) -> Self:
+        """
+        Raises:
+            StartFailed: the daemon could not be started, or did not answer in time.
+            DaemonDied: it ended before it answered.
+            RequestFailed: it refused, because of the configuration for one.
+        """
+        connection = Connection(self._on_notification, self._on_request)
+        answer = await connection.open(
+            self._command,
+            self._env,
+            timeout=self._start_timeout,
+            client_name=self._client_name,
+            options=self._options,
+        )
+        self.server_info = answer.get("serverInfo", {})
+        self.capabilities = answer.get("capabilities", {}).get("experimental", {}).get("jumpseat", {})
+        self._connection = connection
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._open.close()
+
+    async def request(
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
+    ) -> Any:
+        """Send any request and return its result; `timeout` is in seconds, None for no end.
+
+        Raises:
+            RequestFailed: the daemon answered with an error.
+            RequestTimeout: it did not answer in time; the request was taken back.
+            DaemonDied: it is gone.
+        """
+        return await self._open.request(method, params, timeout)
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification.
+
+        Raises:
+            DaemonDied: the daemon is gone.
+        """
+        self._open.notify(method, params)
+
+    def chat(
+        self,
+        messages: str | Sequence[Mapping[str, Any]],
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        stream: bool = True,
+        output_mode: str | Mapping[str, Any] | None = None,
+        thinking: Literal["off", "low", "medium", "high"] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        turn_id: str | None = None,
+        conversation_id: str | None = None,
+        initiator: Literal["user", "agent"] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> ChatStream:
+        """One turn of a conversation: `async for delta in client.chat("Why?")`, or `.response()`.
+
+        Args:
+            messages: a question, or the whole conversation as the wire has it, oldest message first.
+            stream: False for a chat without deltas.
+            on_progress: called with a sentence, and a percentage or None, while the turn waits for
+                something else than the model, such as a model being loaded.
+            model, system, tools, tool_choice, max_tokens, stop_sequences, output_mode, thinking,
+                settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
+        """
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        params: dict[str, Any] = {
+            "messages": list(messages),
+            "model": model,
+            "system": system,
+            "tools": tools,
+            "toolChoice": tool_choice,
+            "maxTokens": max_tokens,
+            "stopSequences": stop_sequences,
+            "stream": None if stream else False,
+            "outputMode": output_mode,
+            "thinking": thinking,
+            "settings": settings,
+            "turnId": turn_id,
+            "conversationId": conversation_id,
+            "initiator": initiator,
+        }
+        params = {key: value for key, value in params.items() if value is not None}
+
+        connection = self._open
+
+        def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
+            return connection.start_chat(chat, params, on_progress)
+
+        return ChatStream(start, connection.cancel, connection.closed_error)
+
+    async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
+        """`{"models": [...], "errors": [...]}`, as section 3 of the protocol page has it."""
+        params: dict[str, Any] = {"refresh": refresh}
+        if provider is not None:
+            params["provider"] = provider
+        return dict(await self.request("models/list", params))
+
+    async def list_providers(self, *, probe: bool = False) -> list[dict[str, Any]]:
+        """Every configured provider with its capabilities and its authentication state."""
+        return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
+
+    async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
+        """The authentication state of one provider, the default one if none is named."""
+        params: dict[str, Any] = {"refresh": refresh}
+        if provider is not None:
+            params["provider"] = provider
+        return dict(await self.request("auth/status", params))
+
+    @property
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise RuntimeError("the client is used outside its `async with` block")
+        return self._connection

@@ -1,0 +1,89 @@
+"""What a program that uses the client may have to catch.
+
+ClientError
+├── StartFailed      the daemon could not be started, or did not answer in time
+├── DaemonDied       the daemon's process ended while it was needed
+├── RequestTimeout   the daemon lives but did not answer in time
+└── RequestFailed    the daemon answered with an error
+    └── ChatFailed   ... to a chat; `partial` holds what had come
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpseat.wire import RpcError
+
+
+class ClientError(Exception):
+    """The root; its text is one or more plain sentences."""
+
+    hint: str | None = None
+    """What to do next, where that is known."""
+
+
+class StartFailed(ClientError):  # noqa: N818 - reads as what happened
+    """The daemon could not be started, or did not answer `initialize` in time."""
+
+
+class RequestTimeout(ClientError):  # noqa: N818 - reads as what happened
+    """The daemon did not answer in time; the request was taken back."""
+
+
+class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
+    """The daemon's process has ended, so nothing more will be answered."""
+
+    def __init__(self, return_code: int | None, stderr_tail: Sequence[str]) -> None:
+        """
+        Args:
+            return_code: the exit code, negative for a signal on POSIX; None where it was not learnt.
+            stderr_tail: the last lines the daemon wrote to its stderr.
+        """
+        self.return_code = return_code
+        self.stderr_tail = tuple(stderr_tail)
+        said = "".join(f"\n  {line}" for line in self.stderr_tail)
+        code = "" if return_code is None else f" with code {return_code}"
+        super().__init__(f"The daemon ended{code}." + (f" Its last words:{said}" if said else ""))
+
+
+class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
+    """The daemon answered with an error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        """
+        Args:
+            code: the error's code (section 6 of the protocol page).
+            message: one plain sentence.
+            data: the error's `data`; anything but an object counts as empty.
+        """
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data: Mapping[str, Any] = data if isinstance(data, dict) else {}
+        self.kind: str = _text(self.data.get("kind")) or "internal"
+        self.hint = _text(self.data.get("hint"))
+        self.retryable = self.data.get("retryable") is True
+
+    @classmethod
+    def of(cls, error: RpcError) -> RequestFailed:
+        """The same failure as this class."""
+        return cls(error.code, error.message, error.data)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error as it came over the wire."""
+        return {"code": self.code, "message": self.message, "data": dict(self.data)}
+
+
+class ChatFailed(RequestFailed):
+    """A chat ended with an error; a cancelled one has `kind` "cancelled"."""
+
+    @property
+    def partial(self) -> Mapping[str, Any] | None:
+        """The result as far as it had come, without `stopReason`."""
+        partial = self.data.get("partial")
+        return partial if isinstance(partial, dict) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

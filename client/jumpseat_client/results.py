@@ -1,0 +1,84 @@
+"""What a chat yields: deltas while it runs, and the result. Both are the wire's objects, made handy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class Delta(Mapping[str, Any]):
+    """One `chat/delta`: a read-only mapping of its keys, which are attributes too.
+
+    Attributes may be written as on the wire or in snake case: `delta.stopReason`, `delta.stop_reason`.
+    A type this client does not know is yielded like any other, so look at `type` and skip what is new.
+    """
+
+    __slots__ = ("_data", "seq", "type")
+
+    def __init__(self, data: Mapping[str, Any], seq: int) -> None:
+        self._data = data
+        self.seq = seq
+        """0, 1, 2 and so on within the turn."""
+        self.type: str = str(data.get("type", ""))
+        """What it is: `start`, `text_delta`, `tool_use_done`, `done` and so on."""
+
+    @property
+    def text(self) -> str:
+        """The piece of the answer's text; empty for everything but a `text_delta`."""
+        return str(self._data.get("text", "")) if self.type == "text_delta" else ""
+
+    def __getattr__(self, name: str) -> Any:
+        for key in (name, _camel(name)):
+            if key in self._data:
+                return self._data[key]
+        raise AttributeError(f"a {self.type} delta has no {name}")
+
+    def __getitem__(self, key: str) -> Any:
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"Delta(seq={self.seq}, {dict(self._data)!r})"
+
+
+class ChatResult(dict[str, Any]):
+    """The result of a chat: the wire's object with the usual parts as properties."""
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined."""
+        return str(self.get("text", ""))
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """The blocks: send them back as they are to go on with the conversation."""
+        return list(self.get("content") or [])
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the model stopped: `end_turn`, `tool_use`, `max_tokens` and so on."""
+        return self.get("stopReason")
+
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """The `tool_use` blocks."""
+        return list(self.get("toolCalls") or [])
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Tokens: `inputTokens`, `outputTokens` and so on."""
+        return dict(self.get("usage") or {})
+
+    def as_message(self) -> dict[str, Any]:
+        """The assistant message to append to the conversation."""
+        return {"role": "assistant", "content": self.content}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

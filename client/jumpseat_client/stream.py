@@ -1,0 +1,132 @@
+"""One chat while it runs: its deltas, its result, and its end if the program loses interest.
+
+Above it is `client`, which starts the request and hands over what arrives. A turn costs money while
+nobody listens, so leaving the loop cancels it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from jumpseat.wire import PeerClosed, RequestId, RpcError
+from jumpseat_client.errors import ChatFailed, ClientError
+from jumpseat_client.results import ChatResult, Delta
+
+
+class ChatStream:
+    """A chat. Iterate over it for the deltas, or await `response()` for the result alone.
+
+    Nothing is sent before one of the two. Leaving the loop early, by `break`, by an exception or because
+    the task is cancelled, cancels the turn; `response()` then raises `ChatFailed` of kind "cancelled"
+    with what had come in `partial`.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[ChatStream], tuple[RequestId, asyncio.Future[Any]]],
+        cancel: Callable[[RequestId], None],
+        closed_error: Callable[[PeerClosed], ClientError],
+    ) -> None:
+        self._start = start
+        self._cancel = cancel
+        self._closed_error = closed_error
+        self._id: RequestId | None = None
+        self._future: asyncio.Future[Any] | None = None
+        self._queue: asyncio.Queue[Delta | None] | None = None
+        self._result: ChatResult | None = None
+        self._cancelled = False
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The id of the request; None before it was sent."""
+        return self._id
+
+    @property
+    def result(self) -> ChatResult | None:
+        """The result once the chat has ended well, else None."""
+        return self._result
+
+    def __aiter__(self) -> _Deltas:
+        if self._future is not None:
+            raise RuntimeError("a chat can be iterated over once, and not after response()")
+        self._queue = queue = asyncio.Queue[Delta | None]()
+        self._begin().add_done_callback(lambda _: queue.put_nowait(None))
+        return _Deltas(self, queue)
+
+    async def response(self) -> ChatResult:
+        """Wait for the end and return the result.
+
+        Raises:
+            ChatFailed: the chat ended with an error.
+            DaemonDied: the daemon is gone.
+        """
+        future = self._future or self._begin()
+        try:
+            # Shielded: the answer to a cancelled turn is still wanted by whoever asks next.
+            value = await asyncio.shield(future)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        except RpcError as error:
+            raise ChatFailed(error.code, error.message, error.data) from None
+        except PeerClosed as error:
+            raise self._closed_error(error) from None
+        if self._result is None:
+            self._result = ChatResult(value if isinstance(value, dict) else {})
+        return self._result
+
+    def cancel(self) -> None:
+        """Tell the daemon to stop, now; nothing if the chat has ended or never begun."""
+        if self._id is None or self._future is None or self._future.done() or self._cancelled:
+            return
+        self._cancelled = True
+        with suppress(PeerClosed):
+            self._cancel(self._id)
+
+    def deliver(self, delta: Delta) -> None:
+        """Take a delta from the connection."""
+        if self._queue is not None:
+            self._queue.put_nowait(delta)
+
+    def _begin(self) -> asyncio.Future[Any]:
+        self._id, self._future = self._start(self)
+        return self._future
+
+
+class _Deltas:
+    """The iterator behind `async for`: only the loop holds it, so its end is the loop's end."""
+
+    def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
+        self._stream = stream
+        self._queue = queue
+        self._loop = asyncio.get_running_loop()
+
+    def __aiter__(self) -> _Deltas:
+        return self
+
+    async def __anext__(self) -> Delta:
+        try:
+            delta = await self._queue.get()
+        except asyncio.CancelledError:
+            self._stream.cancel()
+            raise
+        if delta is not None:
+            return delta
+        self._queue.put_nowait(None)
+        await self._stream.response()
+        raise StopAsyncIteration
+
+    def __del__(self) -> None:
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            here = False
+        if here:
+            self._stream.cancel()
+        else:
+            # Collected somewhere else; a loop that is closed has no daemon either.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._stream.cancel)

@@ -1,0 +1,101 @@
+"""The installed command, the real daemon and a provider on loopback: nothing of ours is replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat_client import ChatFailed, Client
+from tests.fakes.completions import completion_stream
+from tests.fakes.threaded_upstream import ThreadedUpstream
+from tests.fakes.upstream import Gate, Reply
+
+COMMAND = [sys.executable, "-m", "jumpseat"]
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def upstream() -> Iterator[ThreadedUpstream]:
+    with ThreadedUpstream() as running:
+        yield running
+
+
+@pytest.fixture
+def environment(tmp_path: Path, upstream: ThreadedUpstream) -> dict[str, str]:
+    (tmp_path / "config.toml").write_text(
+        f'default_provider = "fake"\n[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+        'api_key = "test-key"\ndefault_model = "fake-model"\n',
+        encoding="utf-8",
+    )
+    return {**os.environ, "JUMPSEAT_HOME": str(tmp_path)}
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8",
+        env=environment, timeout=30, check=False,
+    )  # fmt: skip
+
+
+def test_a_question_is_answered(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+    upstream.script(Reply.events(completion_stream(["Hel", "lo"])))
+    done = run(environment, "chat", "Hi")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
+
+
+def test_a_question_is_answered_as_json(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+    upstream.script(Reply.events(completion_stream(["Hel", "lo"])))
+    result = json.loads(run(environment, "chat", "--json", "Hi").stdout)
+    assert (result["text"], result["stopReason"], result["provider"]) == ("Hello", "end_turn", "fake")
+
+
+def test_status_names_the_default_provider(environment: dict[str, str]) -> None:
+    status = json.loads(run(environment, "status", "--json").stdout)
+    assert status["default"] == "fake"
+
+
+def test_a_configuration_file_can_be_named(environment: dict[str, str], tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(
+        '[providers.other]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n', encoding="utf-8"
+    )
+    status = json.loads(run(environment, "status", "--json", "--config", str(other)).stdout)
+    assert "other" in {row["id"] for row in status["providers"]}
+
+
+def test_an_interrupt_reaches_the_provider(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+    events = completion_stream(["Hel", "lo"])
+    upstream.script(Reply.events([*events[:2], Gate(), *events[2:]]))
+    with subprocess.Popen(
+        [*COMMAND, "chat", "Hi"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert os.read(process.stdout.fileno(), 3) == b"Hel"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == b"\n"
+        upstream.wait_for_disconnect()
+    assert process.returncode == 130
+
+
+async def test_breaking_out_of_the_loop_of_the_client_reaches_the_provider(
+    environment: dict[str, str], upstream: ThreadedUpstream
+) -> None:
+    events = completion_stream(["Hel", "lo"])
+    upstream.script(Reply.events([*events[:2], Gate(), *events[2:]]))
+    async with Client.spawn(env=environment) as client:
+        stream = client.chat("Hi")
+        async for delta in stream:
+            if delta.text:
+                break
+        with pytest.raises(ChatFailed) as caught:
+            await stream.response()
+        assert caught.value.partial is not None
+        assert caught.value.partial["text"] == "Hel"

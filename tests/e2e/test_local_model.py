@@ -1,0 +1,116 @@
+"""A real answer: the real daemon, the real adapter, the real model, and nothing scripted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.local_model import FILE_NAME, installed_file, packaged_file
+from tests.daemon import Daemon, running_daemon, user
+
+# Looked up when this module is read, before a fixture moves the data directory.
+MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+
+pytestmark = [
+    pytest.mark.local_model,
+    pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform"),
+]
+
+QUESTION = "What is the capital of France? Answer with one word."
+
+
+@pytest.fixture
+async def local_daemon(home: Path):
+    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
+    table = f"model_path = {json.dumps(str(MODEL))}\nparameters = {{ temperature = 0, seed = 1 }}\n"
+    (home / "config.toml").write_text(f"[providers.local]\n{table}", "utf-8")
+    async with running_daemon(home) as daemon:
+        yield daemon
+
+
+@pytest.mark.requirement("4:default-provider", "2:progress")
+async def test_the_local_model_answers_through_the_daemon(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    params = {"messages": [user(QUESTION)], "maxTokens": 20, "workDoneToken": "load"}
+    first = await local_daemon.request("chat/start", params)
+    assert "Paris" in first.result["text"]
+    assert first.result["provider"] == "local"
+    assert first.result["usage"]["inputTokens"] > 0
+    assert first.delta_types[0] == "start"
+    assert "".join(d["text"] for d in first.deltas if d["type"] == "text_delta") == first.result["text"]
+    progress = [note["params"] for note in first.notifications if note["method"] == "$/progress"]
+    assert [each["value"]["kind"] for each in progress] == ["begin", "end"]
+    assert "Loading" in progress[0]["value"]["title"]
+
+    again = await local_daemon.request("chat/start", {**params, "stream": False})
+    assert again.result["text"] == first.result["text"]
+    assert again.notifications == [], "the model is loaded once"
+
+
+@pytest.mark.requirement("2:cancel-request")
+async def test_a_cancelled_local_answer_leaves_the_model_ready_for_the_next(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    params = {"messages": [user("Write a very long story about a dragon.")], "maxTokens": 4000}
+    chat = local_daemon.start("chat/start", params)
+    await local_daemon.read_delta("text_delta")
+    local_daemon.notify("$/cancelRequest", {"id": chat})
+    cancelled = await local_daemon.read_until(chat)
+    assert cancelled.error["code"] == -32800
+    assert cancelled.error["data"]["partial"]["text"]
+    answer = await local_daemon.request("chat/start", {"messages": [user(QUESTION)], "maxTokens": 20})
+    assert "Paris" in answer.result["text"]
+
+
+@pytest.mark.requirement("2:degradation", "6:request")
+async def test_the_local_model_says_what_it_cannot_do(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    tools = {"messages": [user("hi")], "tools": [{"name": "f"}]}
+    assert (await local_daemon.request("chat/start", tools)).error["code"] == 1004
+    unknown = {"messages": [user("hi")], "model": "local:gpt-99"}
+    error = (await local_daemon.request("chat/start", unknown)).error
+    assert error["code"] == 1004
+    assert "gpt-99" in error["message"]
+    assert "local" in error["message"]
+
+
+async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    params = {
+        "messages": [user("Name the capital of France as JSON.")],
+        "outputMode": {"schema": schema},
+        "maxTokens": 60,
+    }
+    assert set(json.loads((await local_daemon.request("chat/start", params)).result["text"])) == {"city"}
+
+
+@pytest.mark.requirement("1:stdin-eof")
+async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    await local_daemon.request("chat/start", {"messages": [user(QUESTION)], "maxTokens": 5})
+    (child,) = _children(local_daemon.process.pid)
+    local_daemon.process.kill()
+    await local_daemon.exit_code()
+    await asyncio.wait_for(asyncio.to_thread(_wait_until_gone, child), 10)
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.exists():
+        pytest.skip("this system has no /proc to find a process's children in")
+    return [int(child) for file in tasks.glob("*/children") for child in file.read_text().split()]
+
+
+def _wait_until_gone(pid: int) -> None:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    with os.fdopen(descriptor):
+        select.select([descriptor], [], [], 10)
