@@ -70,7 +70,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:tool-use-without-result": "a tool_use without its result gets an error result with a warning",
     "2:result-without-tool-use": "a tool result without its call is -32602",
     "2:foreign-opaque": "opaque data of another provider or model is dropped with a warning",
-    "2:degradation": "tools or images for a model known not to take them are 1004; others drop with a warning",
+    "2:degradation": "tools or images a model is known not to take are 1004; others drop with a warning",
     "2:max-tokens": "maxTokens defaults to 8192",
     "2:settings": "a setting that breaks its row, or an unknown one, is -32602 naming key and rule",
     "2:context-block": "a context block becomes fenced text that cannot be broken out of",
@@ -91,7 +91,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "4:upstream-spellings": ("upstream spellings of names resolve", "needs facts about models"),
     "4:saved-default": ("the choice of a default is saved", "saved settings are not built yet"),
     # Section 5: providers and settings.
-    "5:providers-list": "id, name, kind, isDefault, configured, auth, capabilities and sources, settingsSchema",
+    "5:providers-list": "id, name, kind, isDefault, configured, auth, capabilities, sources, settingsSchema",
     "5:settings": ("settings/get and settings/save", "not built yet"),
     "5:count-tokens": ("chat/countTokens", "not built yet"),
     "5:transcript": ("transcript/parse and transcript/render", "not built yet"),

@@ -203,7 +203,8 @@ async def test_an_overlay_may_not_reach_for_what_is_the_users(
     home: Path, overlay: dict[str, Any], key: str
 ) -> None:
     (home / "config.toml").write_text(
-        '[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\napi_key = "canary-key-12345"\n',
+        '[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        'api_key = "canary-key-12345"\n',
         "utf-8",
     )
     async with running_daemon(home) as daemon:

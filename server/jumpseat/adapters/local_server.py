@@ -36,6 +36,8 @@ class ServerOrder(TypedDict):
     context_tokens: int
     """The context of each slot, in tokens."""
 
+    threads: int
+
 
 class ServerReply(TypedDict):
     """Where it runs, or why it does not."""
@@ -92,6 +94,7 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
     params.kv_unified = False
     params.n_parallel = order["slots"]
     params.n_ctx = order["slots"] * order["context_tokens"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = order["threads"]
     params.verbosity = ERRORS_ONLY
     params.ui = False
     params.endpoint_slots = False

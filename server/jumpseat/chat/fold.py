@@ -87,7 +87,16 @@ class Fold:
             if pieces:
                 blocks[number] = TextBlock("".join(pieces))
         content = [blocks[number] for number in sorted(blocks)]
-        return self._build([block for block in content if _is_replayable(block)])
+        calls_a_tool = any(isinstance(block, ToolUseBlock) and _is_replayable(block) for block in content)
+        return self._build(
+            [
+                block
+                for block in content
+                if _is_replayable(block)
+                # Providers that want unsigned thinking back want it beside its tool call, and only there.
+                or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
+            ]
+        )
 
     def _build(self, content: list[ContentBlock]) -> Response:
         return Response(
@@ -107,7 +116,7 @@ def _is_replayable(block: ContentBlock) -> bool:
         case TextBlock():
             return block.text != ""
         case ThinkingBlock():
-            return block.signature is not None or block.opaque is not None
+            return block.signature is not None
         case ToolUseBlock():
             return block.arguments is not None
         case _:

@@ -157,7 +157,7 @@ class BlockAssembler:
         call = self._calls.get(key)
         if call is None:
             self._close_open()
-            self._start_pending()
+            self._start_pending()  # Before the new one, whose number is higher.
             self._calls_seen += 1
             call = self._calls[key] = _Call(self._calls_seen)
         call.id = call.id or id or ""
@@ -233,6 +233,7 @@ class BlockAssembler:
                 self._start_call(call)
 
     def _start_call(self, call: _Call) -> int:
+        self._close_open()
         call.id = call.id or f"call_{call.ordinal}{self.mint_suffix}"
         number = call.block = self._next_block
         self._next_block += 1

@@ -184,7 +184,6 @@ EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "TooManyRedirects": (RequestError, "{host} redirects without end"),
     "DecodingError": (ProtocolError, "{provider} sent an answer that cannot be decompressed"),
     "SSEError": (ProtocolError, "{provider} sent a broken event stream"),
-    "TransportError": (ConnectionError, "the exchange with {host} failed{cause}"),
     "HTTPError": (ConnectionError, "the exchange with {host} failed{cause}"),
     "CookieConflict": (ProtocolError, "{provider} sent cookies that contradict each other"),
     "StreamError": (ConnectionError, "the answer of {host} was closed before it was read"),

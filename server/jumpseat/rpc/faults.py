@@ -136,7 +136,8 @@ def _problems(error: ValidationError) -> list[Problem]:
     for each in error.errors(include_url=False, include_input=False):
         path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
         found.setdefault(path, Problem(path, _sentence(each["msg"])))
-    return list(found.values())
+    # Of a value that may be of several shapes, the shape that was read furthest says what is wrong.
+    return [each for path, each in found.items() if not any(other.startswith(f"{path}.") for other in found)]
 
 
 _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
@@ -156,10 +157,12 @@ def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
     return ".".join([*parts, "type"] if names_a_tag else parts)
 
 
+_OBJECT = re.compile(r"a valid dictionary( or instance of \w+| or object to extract fields from)*")
+
+
 def _sentence(message: str) -> str:
-    return re.sub(
-        r"a valid dictionary( or instance of \w+)?", "an object", message.removeprefix("Value error, ")
-    )
+    """pydantic's words for a client, who knows of JSON and not of our classes."""
+    return _OBJECT.sub("an object", message.removeprefix("Value error, "))
 
 
 def _chat_error(error: ChatError) -> WireError:

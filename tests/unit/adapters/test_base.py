@@ -39,7 +39,7 @@ async def test_the_defaults_promise_nothing() -> None:
     assert await adapter.count_tokens(REQUEST) == -1
     assert (await adapter.auth_status()).state == "not_required"
     assert await adapter.probe() is None
-    assert await adapter.aclose() is None
+    await adapter.aclose()
 
 
 async def test_what_an_adapter_does_not_have_is_not_implemented() -> None:

@@ -21,6 +21,7 @@ from jumpseat.chat import (
     RequestError,
     ResponseEvent,
     TextDeltaEvent,
+    ToolDefinition,
     WarningEvent,
 )
 from jumpseat.config import ProviderConfig
@@ -317,10 +318,9 @@ async def test_a_refused_tool_list_is_an_answer_and_not_a_reason_to_drop_it(upst
         }
     }
     upstream.script(Reply.json(refused, 400))
-    tools = ({"name": "f"},)
-    adapter = adapter_for(upstream.base_url, http)
-    with pytest.raises(RequestError):
-        await adapter.bind("fake-model").chat([Message.user("Hi")], tools=tools)
+    tools = (ToolDefinition("f"),)
+    _, error = await collect(adapter_for(upstream.base_url, http), request_for(tools=tools))
+    assert isinstance(error, RequestError)
 
 
 @pytest.mark.parametrize(

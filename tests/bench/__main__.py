@@ -1,0 +1,142 @@
+"""`make bench`: what the daemon adds, as medians and ratios of one run.
+
+Everything is compared with a floor measured in the same run, turn by turn, because a shared machine's
+speed drifts. Nothing here is a test: no figure fails a build.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+
+from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
+from tests.daemon import provider
+
+STARTS = 15
+CHATS = 60
+DELTAS = 30_000
+STREAMS = 5
+
+MESSAGES = [{"role": "user", "content": "hi"}]
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    """How long it takes."""
+    begun = time.perf_counter()
+    action()
+    return (time.perf_counter() - begun) * 1000
+
+
+def row(name: str, values: list[float], unit: str, note: str = "") -> None:
+    """One line of the report."""
+    middle = statistics.median(values)
+    print(f"{name:<44} {middle:9.2f} {unit:<6} (min {min(values):.2f}, max {max(values):.2f}) {note}")
+
+
+def first_real_reply() -> None:
+    """From the daemon's start to the answer of a request that is not `initialize`."""
+    bare = [python(), "-c", "pass"]
+    dispatcher = [python(), "-c", "import pygls.server"]
+    floors: list[float] = []
+    imports: list[float] = []
+    replies: list[float] = []
+    for _ in range(STARTS):
+        floors.append(milliseconds(lambda: subprocess.run(bare, check=True)))
+        imports.append(milliseconds(lambda: subprocess.run(dispatcher, check=True)))
+        begun = time.perf_counter()
+        with blocking_daemon() as daemon:
+            daemon.initialize()
+            daemon.send(1, "providers/list")
+            daemon.response(1)
+            replies.append((time.perf_counter() - begun) * 1000)
+    row("python -c pass", floors, "ms")
+    row("python -c 'import pygls.server'", imports, "ms")
+    ratio = statistics.median(replies) / statistics.median(imports)
+    row("spawn to first real reply", replies, "ms", f"target 330; {ratio:.2f} of importing pygls alone")
+
+
+def time_to_first_delta(base_url: str) -> None:
+    """From the request to the first text, through the daemon and with httpx2 alone, in turn."""
+    direct = asyncio.new_event_loop()
+    client = httpx2.AsyncClient(trust_env=False)
+    url = f"{base_url}/chat/completions"
+
+    async def first_text() -> None:
+        async with client.stream("POST", url, json={"messages": MESSAGES, "stream": True}) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: {") and _has_text(json.loads(line[6:])):
+                    return
+
+    alone: list[float] = []
+    through: list[float] = []
+    with blocking_daemon() as daemon:
+        daemon.initialize(provider(base_url))
+        for number in range(CHATS):
+            alone.append(milliseconds(lambda: direct.run_until_complete(first_text())))
+            begun = time.perf_counter()
+            daemon.send(number + 1, "chat/start", {"messages": MESSAGES})
+            while b'"text_delta"' not in daemon.read_body():
+                pass
+            through.append((time.perf_counter() - begun) * 1000)
+            daemon.response(number + 1)
+    direct.run_until_complete(client.aclose())
+    direct.close()
+    added = [daemon - floor for daemon, floor in zip(through[5:], alone[5:], strict=True)]
+    row("time to first delta, httpx2 alone", alone[5:], "ms")
+    row("time to first delta, through the daemon", through[5:], "ms")
+    row("added by the daemon", added, "ms", "target 3")
+
+
+def _has_text(chunk: dict[str, Any]) -> bool:
+    return bool(chunk["choices"]) and bool(chunk["choices"][0]["delta"].get("content"))
+
+
+def throughput(base_url: str, per_write: int) -> None:
+    """One unpaced stream: provider's deltas a second, and the daemon's CPU for each."""
+    asked = [{"role": "user", "content": f"firehose {DELTAS} {per_write}"}]
+    rates: list[float] = []
+    costs: list[float] = []
+    notifications: list[float] = []
+    with blocking_daemon() as daemon:
+        daemon.initialize(provider(base_url))
+        for number in range(STREAMS + 1):
+            cpu, begun = daemon.cpu_seconds, time.perf_counter()
+            daemon.send(number + 1, "chat/start", {"messages": asked})
+            count = _read_stream(daemon)
+            took, spent = time.perf_counter() - begun, daemon.cpu_seconds - cpu
+            if number > 0:  # The first one also builds the answer and opens the connection.
+                rates.append(DELTAS / took / 1000)
+                costs.append(spent / DELTAS * 1e6)
+                notifications.append(count / DELTAS)
+    name = f"unpaced, {per_write} events a write"
+    row(f"{name}: deltas a second", rates, "k/s", "target 60")
+    row(f"{name}: daemon CPU a delta", costs, "us", "target 20")
+    row(f"{name}: notifications a delta", notifications, "")
+
+
+def _read_stream(daemon: BlockingDaemon) -> int:
+    count = 0
+    while b'"result"' not in (body := daemon.read_body())[:60]:
+        assert b'"error"' not in body[:60], body
+        count += 1
+    return count
+
+
+def main() -> None:
+    """Print the whole report."""
+    first_real_reply()
+    with upstream_process() as base_url:
+        time_to_first_delta(base_url)
+        for per_write in (1, 20):
+            throughput(base_url, per_write)
+
+
+if __name__ == "__main__":
+    main()

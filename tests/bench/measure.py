@@ -1,0 +1,137 @@
+"""What the benchmarks share: a daemon driven by blocking reads, an upstream in another process, CPU times.
+
+Blocking reads and few lines, so that what is measured is the daemon and not its measurer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from tests.daemon import COMMAND, frame
+from tests.fakes.completions import completion_stream, firehose
+from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
+
+WAIT_SECONDS = 60
+
+
+class BlockingDaemon:
+    """A daemon process and its frames, with blocking reads."""
+
+    def __init__(self, home: str) -> None:
+        self.process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "JUMPSEAT_HOME": home},
+        )
+
+    def send(self, request_id: int, method: str, params: Any = None) -> None:
+        """Send a request."""
+        assert self.process.stdin is not None
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        self.process.stdin.write(frame(message))
+        self.process.stdin.flush()
+
+    def read_body(self) -> bytes:
+        """The next message's body, not parsed."""
+        assert self.process.stdout is not None
+        head = self.process.stdout.readline()
+        self.process.stdout.readline()
+        return self.process.stdout.read(int(head[len(b"Content-Length: ") :]))
+
+    def response(self, request_id: int) -> Any:
+        """Read up to the response to this id."""
+        while True:
+            message = json.loads(self.read_body())
+            if message.get("id") == request_id:
+                return message["result"]
+
+    def initialize(self, config: Mapping[str, Any] | None = None) -> None:
+        """Go through the handshake."""
+        self.send(0, "initialize", {"initializationOptions": {"config": config}})
+        self.response(0)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of the process so far."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text("ascii")
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+@contextmanager
+def blocking_daemon() -> Iterator[BlockingDaemon]:
+    """A daemon with an empty home."""
+    with tempfile.TemporaryDirectory() as home:
+        daemon = BlockingDaemon(home)
+        try:
+            yield daemon
+        finally:
+            daemon.close()
+
+
+@contextmanager
+def upstream_process() -> Iterator[str]:
+    """The base URL of a provider in a process of its own.
+
+    The first message of a chat says what it streams: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
+    three words.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        assert ours.poll(WAIT_SECONDS), "the upstream did not start"
+        yield ours.recv()
+    finally:
+        process.kill()
+        process.join(WAIT_SECONDS)
+
+
+def _serve(pipe: Connection) -> None:
+    asyncio.run(_serve_for_ever(pipe))
+
+
+async def _serve_for_ever(pipe: Connection) -> None:
+    short = Reply.events(completion_stream(["a ", "b ", "c"]))
+    prepared: dict[str, Reply] = {}
+
+    def answer(request: RecordedRequest) -> Reply:
+        asked = request.json["messages"][-1]["content"]
+        if not asked.startswith("firehose "):
+            return short
+        if asked not in prepared:
+            _, deltas, per_write = asked.split()
+            prepared[asked] = firehose(int(deltas), int(per_write))
+        return prepared[asked]
+
+    async with FakeUpstream() as upstream:
+        upstream.default(answer)
+        pipe.send(upstream.base_url)
+        await asyncio.Event().wait()
+
+
+def python() -> str:
+    """The interpreter that runs the benchmarks, and the daemon."""
+    return sys.executable
