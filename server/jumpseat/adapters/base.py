@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -190,19 +191,40 @@ class ChatModel:
         )
         fold = Fold(self.provider_name, self.model_name)
         try:
-            async for event in self.adapter.stream(request):
-                fold.add(event)
-                if on_delta is not None:
-                    waiting = on_delta(event)
-                    if inspect.isawaitable(waiting):
-                        await waiting
+            async with events_of(self.adapter, request) as events:
+                async for event in events:
+                    fold.add(event)
+                    if on_delta is not None:
+                        waiting = on_delta(event)
+                        if inspect.isawaitable(waiting):
+                            await waiting
+            if fold.stop_reason is None:
+                raise ProtocolError(
+                    f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
+                )
         except Replan as replan:
-            raise replan.error from replan
+            raise _with_partial(replan.error, fold) from replan
         except ChatError as error:
-            error.partial = replace(fold.partial(), stop_reason=None)
+            _with_partial(error, fold)
             raise
-        if fold.stop_reason is None:
-            raise ProtocolError(
-                f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
-            )
         return fold.response()
+
+
+def _with_partial(error: ChatError, fold: Fold) -> ChatError:
+    error.partial = replace(fold.partial(), stop_reason=None)
+    return error
+
+
+@asynccontextmanager
+async def events_of(adapter: Adapter, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+    """One attempt's events, closed on leaving whatever happens: that is what ends the upstream request.
+
+    A plug-in's iterator need not be a generator; one that has nothing to close is just left.
+    """
+    events = adapter.stream(request)
+    try:
+        yield events
+    finally:
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()

@@ -111,8 +111,9 @@ class LocalServer:
         overdue.daemon = True
         overdue.start()
         try:
-            orders.write(json.dumps(self._order()) + "\n")
-            orders.flush()
+            with suppress(OSError):  # A child that ended early may still have said why.
+                orders.write(json.dumps(self._order()) + "\n")
+                orders.flush()
             line = replies.readline()
         except (OSError, ValueError):
             line = ""  # It died, or `close` took the pipes away.

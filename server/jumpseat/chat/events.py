@@ -12,7 +12,7 @@ Deltas are made by the ten thousand, so they are plain slotted objects: treat al
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from jumpseat.chat.blocks import (
@@ -184,11 +184,14 @@ class UsageEvent:
 
 @dataclass(slots=True)
 class DoneEvent:
-    """The end, always and once. `error` and `content` stand where the turn ends in an error."""
+    """The end, always and once. `error` and `content` stand where the turn ends in an error.
+
+    An adapter may leave `usage` out where a `UsageEvent` has told it; on the wire it is always there.
+    """
 
     type: ClassVar[str] = "done"
     stop_reason: StopReason
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage | None = None
     raw_stop_reason: str | None = None
     error: ChatError | None = None
     content: Sequence[ContentBlock] | None = None

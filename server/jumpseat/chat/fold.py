@@ -60,7 +60,7 @@ class Fold:
             case StartEvent():
                 self.provider, self.model = event.provider, event.model
             case DoneEvent():
-                self._usage = event.usage
+                self._usage = event.usage or self._usage
                 self._stop_reason = event.stop_reason
                 self._raw_stop_reason = event.raw_stop_reason
             case _:

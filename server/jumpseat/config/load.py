@@ -52,7 +52,7 @@ def load_config(
 
 def _read(path: Path, *, required: bool) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except FileNotFoundError:
         if required:
             raise ConfigError(f"The configuration file {path} does not exist.") from None
@@ -100,6 +100,8 @@ def _overlaid(
             for key in table:
                 if key not in OVERLAY_OF_A_KNOWN_PROVIDER:
                     raise _refused(f"{where}.{key}", "belongs to a provider that is already defined")
+        if "model_path" in table:
+            raise _refused(f"{where}.model_path", "names a file, which only the user may choose to run")
         _refuse_sources(table, where)
         providers[name] = _merged(providers.get(name, {}), table)
     result = dict(base)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -89,6 +89,10 @@ class ProviderConfig(BaseModel):
     """`local` only: a GGUF file to run instead of the installed model."""
 
 
+ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
+"""A name without colons, or `provider:model` could not be told apart."""
+
+
 class Config(BaseModel):
     """The whole file."""
 
@@ -96,7 +100,7 @@ class Config(BaseModel):
 
     default_provider: str | None = None
     default_model: str | None = None
-    providers: dict[str, ProviderConfig] = Field(default_factory=dict)
+    providers: dict[ProviderId, ProviderConfig] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values as `settings/get` shows them (`max_tokens`, `providers.<id>.<key>`): a client's defaults."""
 

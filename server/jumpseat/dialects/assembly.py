@@ -156,7 +156,6 @@ class BlockAssembler:
         """More of a tool call, begun if the key is new. The first id and name that are not empty count."""
         call = self._calls.get(key)
         if call is None:
-            self._close_open()
             self._start_pending()  # Before the new one, whose number is higher.
             self._calls_seen += 1
             call = self._calls[key] = _Call(self._calls_seen)

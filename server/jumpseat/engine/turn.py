@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
-from typing import cast
 
-from jumpseat.adapters.base import Replan
+from jumpseat.adapters.base import Replan, events_of
 from jumpseat.chat import (
     BLOCK_EVENTS,
     ChatCancelled,
@@ -25,7 +22,6 @@ from jumpseat.chat import (
     Response,
     RetryEvent,
     StartEvent,
-    StreamEvent,
 )
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.plan import plan
@@ -73,7 +69,7 @@ async def run_turn(registry: Registry, ask: TurnAsk, sink: Sink) -> Response:
         # A defect of ours still ends the turn in order; the connection logs and reports it.
         _ended(ChatError("The daemon failed while it ran this chat; its log says how."), fold, sink)
         raise
-    sink.send(done)
+    sink.send(replace(done, usage=fold.usage))
     return fold.response()
 
 
@@ -84,8 +80,7 @@ async def _attempts(
     while True:
         output = False
         try:
-            stream = cast(AsyncGenerator[StreamEvent, None], target.adapter.stream(request))
-            async with aclosing(stream) as events:
+            async with events_of(target.adapter, request) as events:
                 async for event in events:
                     fold.add(event)
                     if isinstance(event, DoneEvent):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,15 +11,21 @@ import pytest
 from jumpseat.adapters.base import Adapter, Replan
 from jumpseat.chat import (
     AuthenticationError,
+    ChatError,
     ChatRequest,
+    DoneEvent,
     Message,
     ProtocolError,
+    RequestError,
     ServerError,
     StreamEvent,
     TextBlock,
+    TextStartEvent,
     ThinkingDeltaEvent,
     ThinkingStartEvent,
     ToolDefinition,
+    Usage,
+    UsageEvent,
 )
 from tests.unit.scripted import DONE, ScriptedAdapter, Step, said
 
@@ -132,3 +139,51 @@ async def test_a_replan_surfaces_the_error_inside_it() -> None:
 async def test_an_answer_without_an_end_breaks_the_protocol(script: list[Any]) -> None:
     with pytest.raises(ProtocolError, match="without saying why"):
         await ScriptedAdapter(script).bind("m").chat(QUESTION)
+
+
+async def test_a_replans_error_and_a_missing_end_carry_what_had_come() -> None:
+    for ending in (Replan("reason", RequestError("No.")), None):
+        adapter = ScriptedAdapter([*said("Hel"), *([ending] if ending else [])])
+        with pytest.raises(ChatError) as caught:
+            await adapter.bind("m").chat([Message.user("hi")])
+        assert caught.value.partial is not None
+        assert caught.value.partial.text == "Hel"
+
+
+async def test_a_listener_that_raises_closes_the_adapters_events() -> None:
+    closed = asyncio.Event()
+
+    class Watched(Adapter):
+        async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+            try:
+                yield TextStartEvent(0)
+            finally:
+                closed.set()
+
+    def fail(event: StreamEvent) -> None:
+        raise RuntimeError("the listener is broken")
+
+    with pytest.raises(RuntimeError):
+        await Watched().bind("m").chat([Message.user("hi")], on_delta=fail)
+    assert closed.is_set()
+
+
+async def test_a_plug_ins_iterator_need_not_be_a_generator() -> None:
+    class Plain:
+        def __init__(self) -> None:
+            self.left: list[StreamEvent] = [UsageEvent(Usage(5, 7)), DoneEvent("end_turn")]
+
+        def __aiter__(self) -> Plain:
+            return self
+
+        async def __anext__(self) -> StreamEvent:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop(0)
+
+    class Plug(Adapter):
+        def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+            return Plain()
+
+    response = await Plug().bind("m").chat([Message.user("hi")])
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (5, 7)

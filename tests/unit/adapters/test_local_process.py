@@ -13,7 +13,7 @@ import pytest
 
 from jumpseat.adapters import local_process
 from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
-from jumpseat.adapters.local_process import SLOTS, LocalServer, slots_for
+from jumpseat.adapters.local_process import SLOTS, LocalServer, slots_for, threads_for
 from jumpseat.chat import ConfigError, ServerError
 
 WAIT_SECONDS = 5.0
@@ -54,6 +54,38 @@ def child_that(code, monkeypatch, tmp_path):
 )
 def test_a_model_that_fills_the_memory_gets_one_slot(file_bytes, memory_bytes, slots):
     assert slots_for(file_bytes, memory_bytes) == slots
+
+
+@pytest.mark.parametrize(("processors", "threads"), [(None, 1), (1, 1), (2, 1), (8, 7)])
+def test_one_processor_is_left_to_everybody_else(processors, threads):
+    assert threads_for(processors) == threads
+
+
+def test_no_key_of_our_environment_reaches_the_child(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    code = (
+        "import json, os, sys\n"
+        "sys.stdin.readline()\n"
+        "found = os.environ.get('SOME_API_KEY', '')\n"
+        "print(json.dumps({'address': found, 'context_tokens': 1}), flush=True)\n"
+    )
+    server = child_that(code, monkeypatch, tmp_path)
+    server.start()
+    server.close()
+    assert server.address == ""
+
+
+def test_a_child_that_ends_without_reading_its_order_may_still_say_why(monkeypatch, tmp_path):
+    server = child_that('print(\'{"engine_error": "no"}\')', monkeypatch, tmp_path)
+    write = json.dumps
+
+    def late(order):
+        server._process.wait(WAIT_SECONDS)
+        return write(order)
+
+    monkeypatch.setattr(local_process.json, "dumps", late)
+    with pytest.raises(ConfigError, match="cannot be imported: no"):
+        server.start()
 
 
 def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, tmp_path):
@@ -138,7 +170,14 @@ def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
 @pytest.mark.local_model
 def test_the_server_ends_when_its_parent_is_gone(tmp_path):
     """A daemon that was killed cannot clean up; all that is left of it is a closed pipe."""
-    order = {"model_path": str(MODEL), "name": "m", "api_key": "k", "slots": 1, "context_tokens": 512}
+    order = {
+        "model_path": str(MODEL),
+        "name": "m",
+        "api_key": "k",
+        "slots": 1,
+        "context_tokens": 512,
+        "threads": 1,
+    }
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", "jumpseat.adapters.local_server"],
         stdin=subprocess.PIPE,

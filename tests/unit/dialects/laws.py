@@ -34,8 +34,8 @@ def assert_laws(events, *, ended=True):
         if isinstance(event, STARTS):
             assert event.block == seen
             seen += 1
+            assert prose is None, "whatever starts closes text and thinking first"
             if not isinstance(event, ToolUseStartEvent):
-                assert prose is None, "text and thinking are never open together"
                 prose = event.block
             open_blocks[event.block] = (type(event).__name__[:4], [])
         elif isinstance(event, DELTAS):
@@ -50,6 +50,7 @@ def assert_laws(events, *, ended=True):
             assert event.content.origin is not None
             prose = None if event.block == prose else prose
         elif isinstance(event, BlockDoneEvent):
+            assert prose is None
             assert event.block == seen
             seen += 1
         elif isinstance(event, DoneEvent):

@@ -1,4 +1,4 @@
-"""From what a client asks to what an adapter is sent: checks, defaults, and what is dropped with a warning."""
+"""From what a client asks to what an adapter is sent: checks, defaults, honest degradation."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ AT_ONCE = ServerError("Overloaded.", retry_after=0)
 
 
 async def run(
-    adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: object
+    adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: Any
 ) -> tuple[Response | ChatError, RecordingSink]:
     """The turn's response, or the error it ended in, and what was sent on the way."""
     sink = RecordingSink()
@@ -80,7 +81,7 @@ async def test_start_is_first_and_done_is_last() -> None:
         "text_done",
         "done",
     ]
-    assert last(sink) is DONE
+    assert last(sink) == DONE
     assert response == Response(
         provider="fake",
         model="m2",
@@ -183,7 +184,7 @@ async def test_a_defect_ends_the_turn_in_order_and_is_raised_as_it_is(script: Se
 
 async def test_an_adapter_that_cannot_stream_is_a_defect_that_ends_the_turn() -> None:
     class Mute(ScriptedAdapter):
-        stream = Adapter.stream  # type: ignore[assignment]
+        stream = Adapter.stream
 
     sink = RecordingSink()
     with pytest.raises(NotImplementedError):
@@ -283,7 +284,7 @@ async def test_a_retry_is_told_and_then_made() -> None:
 
 @pytest.mark.requirement("2:retry")
 @pytest.mark.parametrize(("table", "attempts"), [({}, 3), ({"max_retries": 0}, 1), ({"max_retries": 4}, 5)])
-async def test_the_budget_ends(table: dict[str, object], attempts: int) -> None:
+async def test_the_budget_ends(table: dict[str, Any], attempts: int) -> None:
     adapter = ScriptedAdapter(*[[AT_ONCE]] * 9)
     outcome, sink = await run(adapter, **table)
 
@@ -320,7 +321,7 @@ async def test_an_error_that_is_final_or_asks_for_a_long_wait_is_reported(error:
 
 async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client() -> None:
     class Changing(ScriptedAdapter):
-        async def stream(self, request):  # type: ignore[no-untyped-def, override]
+        async def stream(self, request):  # type: ignore[no-untyped-def]
             if request.thinking is not None:
                 self.requests.append(request)
                 changed = replace(request, thinking=None)

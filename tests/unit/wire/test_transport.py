@@ -9,6 +9,7 @@ import socket
 import time
 import tty
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,29 @@ async def test_regular_files_work_as_input_and_output(tmp_path: Path) -> None:
 
     assert recorder.data == content
     assert (tmp_path / "out").read_bytes() == content
+
+
+async def test_threads_give_their_descriptors_back(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"x")
+    names = (tmp_path / "in", tmp_path / "out")
+    files = [os.open(name, os.O_RDWR | os.O_CREAT) for name in names]
+    identities = {(os.fstat(fd).st_dev, os.fstat(fd).st_ino) for fd in files}
+    recorder = Recorder()
+    transport = await recorder.open(files[0], files[1])
+    await recorder.until(lambda: recorder.ends == 1)
+    transport.close()
+
+    def still_open() -> bool:
+        open_now = set()
+        for fd in files:
+            with suppress(OSError):
+                open_now.add((os.fstat(fd).st_dev, os.fstat(fd).st_ino))
+        return bool(open_now & identities)
+
+    async with asyncio.timeout(10):
+        # The threads end a moment later, and nothing tells of a descriptor that is closed.
+        while still_open():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
 
 
 async def test_the_null_device_is_an_input_that_has_ended() -> None:

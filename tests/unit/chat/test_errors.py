@@ -1,0 +1,76 @@
+"""The error tree: its shape, what each class says of itself, and what may be tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    ContentFilterError,
+    ContextExceededError,
+    InvalidRequestError,
+    Problem,
+    RateLimitError,
+    RequestError,
+    ServerError,
+)
+from jumpseat.chat import errors as tree
+
+
+def classes(root: type[ChatError] = ChatError) -> list[type[ChatError]]:
+    own = [child for child in root.__subclasses__() if child.__module__ == tree.__name__]
+    return [root, *(each for child in own for each in classes(child))]
+
+
+def test_the_drawing_at_the_top_of_the_file_is_the_tree() -> None:
+    assert tree.__doc__ is not None
+    drawn = [line.split("─ ")[-1].split()[0] for line in tree.__doc__.splitlines() if "── " in line]
+
+    assert ["ChatError", *drawn] == [each.__name__ for each in classes()]
+
+
+@pytest.mark.parametrize(
+    ("error", "base"),
+    [
+        (AuthorizationError, AuthenticationError),
+        (ContextExceededError, RequestError),
+        (ContentFilterError, RequestError),
+        (InvalidRequestError, RequestError),
+        (ConfigError, ChatError),
+    ],
+)
+def test_who_catches_the_base_catches_the_special_case(error: type, base: type) -> None:
+    assert issubclass(error, base)
+
+
+def test_each_class_has_a_kind_of_its_own() -> None:
+    kinds = [each.kind for each in classes()]
+
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_only_what_may_pass_by_itself_is_retryable() -> None:
+    assert {each for each in classes() if each.default_retryable} == {
+        RateLimitError,
+        ServerError,
+        ConnectionError,
+    }
+
+
+def test_an_error_carries_its_facts_and_its_message_is_its_text() -> None:
+    error = RateLimitError("Slow down.", status_code=429, provider="p", retry_after=3, retryable=False)
+
+    assert (str(error), error.message) == ("Slow down.", "Slow down.")
+    assert (error.status_code, error.provider, error.retry_after, error.retryable) == (429, "p", 3, False)
+    assert (error.partial, error.hint) == (None, None)
+
+
+def test_one_wrong_value_is_an_error_that_names_it() -> None:
+    error = InvalidRequestError.at("messages.0.role", "is unknown")
+
+    assert error.message == "messages.0.role: is unknown"
+    assert error.problems == (Problem("messages.0.role", "is unknown"),)

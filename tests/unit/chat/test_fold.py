@@ -1,0 +1,175 @@
+"""The fold from events to a response, whole and partial."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.chat import (
+    BlockDoneEvent,
+    ContentBlock,
+    DoneEvent,
+    Fold,
+    OtherBlock,
+    RedactedThinkingBlock,
+    Response,
+    ResponseEvent,
+    StartEvent,
+    StreamEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingBlock,
+    ThinkingDeltaEvent,
+    ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseBlock,
+    ToolUseDeltaEvent,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
+    Usage,
+    UsageEvent,
+)
+
+CALL = ToolUseBlock("c1", "grep", {"q": 1}, '{"q":1}')
+UNREADABLE = ToolUseBlock("c1", "grep", None, '{"q":', "cut off")
+OPAQUE = ThinkingBlock("hm", opaque="o")
+
+
+def folded(*events: StreamEvent) -> Fold:
+    fold = Fold("p", "m")
+    for event in events:
+        fold.add(event)
+    return fold
+
+
+def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
+    response = folded(
+        ResponseEvent("m-2025", "r1", "q1"),
+        ThinkingStartEvent(0),
+        ThinkingDeltaEvent(0, "hm"),
+        ThinkingDoneEvent(0, ThinkingBlock("hm", "sig")),
+        TextStartEvent(1),
+        TextDeltaEvent(1, "Hel"),
+        ToolUseStartEvent(2, "c1", "grep"),
+        ToolUseDeltaEvent(2, '{"q":1}'),
+        ToolUseDoneEvent(2, CALL),
+        TextDeltaEvent(1, "lo"),
+        TextDoneEvent(1, TextBlock("Hello")),
+        UsageEvent(Usage(1, 1)),
+        DoneEvent("tool_use", Usage(5, 6), "tool_calls"),
+    ).response()
+
+    assert response == Response(
+        provider="p",
+        model="m-2025",
+        content=[ThinkingBlock("hm", "sig"), TextBlock("Hello"), CALL],
+        stop_reason="tool_use",
+        raw_stop_reason="tool_calls",
+        response_id="r1",
+        provider_request_id="q1",
+        usage=Usage(5, 6),
+    )
+    assert (response.text, response.tool_calls) == ("Hello", [CALL])
+    assert response.as_message().content == tuple(response.content)
+
+
+def test_a_model_that_says_nothing_has_an_empty_list() -> None:
+    response = folded(DoneEvent("end_turn")).response()
+
+    assert (response.content, response.text, response.tool_calls) == ([], "", [])
+
+
+def test_text_blocks_are_joined_without_a_separator() -> None:
+    assert Response(provider="p", model="m", content=[TextBlock("a"), CALL, TextBlock("b")]).text == "ab"
+
+
+def test_what_was_asked_is_corrected_by_what_answers() -> None:
+    fold = folded(StartEvent("q", "asked"), ResponseEvent("answering", "r1"), ResponseEvent("", None, "q9"))
+    response = fold.response()
+
+    assert (response.provider, response.model) == ("q", "answering")
+    assert (response.response_id, response.provider_request_id) == ("r1", "q9")
+
+
+def test_the_last_snapshot_of_the_usage_counts() -> None:
+    fold = folded(UsageEvent(Usage(1, 1)), UsageEvent(Usage(1, 9)))
+
+    assert (fold.usage, fold.stop_reason) == (Usage(1, 9), None)
+
+
+@pytest.mark.requirement("2:partial-replayable")
+@pytest.mark.parametrize(
+    ("events", "content"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param(
+            [TextStartEvent(0), TextDeltaEvent(0, "Hel"), TextDeltaEvent(0, "lo")],
+            [TextBlock("Hello")],
+            id="open text stays",
+        ),
+        pytest.param([TextStartEvent(0)], [], id="text that was only begun goes"),
+        pytest.param([TextStartEvent(0), TextDoneEvent(0, TextBlock(""))], [], id="empty text goes"),
+        pytest.param([ThinkingStartEvent(0), ThinkingDeltaEvent(0, "hm")], [], id="unfinished thinking goes"),
+        pytest.param(
+            [ThinkingStartEvent(0), ThinkingDoneEvent(0, ThinkingBlock("hm"))],
+            [],
+            id="unsigned thinking goes",
+        ),
+        pytest.param(
+            [ThinkingDoneEvent(0, ThinkingBlock("", "sig"))],
+            [ThinkingBlock("", "sig")],
+            id="signed thinking stays",
+        ),
+        pytest.param(
+            [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, CALL)],
+            [OPAQUE, CALL],
+            id="opaque thinking stays beside its call",
+        ),
+        pytest.param(
+            [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, UNREADABLE), TextDoneEvent(2, TextBlock("a"))],
+            [TextBlock("a")],
+            id="opaque thinking goes where there is no call",
+        ),
+        pytest.param(
+            [ToolUseStartEvent(0, "c1", "grep"), ToolUseDeltaEvent(0, '{"q":')],
+            [],
+            id="an unfinished call goes",
+        ),
+        pytest.param(
+            [ToolUseDoneEvent(0, UNREADABLE)],
+            [],
+            id="a call that nobody can read goes",
+        ),
+        pytest.param([ToolUseDoneEvent(0, CALL)], [CALL], id="a finished call stays"),
+        pytest.param(
+            [BlockDoneEvent(0, RedactedThinkingBlock("xyz")), BlockDoneEvent(1, OtherBlock("search"))],
+            [RedactedThinkingBlock("xyz"), OtherBlock("search")],
+            id="blocks without deltas stay",
+        ),
+        pytest.param(
+            [
+                ThinkingStartEvent(0),
+                TextStartEvent(1),
+                TextDeltaEvent(1, "a"),
+                TextDoneEvent(1, TextBlock("a")),
+                TextStartEvent(2),
+                TextDeltaEvent(2, "b"),
+            ],
+            [TextBlock("a"), TextBlock("b")],
+            id="order is kept around what goes",
+        ),
+    ],
+)
+def test_a_partial_response_can_be_sent_back(events: list[StreamEvent], content: list[ContentBlock]) -> None:
+    assert folded(*events).partial().content == content
+
+
+def test_asking_for_the_partial_changes_nothing() -> None:
+    fold = folded(TextStartEvent(0), TextDeltaEvent(0, "Hel"))
+    assert fold.partial().text == "Hel"
+
+    fold.add(TextDeltaEvent(0, "lo"))
+    fold.add(TextDoneEvent(0, TextBlock("Hello")))
+
+    assert fold.partial().text == fold.response().text == "Hello"

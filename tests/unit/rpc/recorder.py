@@ -1,0 +1,44 @@
+"""A client's end of the outbox: keeps the messages that a connection sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+HEADER_END = b"\r\n\r\n"
+
+
+class RecordingWriter:
+    """Takes frames at once; `ready` waits while the gate is closed."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self._changed = asyncio.Event()
+
+    def write(self, data: bytes) -> None:
+        """Take one frame, whose head must tell the length of its body."""
+        head, _, body = data.partition(HEADER_END)
+        assert head == b"Content-Length: %d" % len(body)
+        self.bodies.append(body)
+        self._changed.set()
+
+    async def ready(self) -> None:
+        """Return while the gate is open."""
+        await self.gate.wait()
+
+    @property
+    def messages(self) -> list[Any]:
+        """What was sent, parsed."""
+        return [json.loads(body) for body in self.bodies]
+
+    async def until(self, condition: Callable[[list[Any]], bool]) -> list[Any]:
+        """Wait until the messages so far fulfil the condition, and return them."""
+        async with asyncio.timeout(10):
+            while not condition(self.messages):
+                self._changed.clear()
+                await self._changed.wait()
+        return self.messages

@@ -1,0 +1,199 @@
+"""One connection from bytes to bytes: the gates a message passes, and batches."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.rpc.batch import Batch
+from jumpseat.rpc.connection import Connection
+from jumpseat.rpc.method import Call, Method
+from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
+from jumpseat.rpc.outbox import Outbox
+from jumpseat.rpc.session import Session
+from jumpseat.wire import encode, encode_frame
+from tests.unit.rpc.recorder import RecordingWriter
+
+
+async def echo(session: Session, call: Call[Any]) -> Any:
+    return call.request_id
+
+
+async def for_ever(session: Session, call: Call[Any]) -> Any:
+    await asyncio.Event().wait()
+
+
+def unspeakable(session: Session, call: Call[Any]) -> Any:
+    return object()
+
+
+class Client:
+    """A connection without a process, initialized; what it sends is kept."""
+
+    def __init__(self, **handlers: Any) -> None:
+        self.writer = RecordingWriter()
+        self.stopped = 0
+        own = {"echo": echo, "for_ever": for_ever, "unspeakable": unspeakable, **handlers}
+        self.connection = Connection(
+            self.writer,
+            config_file=None,
+            stop=self.stop,
+            watch_parent=lambda process_id: None,
+            methods={**METHODS, **{name: Method(name, handler) for name, handler in own.items()}},
+        )
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+    def send(self, *messages: Any) -> None:
+        self.connection.receive(b"".join(encode_frame(encode(message)) for message in messages))
+
+    async def answers(self, count: int) -> list[Any]:
+        """What was sent, once so many messages were."""
+        return await self.writer.until(lambda messages: len(messages) >= count)
+
+
+@pytest.fixture
+def client(home: Any) -> Client:
+    made = Client()
+    made.send(request(0, "initialize"), {"jsonrpc": "2.0", "method": "initialized"})
+    made.writer.bodies.clear()
+    return made
+
+
+def request(request_id: Any, method: str, params: Any = None) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def codes(messages: list[Any]) -> list[tuple[Any, int | None]]:
+    return [(each["id"], each["error"]["code"] if "error" in each else None) for each in messages]
+
+
+def test_the_names_of_the_method_table_are_unique() -> None:
+    assert [name for name, method in METHODS.items() if name != method.name] == []
+    assert set(METHODS).isdisjoint(NOTIFICATIONS_SENT)
+
+
+def test_no_row_of_the_table_is_lost_to_another_of_its_name() -> None:
+    from jumpseat.rpc import methods
+
+    assert len(methods._ROWS) == len(METHODS)
+
+
+async def test_before_initialize_only_initialize_is_answered(home: Any) -> None:
+    client = Client()
+    client.send(request(1, "echo"), request(2, "nothing"), {"jsonrpc": "2.0", "method": "$/cancelRequest"})
+    client.send(request(3, "initialize"))
+
+    assert codes(client.writer.messages) == [(1, -32002), (2, -32002), (3, None)]
+
+
+async def test_a_wrong_configuration_may_be_put_right_and_tried_again(home: Any) -> None:
+    client = Client()
+    wrong = {"initializationOptions": {"config": {"proxy": "x"}}}
+    client.send(request(1, "initialize", wrong), request(2, "initialize"), request(3, "initialize"))
+
+    assert codes(client.writer.messages) == [(1, 1010), (2, None), (3, -32600)]
+
+
+async def test_a_request_that_reuses_an_id_in_flight_is_refused_and_the_first_goes_on(client: Client) -> None:
+    client.send(request(1, "for_ever"), request(1, "echo"), request("1", "echo"))
+    assert codes(await client.answers(2)) == [(1, -32600), ("1", None)]
+
+    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
+    assert codes(await client.answers(3))[2] == (1, -32800)
+    client.send(request(1, "echo"))
+    assert codes(await client.answers(4))[3] == (1, None)
+
+
+async def test_a_result_that_json_has_no_form_for_is_an_error_and_not_a_silence(client: Client) -> None:
+    client.send(request(1, "unspeakable"), [request(2, "unspeakable"), request(3, "echo")])
+
+    alone, batch = await client.answers(2)
+    assert codes([alone]) == [(1, -32603)]
+    assert sorted(codes(batch)) == [(2, -32603), (3, None)]
+
+
+async def test_what_fails_a_gate_does_not_stay_in_flight(client: Client) -> None:
+    client.send(request(1, "chat/start", {}), request(2, "nothing"), request(3, "exit"))
+
+    assert codes(client.writer.messages) == [(1, -32602), (2, -32601), (3, -32601)]
+    assert client.connection.session.in_flight == {}
+    assert client.stopped == 0
+
+
+async def test_a_turn_id_in_flight_is_refused_before_anything_starts(client: Client) -> None:
+    start = {"messages": [{"role": "user", "content": "hi"}], "turnId": "t", "model": "nobody"}
+    client.send(request(1, "chat/start", start), request(2, "chat/start", start))
+
+    first = client.writer.messages[0]
+    assert (first["id"], first["error"]["data"]["errors"][0]["path"]) == (2, "turnId")
+    await client.answers(2)
+    assert client.connection.session.in_flight == {}
+
+
+async def test_a_response_to_nothing_is_answered_by_nothing(client: Client) -> None:
+    client.send({"jsonrpc": "2.0", "id": 1, "result": 5}, request(2, "echo"))
+
+    assert codes(await client.answers(1)) == [(2, None)]
+
+
+@pytest.mark.parametrize("params", [None, {}, {"id": 5}, {"id": [1]}, "x", 5])
+async def test_a_cancel_of_nothing_is_ignored(client: Client, params: Any) -> None:
+    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params}, request(1, "echo"))
+
+    assert codes(await client.answers(1)) == [(1, None)]
+
+
+async def test_shutdown_answers_after_the_requests_that_it_cancels(client: Client) -> None:
+    client.send(request(1, "for_ever"), request(2, "shutdown"), request(3, "echo"))
+
+    assert codes(await client.answers(3)) == [(3, -32600), (1, -32800), (2, None)]
+    client.send({"jsonrpc": "2.0", "method": "exit"})
+    assert client.stopped == 1
+
+
+@pytest.mark.requirement("1:batch")
+async def test_a_batch_is_answered_by_one_array_once_all_are_done(client: Client) -> None:
+    note = {"jsonrpc": "2.0", "method": "$/unknown"}
+    cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 2}}
+    client.send([request(1, "echo"), note, request(2, "for_ever"), 5, request(3, "nothing")])
+    await asyncio.sleep(0)
+    assert client.writer.messages == []
+
+    client.send(cancel)
+    [batch] = await client.answers(1)
+    assert sorted(codes(batch), key=str) == sorted(
+        [(1, None), (2, -32800), (None, -32600), (3, -32601)], key=str
+    )
+
+
+@pytest.mark.requirement("1:batch")
+async def test_a_batch_of_notifications_is_answered_by_nothing(client: Client) -> None:
+    client.send([{"jsonrpc": "2.0", "method": "$/unknown"}], request(1, "echo"))
+
+    assert codes(await client.answers(1)) == [(1, None)]
+
+
+@pytest.mark.requirement("1:batch")
+async def test_an_id_twice_in_a_batch_is_refused_the_second_time(client: Client) -> None:
+    client.send([request(1, "echo"), request(1, "echo")])
+
+    [batch] = await client.answers(1)
+    assert sorted(codes(batch), key=str) == [(1, -32600), (1, None)]
+
+
+def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
+    writer = RecordingWriter()
+    batch = Batch(Outbox(writer))
+    batch.expect()
+    batch.add({"id": 1})
+    assert writer.messages == []
+
+    batch.expect()
+    batch.close()
+    assert writer.messages == []
+    batch.add({"id": 2})
+    assert writer.messages == [[{"id": 1}, {"id": 2}]]

@@ -1,0 +1,143 @@
+"""The dispatcher: each request is answered exactly once, whatever its handler does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+import pytest
+
+from jumpseat.chat import RequestError
+from jumpseat.rpc.dispatcher import Dispatcher
+from jumpseat.rpc.faults import CANCELLED
+from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.outbox import Outbox
+from jumpseat.rpc.params import NoParams
+from jumpseat.rpc.session import Session
+from tests.unit.rpc.recorder import RecordingWriter
+
+
+class Desk:
+    """A dispatcher of these handlers, and the answers that it gives."""
+
+    def __init__(self, kind: Literal["request", "notification"] = "request", **handlers: Any) -> None:
+        self.answers: list[tuple[Any, Outcome]] = []
+        self.changed = asyncio.Event()
+        session = Session(
+            outbox=Outbox(RecordingWriter()),
+            config_file=None,
+            stop=lambda: None,
+            cancel=lambda request_id: False,
+            watch_parent=lambda process_id: None,
+        )
+        rows = [Method(name, handler, kind=kind) for name, handler in handlers.items()]
+        self.dispatcher = Dispatcher(session, rows, self.answer)
+
+    def answer(self, request_id: Any, outcome: Outcome) -> None:
+        self.answers.append((request_id, outcome))
+        self.changed.set()
+
+    def ask(self, request_id: Any, method: str) -> None:
+        self.dispatcher.request(request_id, method, Call(NoParams(), request_id))
+
+    async def until(self, count: int) -> list[tuple[Any, Outcome]]:
+        """Wait for so many answers, and a moment longer for one too many."""
+        async with asyncio.timeout(10):
+            while len(self.answers) < count:
+                self.changed.clear()
+                await self.changed.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return self.answers
+
+
+def now(session: Session, call: Call[Any]) -> Any:
+    return call.request_id
+
+
+async def later(session: Session, call: Call[Any]) -> Any:
+    await asyncio.sleep(0)
+    return call.request_id
+
+
+async def for_ever(session: Session, call: Call[Any]) -> Any:
+    await asyncio.Event().wait()
+
+
+def fails(error: Exception) -> Any:
+    def handler(session: Session, call: Call[Any]) -> None:
+        raise error
+
+    return handler
+
+
+def fails_later(error: Exception) -> Any:
+    async def handler(session: Session, call: Call[Any]) -> None:
+        raise error
+
+    return handler
+
+
+async def test_a_result_is_answered_under_its_id() -> None:
+    desk = Desk(now=now, later=later)
+    desk.ask(1, "later")
+    desk.ask("1", "now")
+
+    assert await desk.until(2) == [("1", Outcome("1")), (1, Outcome(1))]
+
+
+async def test_an_outcome_is_handed_on_as_it_is() -> None:
+    outcome = Outcome(error=CANCELLED)
+    desk = Desk(now=lambda session, call: outcome)
+    desk.ask(1, "now")
+
+    assert (await desk.until(1))[0][1] is outcome
+
+
+@pytest.mark.parametrize("make", [fails, fails_later])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(RequestError("No."), 1004), (ZeroDivisionError("sk-secret"), -32603), (TimeoutError(), -32603)],
+)
+@pytest.mark.requirement("6:internal")
+async def test_an_exception_is_an_error_without_its_text(make: Any, error: Exception, code: int) -> None:
+    desk = Desk(fails=make(error))
+    desk.ask(1, "fails")
+
+    [(_, outcome)] = await desk.until(1)
+    assert outcome.error is not None
+    assert outcome.error.code == code
+    assert "sk-secret" not in str(outcome)
+
+
+@pytest.mark.parametrize("started", [True, False])
+async def test_a_cancelled_request_is_answered_once(started: bool) -> None:
+    desk = Desk(for_ever=for_ever)
+    desk.ask(1, "for_ever")
+    if started:
+        await asyncio.sleep(0)
+
+    assert desk.dispatcher.cancel(1) is True
+    assert desk.dispatcher.cancel(1) is False
+    assert await desk.until(1) == [(1, Outcome(error=CANCELLED))]
+
+
+async def test_a_cancel_of_what_is_unknown_finished_or_of_another_type_is_false() -> None:
+    desk = Desk(for_ever=for_ever, later=later)
+    desk.ask(1, "for_ever")
+    desk.ask(2, "later")
+    await desk.until(1)
+
+    assert [desk.dispatcher.cancel(each) for each in ("1", 2, 3)] == [False, False, False]
+    assert desk.dispatcher.cancel(1) is True
+    await desk.until(2)
+
+
+@pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
+async def test_a_notification_is_answered_by_nothing(handler: Any) -> None:
+    desk = Desk("notification", note=handler)
+    desk.dispatcher.notification("note", Call(NoParams()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert desk.answers == []

@@ -1,0 +1,164 @@
+"""Every error has its code and its kind on the wire, and no text of a defect crosses it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from jumpseat import wire
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatCancelled,
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    ContentFilterError,
+    ContextExceededError,
+    InvalidRequestError,
+    Problem,
+    ProtocolError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    ServerError,
+)
+from jumpseat.chat import errors as tree
+from jumpseat.config import Secret
+from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, wire_error
+
+CONTRACT = [
+    (AuthenticationError, 1000, "authentication", False),
+    (AuthorizationError, 1001, "authorization", False),
+    (RateLimitError, 1002, "rate_limit", True),
+    (QuotaExceededError, 1003, "quota_exceeded", False),
+    (RequestError, 1004, "request", False),
+    (ContextExceededError, 1005, "context_exceeded", False),
+    (ContentFilterError, 1006, "content_filter", False),
+    (ServerError, 1007, "server", True),
+    (ConnectionError, 1008, "connection", True),
+    (ProtocolError, 1009, "protocol", False),
+    (ConfigError, 1010, "config", False),
+    (ChatCancelled, -32800, "cancelled", False),
+    (ChatError, -32603, "internal", False),
+]
+
+
+@pytest.mark.requirement("6:every-error-has-a-code")
+@pytest.mark.parametrize(("error", "code", "kind", "retryable"), CONTRACT)
+def test_an_error_of_the_tree_has_its_code_and_its_kind(
+    error: type[ChatError], code: int, kind: str, retryable: bool
+) -> None:
+    assert wire_error(error("It failed.")) == WireError(
+        code, "It failed.", {"kind": kind, "retryable": retryable}
+    )
+
+
+@pytest.mark.requirement("6:every-error-has-a-code")
+def test_every_class_of_the_tree_has_a_code() -> None:
+    classes = {each for each in vars(tree).values() if isinstance(each, type) and issubclass(each, ChatError)}
+
+    assert classes == set(CODES) == {row[0] for row in CONTRACT} | {InvalidRequestError}
+
+
+def test_an_error_of_a_plug_in_has_the_code_of_its_base() -> None:
+    class ThrottledError(RateLimitError):
+        """A plug-in's own."""
+
+    assert wire_error(ThrottledError("Slow down.")).code == 1002
+
+
+@pytest.mark.requirement("6:data")
+def test_what_is_known_of_an_error_is_told_and_what_is_not_is_absent() -> None:
+    error = RateLimitError(
+        "Slow down.",
+        status_code=429,
+        provider="p",
+        provider_code="slow",
+        retry_after=2.5,
+        reset_at=datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC),
+        provider_request_id="r1",
+        hint="Wait.",
+    )
+
+    assert wire_error(error).data == {
+        "kind": "rate_limit",
+        "provider": "p",
+        "statusCode": 429,
+        "providerCode": "slow",
+        "retryable": True,
+        "retryAfter": 2.5,
+        "resetAt": "2030-01-02T03:04:05Z",
+        "providerRequestId": "r1",
+        "hint": "Wait.",
+    }
+    assert wire_error(RateLimitError("Slow down.", retry_after=0)).data["retryAfter"] == 0
+
+
+@pytest.mark.requirement("1:invalid-params")
+def test_wrong_values_are_listed_with_their_paths() -> None:
+    error = InvalidRequestError("Two are wrong.", [Problem("a.0", "is odd"), Problem("b", "is even")])
+
+    assert wire_error(error) == WireError(
+        -32602,
+        "Two are wrong.",
+        {
+            "kind": "invalid_params",
+            "retryable": False,
+            "errors": [{"path": "a.0", "message": "is odd"}, {"path": "b", "message": "is even"}],
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (wire.PARSE_ERROR, "parse_error"),
+        (wire.INVALID_REQUEST, "invalid_request"),
+        (wire.METHOD_NOT_FOUND, "method_not_found"),
+        (wire.INVALID_PARAMS, "invalid_params"),
+        (wire.SERVER_NOT_INITIALIZED, "not_initialized"),
+    ],
+)
+def test_a_fault_of_the_caller_has_a_kind(code: int, kind: str) -> None:
+    assert wire_error(RpcFault(code, "No.")) == WireError(code, "No.", {"kind": kind, "retryable": False})
+
+
+@pytest.mark.requirement("6:internal")
+@pytest.mark.parametrize(
+    "defect",
+    [
+        ValueError("sk-canary in /home/me/x.py"),
+        KeyError("sk-canary"),
+        RuntimeError("sk-canary"),
+        OSError(13, "sk-canary"),
+        TimeoutError("sk-canary"),
+        asyncio.InvalidStateError("sk-canary"),
+        ExceptionGroup("sk-canary", [ValueError("sk-canary")]),
+    ],
+    ids=lambda defect: type(defect).__name__,
+)
+def test_no_text_of_a_defect_crosses(defect: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    told = wire_error(defect)
+
+    assert (told.code, told.data) == (-32603, {"kind": "internal", "retryable": False})
+    assert "canary" not in str(told.as_dict())
+    assert type(defect).__name__ not in told.message
+    assert "canary" in caplog.text
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_secrets_are_taken_out_of_messages_and_hints() -> None:
+    Secret("sk-leaked-4711")
+    error = RequestError("Bad header sk-leaked-4711.", hint="Replace sk-leaked-4711.")
+
+    assert "sk-leaked" not in str(wire_error(error).as_dict())
+    assert "sk-leaked" not in str(wire_error(RpcFault(wire.INVALID_REQUEST, "sk-leaked-4711")).as_dict())
+
+
+def test_a_cancel_says_what_it_is() -> None:
+    assert CANCELLED.code == -32800
+    assert CANCELLED.data["kind"] == "cancelled"
+    assert wire_error(ChatCancelled("x")).data == CANCELLED.data

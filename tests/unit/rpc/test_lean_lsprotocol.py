@@ -1,0 +1,70 @@
+"""The lean import of lsprotocol, in fresh interpreters: what it builds, what it leaves, when it steps back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+from jumpseat.rpc.lean_lsprotocol import BUILT, TRIED_VERSION
+
+
+def run(code: str) -> str:
+    """What a fresh interpreter prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_installed_version_is_the_one_that_was_tried() -> None:
+    """A newer lsprotocol costs a slower start, not a failure: try it, then name it in TRIED_VERSION."""
+    assert version("lsprotocol") == TRIED_VERSION
+
+
+def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
+    told = run(
+        "import attrs; before = attrs.define\n"
+        "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
+        "assert import_lean() and attrs.define is before\n"
+        "from lsprotocol import types\n"
+        "built = [n for n, c in vars(types).items() if isinstance(c, type) and attrs.has(c)]\n"
+        "print(sorted(built), types.ResponseError(code=1, message='no').message, types.CANCEL_REQUEST)\n"
+    )
+    assert told == f"{sorted(BUILT)} no $/cancelRequest"
+
+
+def test_pygls_dispatches_on_top_of_it() -> None:
+    told = run(
+        "from jumpseat.rpc.lean_lsprotocol import import_lean; import_lean()\n"
+        "from jumpseat.rpc.dispatcher import Dispatcher\n"
+        "from jumpseat.rpc.method import Call, Method\n"
+        "from jumpseat.rpc.params import NoParams\n"
+        "answers = []\n"
+        "methods = [Method('add', lambda session, call: 1 + 1)]\n"
+        "dispatcher = Dispatcher(None, methods, lambda key, outcome: answers.append((key, outcome.result)))\n"
+        "dispatcher.request(7, 'add', Call(NoParams(), 7))\n"
+        "print(answers)\n"
+    )
+    assert told == "[(7, 2)]"
+
+
+def test_another_version_is_imported_whole() -> None:
+    told = run(
+        "import attrs\n"
+        "from jumpseat.rpc import lean_lsprotocol\n"
+        "lean_lsprotocol.TRIED_VERSION = '0'\n"
+        "print(lean_lsprotocol.import_lean())\n"
+        "from lsprotocol import types\n"
+        "print(attrs.has(types.InitializeParams))\n"
+    )
+    assert told.split() == ["False", "True"]
+
+
+def test_what_is_imported_already_is_left_alone() -> None:
+    told = run(
+        "from lsprotocol import types\n"
+        "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
+        "print(import_lean(), types.Position(1, 2).line)\n"
+    )
+    assert told == "False 1"

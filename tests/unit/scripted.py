@@ -1,0 +1,174 @@
+"""A provider that does what a test's script says: no network, no patching, no waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.auth import AuthStatus
+from jumpseat.auth.status import AuthState
+from jumpseat.chat import (
+    ChatError,
+    ChatRequest,
+    DoneEvent,
+    Message,
+    ModelInfo,
+    StreamEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    Usage,
+)
+from jumpseat.config import Config
+from jumpseat.engine import Sink, TurnAsk
+from jumpseat.providers import Registry
+
+Step: TypeAlias = StreamEvent | Exception | asyncio.Event
+"""An event is yielded, an exception raised, an `asyncio.Event` waited for."""
+
+DONE = DoneEvent("end_turn", Usage(3, 2), "stop")
+
+
+def said(*pieces: str, block: int = 0) -> list[Step]:
+    """The events of one text block."""
+    return [
+        TextStartEvent(block),
+        *(TextDeltaEvent(block, piece) for piece in pieces),
+        TextDoneEvent(block, TextBlock("".join(pieces))),
+    ]
+
+
+class ScriptedAdapter(Adapter):
+    """Plays one script for each attempt at a turn, and notes what it was asked."""
+
+    def __init__(
+        self,
+        *attempts: Sequence[Step],
+        name: str = "fake",
+        models: Sequence[str] | Exception | None = None,
+        capabilities: Capabilities | None = None,
+        probed: Capabilities | ChatError | None = None,
+        state: AuthState | ChatError = "not_required",
+        default_model: str | None = None,
+    ) -> None:
+        self.attempts = list(attempts)
+        self.name = name
+        self.models = models
+        self.capabilities = capabilities or Capabilities()
+        self.probed = probed
+        self.state = state
+        self.own_default_model = default_model
+        self.requests: list[ChatRequest] = []
+        self.played = 0
+        self.closed = 0
+        self.listed = 0
+
+    @property
+    def provider_name(self) -> str:
+        return self.name
+
+    @property
+    def default_model(self) -> str | None:
+        return self.own_default_model
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        self.requests.append(request)
+        try:
+            for step in self.attempts.pop(0):
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, asyncio.Event):
+                    await step.wait()
+                    continue
+                self.played += 1
+                yield step
+        finally:
+            self.closed += 1
+
+    async def list_models(self) -> list[ModelInfo]:
+        self.listed += 1
+        if self.models is None:
+            raise NotImplementedError
+        if isinstance(self.models, Exception):
+            raise self.models
+        return [model_info(self.name, model) for model in self.models]
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        if isinstance(self.state, ChatError):
+            raise self.state
+        return AuthStatus(provider=self.name, state=self.state)
+
+    async def probe(self) -> Capabilities | None:
+        if isinstance(self.probed, ChatError):
+            raise self.probed
+        return self.probed
+
+
+class ScriptedRegistry(Registry):
+    """A registry whose adapters are a test's own."""
+
+    def __init__(self, config: Config, adapters: Mapping[str, Adapter]) -> None:
+        super().__init__(config)
+        self._scripted = dict(adapters)
+
+    def adapter(self, provider: str) -> Adapter:
+        return self._scripted.get(provider) or super().adapter(provider)
+
+
+def registry_of(
+    *adapters: ScriptedAdapter,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    local: AuthState = "signed_out",
+    **top_level: Any,
+) -> ScriptedRegistry:
+    """A registry of these providers, with their tables; the built-in one is there too, in the given state."""
+    named = dict.fromkeys([*(each.name for each in adapters), *(tables or {})])
+    providers = {name: {"kind": "openai", **(tables or {}).get(name, {})} for name in named}
+    config = Config.model_validate({"providers": providers, **top_level})
+    built_in = ScriptedAdapter(name="local", state=local, models=[])
+    return ScriptedRegistry(config, {"local": built_in, **{each.name: each for each in adapters}})
+
+
+def model_info(provider: str, model: str, **facts: Any) -> ModelInfo:
+    """A row of a model list."""
+    return ModelInfo(provider=provider, model=model, name=model, family=model, version="1", **facts)
+
+
+def ask(*messages: Message, **more: Any) -> TurnAsk:
+    """A turn of model `m` of the provider `fake`; of one question where no messages are given."""
+    return TurnAsk(messages=messages or (Message.user("Why?"),), **{"model": "fake:m", **more})
+
+
+class RecordingSink(Sink):
+    """Keeps what a turn sends."""
+
+    def __init__(self) -> None:
+        self.events: list[StreamEvent] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.watchers: list[tuple[Callable[[StreamEvent], bool], asyncio.Event]] = []
+
+    def send(self, event: StreamEvent) -> None:
+        self.events.append(event)
+        for wanted, seen in self.watchers:
+            if wanted(event):
+                seen.set()
+
+    async def ready(self) -> None:
+        await self.gate.wait()
+
+    async def until(self, kind: type[StreamEvent]) -> None:
+        """Wait until an event of this class was sent."""
+        seen = asyncio.Event()
+        self.watchers.append((lambda event: isinstance(event, kind), seen))
+        if not any(isinstance(event, kind) for event in self.events):
+            async with asyncio.timeout(10):
+                await seen.wait()
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the events, in order."""
+        return [event.type for event in self.events]

@@ -1,0 +1,227 @@
+"""Arrows between packages go down only, and each name is known only where it belongs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.providers.registry import KINDS
+from jumpseat.rpc.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client"}
+
+ORDER = (
+    "chat",
+    "config",
+    "wire",
+    "dialects",
+    "http",
+    "auth",
+    "adapters",
+    "providers",
+    "engine",
+    "rpc",
+)
+"""Every package of the server, lowest first: one may import those before it, and itself."""
+
+ABOVE_ALL = ("__main__", "testing")
+LONGEST_MODULE = 400
+PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})
+CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.__version__")
+CLI_MAY_IMPORT = (
+    *CLIENT_MAY_IMPORT,
+    "jumpseat.rpc.serve",
+    "jumpseat.adapters.local_install",
+    "jumpseat.chat",
+)
+
+_MODULE_IN_A_STRING = re.compile(r"jumpseat(\.\w+)+(:\w+)?")
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """Every module of both distributions' packages: its dotted name and its text."""
+    for package, directory in SOURCES.items():
+        for path in sorted((directory / package).rglob("*.py")):
+            parts = path.relative_to(directory).with_suffix("").parts
+            yield ".".join(part for part in parts if part != "__init__"), path.read_text("utf-8")
+
+
+def imported(name: str, tree: ast.Module) -> set[str]:
+    """Whatever the module imports, at its top or inside functions; a dotted path in a string counts."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+            case ast.ImportFrom():
+                above = name.split(".")[: -node.level] if node.level else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+                found |= {f"{base}.{alias.name}" for alias in node.names}
+            case ast.Constant(value=str(text)) if _MODULE_IN_A_STRING.fullmatch(text):
+                found.add(text.replace(":", "."))
+    return found
+
+
+def faults(name: str, source: str) -> list[str]:
+    """Every rule of the house that a module breaks."""
+    tree = ast.parse(source)
+    imports = imported(name, tree)
+    found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
+    found += _foreign_libraries(name, imports)
+    if name.split(".")[0] == "jumpseat_client":
+        return found + _client_imports(name, imports)
+    layer = _layer(name)
+    if layer not in (*ORDER, *ABOVE_ALL, ""):
+        return [*found, f"belongs to {layer}, which has no place in the order"]
+    if layer in ORDER:
+        found += _arrows_that_go_up(layer, imports)
+        found += _method_names(layer, tree, source) if layer != "rpc" else []
+    if layer == "adapters":
+        found += _other_adapters(name, imports)
+    if layer in ("engine", "rpc"):
+        found += [f"names the provider {word}" for word in sorted(_words(tree) & PROVIDER_NAMES)]
+    return found
+
+
+def _layer(name: str) -> str:
+    return f"{name}..".split(".")[1]
+
+
+def _is_under(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
+    places = {"httpx2": "jumpseat.http", "click": "jumpseat_client.cli", "rich": "jumpseat_client.cli"}
+    return [
+        f"imports {library}, which only {place} may"
+        for library, place in places.items()
+        if any(_is_under(each, library) for each in imports) and not _is_under(name, place)
+    ]
+
+
+def _client_imports(name: str, imports: set[str]) -> list[str]:
+    allowed = CLI_MAY_IMPORT if _is_under(name, "jumpseat_client.cli") else CLIENT_MAY_IMPORT
+    return [
+        f"imports {each} of the server"
+        for each in sorted(imports)
+        if _is_under(each, "jumpseat") and each != "jumpseat" and not any(_is_under(each, a) for a in allowed)
+    ]
+
+
+def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
+    allowed = (*ORDER[: ORDER.index(layer) + 1], "__version__", "")
+    reached = {each for each in imports if _is_under(each, "jumpseat") and _layer(each) not in allowed}
+    reached |= {each for each in imports if _is_under(each, "jumpseat_client")}
+    return [f"imports {each}, which is above {layer}" for each in sorted(reached)]
+
+
+def _other_adapters(name: str, imports: set[str]) -> list[str]:
+    own = _family(name)
+    families = {_family(each) for each in imports if _is_under(each, "jumpseat.adapters")}
+    return [f"imports the adapter {family}" for family in sorted(families - {own, "base", ""})]
+
+
+def _family(name: str) -> str:
+    """`local` for `jumpseat.adapters.local_install`: what belongs to one adapter shares its prefix."""
+    return f"{name}..".split(".")[2].split("_")[0]
+
+
+def _method_names(layer: str, tree: ast.Module, source: str) -> list[str]:
+    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return [
+        f"knows the method {method}"
+        for method in METHODS
+        if method in constants or ("/" in method and method in source)
+        # What begins with `$/` belongs to LSP's base protocol, and so to whoever speaks that.
+        if not (layer == "wire" and method.startswith("$/"))
+    ]
+
+
+def _words(tree: ast.Module) -> set[str]:
+    """The words of identifiers and of strings; docstrings are prose and do not count."""
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                texts.add(text)
+            case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.alias(name=text):
+                texts.add(text)
+            case ast.FunctionDef(name=text) | ast.AsyncFunctionDef(name=text) | ast.ClassDef(name=text):
+                texts.add(text)
+            case ast.keyword(arg=str(text)):
+                texts.add(text)
+            case _:
+                pass
+    return {word.lower() for text in texts for word in _WORD.findall(text)}
+
+
+@pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
+def test_a_module_keeps_the_rules_of_the_house(name: str, source: str) -> None:
+    assert faults(name, source) == []
+
+
+def test_every_package_of_the_server_is_looked_at() -> None:
+    seen = {_layer(name) for name, _ in modules() if name.startswith("jumpseat.")}
+
+    assert seen - set(ABOVE_ALL) == set(ORDER)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "fault"),
+    [
+        ("jumpseat.chat.blocks", "from jumpseat.config import Config", "above chat"),
+        ("jumpseat.chat.blocks", "from ..config import Config", "above chat"),
+        ("jumpseat.engine.turn", "def f():\n    import jumpseat.rpc.faults", "above engine"),
+        ("jumpseat.engine.turn", "import jumpseat_client", "above engine"),
+        ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local:LocalAdapter'", "above config"),
+        ("jumpseat.shelf.stuff", "", "no place in the order"),
+        ("jumpseat.adapters.openai", "from jumpseat.adapters import local", "the adapter local"),
+        ("jumpseat.adapters.openai", "from jumpseat.adapters.local_install import x", "the adapter local"),
+        ("jumpseat.providers.names", "import httpx2", "imports httpx2"),
+        ("jumpseat.adapters.openai", "def f():\n    from httpx2 import AsyncClient", "imports httpx2"),
+        ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
+        ("jumpseat_client.client", "import click", "imports click"),
+        ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
+        ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),
+        ("jumpseat_client.cli.chat", "from jumpseat.engine import run_turn", "of the server"),
+        ("jumpseat.engine.plan", "if provider == 'copilot': ...", "the provider copilot"),
+        ("jumpseat.rpc.encode", "def for_ollama(): ...", "the provider ollama"),
+        ("jumpseat.rpc.encode", "HINT = 'Run `jumpseat local install`.'", "the provider local"),
+        ("jumpseat.engine.plan", "class OpenaiPlan: ...", "the provider openai"),
+        ("jumpseat.engine.turn", "# answers chat/start", "the method chat/start"),
+        ("jumpseat.wire.peer", "LAST = 'shutdown'", "the method shutdown"),
+        ("jumpseat.chat.fold", "x = 1\n" * 401, "longer than 400"),
+    ],
+)
+def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
+    assert any(fault in each for each in faults(name, source))
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("jumpseat.rpc.faults", "from jumpseat.wire import encode\nimport jumpseat"),
+        ("jumpseat.adapters.local", "from jumpseat.adapters.base import Adapter"),
+        ("jumpseat.adapters.local", "from jumpseat.adapters.local_model import find"),
+        ("jumpseat.http.client", "import httpx2"),
+        ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
+        ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),
+        ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
+    ],
+)
+def test_what_is_allowed_is_no_fault(name: str, source: str) -> None:
+    assert faults(name, source) == []

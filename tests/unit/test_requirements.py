@@ -1,0 +1,66 @@
+"""The manifest of requirements and the tests that name its rows agree, in both directions."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.requirements import REQUIREMENTS
+
+TESTS = Path(__file__).parents[1]
+
+
+def rows_named_in(source: str) -> set[str]:
+    """The ids in every `@pytest.mark.requirement(…)` of a module, and in `pytestmark`."""
+    return {
+        argument.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement"
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+
+
+def rows_and_their_tests() -> dict[str, list[str]]:
+    """For each id that some test names, the modules that name it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for row in rows_named_in(path.read_text("utf-8")):
+            found[row].append(str(path.relative_to(TESTS)))
+    return found
+
+
+NAMED = rows_and_their_tests()
+
+
+def test_every_row_that_a_test_names_exists() -> None:
+    assert {row: where for row, where in NAMED.items() if row not in REQUIREMENTS} == {}
+
+
+def test_every_row_that_is_not_deferred_has_a_test() -> None:
+    assert [row for row, each in REQUIREMENTS.items() if each.deferred is None and row not in NAMED] == []
+
+
+def test_no_deferred_row_has_a_test() -> None:
+    assert [row for row, each in REQUIREMENTS.items() if each.deferred is not None and row in NAMED] == []
+
+
+def test_a_row_says_what_and_where() -> None:
+    assert [row for row, each in REQUIREMENTS.items() if not (each.behaviour and each.source)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("@pytest.mark.requirement('a', 'b')\ndef test_x(): ...", {"a", "b"}),
+        ("class TestX:\n    @pytest.mark.requirement('c')\n    async def test_y(self): ...", {"c"}),
+        ("pytestmark = pytest.mark.requirement('d')", {"d"}),
+        ("x = [pytest.param(1, marks=pytest.mark.requirement('e'))]", {"e"}),
+        ("@pytest.mark.slow\ndef test_z(): 'pytest.mark.requirement'", set()),
+    ],
+)
+def test_the_search_finds_the_marks(source: str, rows: set[str]) -> None:
+    assert rows_named_in(source) == rows
