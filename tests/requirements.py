@@ -117,7 +117,10 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:env-source": "api_key = env:NAME; unresolved is 1010 naming provider, key and source",
     "7:trust": "an overlay may add providers of literal values and choose defaults, nothing else",
     "7:host": "a credential is sent only to the host it was configured with; redirects are not followed",
-    "7:other-sources": ("cmd:, file:, keyring:, python:, schema: and ${name}", "refused with a sentence yet"),
+    "7:other-sources": (
+        "cmd:, file:, keyring:, python:, schema:, a variable's bare name, and ${name}",
+        "not built yet; the prefixes are refused with a sentence",
+    ),
     # Section 8: authentication.
     "8:auth-status": "AuthStatus of a provider, of the default one if none is named",
     "8:sign-in": ("auth/signIn, auth/signOut, auth/didChange", "no provider signs in yet"),

@@ -173,8 +173,24 @@ async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_mended(home
         file.write_text('[providers.x]\nkind = "openai"\nbase_url = 3\n', "utf-8")
         error = (await daemon.request("initialize", {})).error
         assert "providers.x.base_url" in error["message"]
+        template = 'kind = "openai"\nbase_url = "http://h/v1"\nheaders = { a = "${key}" }\n'
+        file.write_text(f"[providers.x]\n{template}", "utf-8")
+        error = (await daemon.request("initialize", {})).error
+        assert "headers uses ${…}" in error["message"]
         file.write_text("", "utf-8")
         await daemon.initialize()
+
+
+@pytest.mark.requirement("4:default-provider", "6:config")
+async def test_a_local_model_that_the_user_names_is_the_default_even_if_its_file_is_missing(
+    home: Path,
+) -> None:
+    (home / "config.toml").write_text('[providers.local]\nmodel_path = "/nowhere/m.gguf"\n', "utf-8")
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
+    assert error["code"] == 1010
+    assert "/nowhere/m.gguf" in error["message"]
 
 
 @pytest.mark.requirement("7:unknown-keys")
@@ -196,6 +212,7 @@ async def test_an_unknown_key_is_warned_about_with_its_path(home: Path) -> None:
         ({"providers": {"new": {"kind": "openai", "api_key": "env:HOME"}}}, "providers.new.api_key"),
         ({"providers": {"new": {"kind": "openai", "api_key": "cmd:cat x"}}}, "providers.new.api_key"),
         ({"providers": {"new": {"kind": "openai", "base_url": "http://h/${x}"}}}, "providers.new.base_url"),
+        ({"providers": {"new": {"kind": "local", "model_path": "/x"}}}, "providers.new.model_path"),
         ({"log_file": "/x"}, "log_file"),
     ],
 )

@@ -117,7 +117,7 @@ def chat(
     examples:
       jumpseat chat "Why is the sky blue?"
       cat main.py | jumpseat chat "Explain this"
-      jumpseat chat -m ollama:qwen3:4b -s "Answer in one sentence." "What is a monad?"
+      jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is a monad?"
       jumpseat chat --json "Say hello" | jq -r .text
     """
     from jumpseat_client.cli.chat import ask, read_messages
@@ -186,7 +186,7 @@ def local() -> None:
     \b
     examples:
       jumpseat local install
-      jumpseat chat -m local "Hello"
+      jumpseat chat -m local: "Hello"
     """
 
 
@@ -202,9 +202,8 @@ def install() -> int:
     from jumpseat.chat import ChatError
 
     try:
-        path = install_local(report=say)
+        install_local(report=say)
     except ChatError as error:
         print_failure(error.message, error.hint)
         return FAILED
-    say(f"The local model is installed: {path}")
     return OK

@@ -16,7 +16,7 @@
     └── ChatCancelled              somebody cancelled the turn
 
 `message` is one sentence a person can act on: no traceback, no secret, no raw HTML. Codes and wire
-names are `rpc/errors.py`'s business; a test there fails if a class of this tree has no code.
+names are `rpc/faults.py`'s business; a test there fails if a class of this tree has no code.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _validated(tables: Mapping[str, Any], source: str) -> Config:
         # Only places and rules are told: an input value may be a key.
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{source}: {key}: {first['msg']}.") from None
+        raise ConfigError(f"{source}: {key}: {first['msg'].removeprefix('Value error, ')}.") from None
 
 
 def _refused(key: str, why: str) -> ConfigError:

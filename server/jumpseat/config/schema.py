@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from jumpseat.chat import Problem
 
@@ -87,6 +87,14 @@ class ProviderConfig(BaseModel):
     max_retries: int | None = Field(default=None, ge=0, le=10)
     model_path: str | None = None
     """`local` only: a GGUF file to run instead of the installed model."""
+
+    @model_validator(mode="after")
+    def _templates_are_not_replaced_yet(self) -> ProviderConfig:
+        # Sent as it stands, `${name}` would be a wrong host or a wrong header that nobody explains.
+        for key in ("base_url", "headers", "parameters"):
+            if "${" in str(getattr(self, key)):
+                raise ValueError(f"{key} uses ${{…}}, which this version does not replace yet")
+        return self
 
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]

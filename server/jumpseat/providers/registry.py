@@ -83,8 +83,8 @@ class Registry:
 
     @property
     def user_defined(self) -> Sequence[str]:
-        """The ids that the user's configuration, or a client's overlay, defines."""
-        return [name for name in self._tables if name not in BUILT_IN]
+        """The ids that have a table in the user's configuration, or in a client's overlay."""
+        return list(self.config.providers)
 
     def table(self, provider: str) -> ProviderConfig:
         """The provider's configuration.

@@ -30,7 +30,7 @@ def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
     registry = configured(local={"default_model": "mine"})
 
     assert (registry.table("local").kind, registry.table("local").default_model) == ("local", "mine")
-    assert registry.user_defined == []
+    assert registry.user_defined == ["local"]
 
 
 def test_a_provider_that_does_not_exist_is_the_requests_error() -> None:

@@ -1,4 +1,4 @@
-"""The lean import of lsprotocol, in fresh interpreters: what it builds, what it leaves, when it steps back."""
+"""The lean import of lsprotocol, in fresh interpreters: what it builds, and when it steps back."""
 
 from __future__ import annotations
 

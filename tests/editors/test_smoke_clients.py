@@ -1,0 +1,86 @@
+"""The smallest client in each editor's own JSON-RPC library, against the real daemon and a fake provider."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.completions import FakeCall, chunk, completion_stream
+from tests.fakes.threaded_upstream import ThreadedUpstream
+from tests.fakes.upstream import Reply
+
+pytestmark = pytest.mark.editor
+
+EDITORS = Path(__file__).parents[2] / "editors"
+CLIENT_SECONDS = 60.0
+"""A cold editor on a busy machine starts in seconds; one that takes longer than this hangs."""
+
+
+def program(name: str) -> str:
+    """The editor beside our interpreter (where a wheel puts it), or on the path."""
+    beside = Path(sys.executable).parent
+    found = shutil.which(name, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def neovim() -> Sequence[str]:
+    return [program("nvim"), "--headless", "-u", "NONE", "-l", str(EDITORS / "neovim" / "smoke.lua")]
+
+
+def emacs() -> Sequence[str]:
+    return [program("emacs"), "--batch", "-Q", "-l", str(EDITORS / "emacs" / "smoke.el")]
+
+
+def node() -> Sequence[str]:
+    command = [program("node"), str(EDITORS / "node" / "smoke.mjs")]
+    if not (EDITORS / "node" / "node_modules" / "vscode-jsonrpc").is_dir():
+        pytest.skip("vscode-jsonrpc is not installed: run `npm ci --prefix editors/node`")
+    return command
+
+
+@pytest.mark.parametrize("client", [neovim, emacs, node])
+def test_an_editor_streams_cancels_and_calls_a_tool(client, tmp_path):
+    command = client()
+    call = FakeCall("call_1", "weather", ['{"city": ', '"Rome"}'])
+    with ThreadedUpstream() as upstream:
+        upstream.script(
+            Reply.events(completion_stream(["Hel", "lo."])),
+            Reply.events([chunk({"content": "Half an ans"})]).stall_after(),
+            Reply.events(completion_stream(tool_calls=[call])),
+            Reply.events(completion_stream(["It is sunny ", "in Rome."])),
+        )
+        ran = subprocess.run(
+            command,
+            env={
+                **os.environ,
+                "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "serve"]),
+                "JUMPSEAT_BASE_URL": upstream.base_url,
+                "JUMPSEAT_HOME": str(tmp_path / "home"),
+                "HOME": str(tmp_path),
+                "XDG_STATE_HOME": str(tmp_path / "state"),
+            },
+            capture_output=True,
+            encoding="utf-8",
+            timeout=CLIENT_SECONDS,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        *printed, summary = ran.stdout.strip().splitlines()
+        assert json.loads(summary) == {
+            "hello": "Hello.",
+            "partial": "Half an ans",
+            "city": "Rome",
+            "answer": "It is sunny in Rome.",
+        }
+        assert "".join(printed) == "Hello.Half an ansIt is sunny in Rome."
+        replayed = upstream.requests[3].json["messages"]
+    assert [message["role"] for message in replayed] == ["user", "assistant", "tool"]
+    assert replayed[1]["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city": "Rome"}'}
+    assert (replayed[2]["tool_call_id"], replayed[2]["content"]) == ("call_1", "sunny")

@@ -1,0 +1,147 @@
+"""What users install: the built wheel in an environment of its own, far from the sources."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.completions import completion_stream
+from tests.fakes.threaded_upstream import ThreadedUpstream
+from tests.fakes.upstream import Reply
+
+ROOT = Path(__file__).parents[2]
+COMMAND_SECONDS = 100.0
+"""Installing downloads a few megabytes; a command that takes longer than this hangs."""
+
+# One build serves all tests here, so one worker runs them all.
+pytestmark = pytest.mark.xdist_group("wheel")
+
+IMPORTED_BY_IMPORT = """
+import sys
+before = set(sys.modules)
+import jumpseat
+print(jumpseat.__file__)
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))
+"""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment, and an empty directory to work in."""
+
+    binaries: Path
+    directory: Path
+
+    def run(self, program: str, *arguments: str, stdin: bytes = b"") -> str:
+        """The standard output of one of its programs, which must succeed."""
+        # Nothing of the environment that runs the tests may help.
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))
+        }
+        ran = subprocess.run(
+            [self.binaries / program, *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=self.directory,
+            env={**kept, "JUMPSEAT_HOME": str(self.directory / "home")},
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr.decode()
+        return ran.stdout.decode()
+
+    def install(self, what: Path) -> None:
+        """Install a wheel or a source tree with its dependencies, and with no extras."""
+        self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(what))
+
+
+def empty_environment(directory: Path) -> Environment:
+    venv.create(directory / "venv", with_pip=True)
+    (directory / "work").mkdir()
+    return Environment(directory / "venv" / ("Scripts" if os.name == "nt" else "bin"), directory / "work")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built from the source distribution, which is built from the sources."""
+    out = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT],
+        check=True,
+        capture_output=True,
+        timeout=COMMAND_SECONDS,
+    )
+    (found,) = out.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    environment = empty_environment(tmp_path_factory.mktemp("installed"))
+    environment.install(wheel)
+    return environment
+
+
+def test_the_command_tells_its_version(installed, wheel):
+    version = wheel.name.split("-")[1]
+    assert version in installed.run("jumpseat", "--version")
+
+
+def test_importing_jumpseat_loads_no_third_party_module(installed):
+    where, *loaded = installed.run("python", "-c", IMPORTED_BY_IMPORT).splitlines()
+    assert Path(where).is_relative_to(installed.binaries.parent)
+    assert loaded == ["jumpseat"]
+
+
+def test_the_installed_daemon_answers_initialize(installed):
+    messages = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "capabilities": {}, "rootUri": None}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    frames = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    answered = installed.run("jumpseat", "serve", stdin=frames)
+    first = json.loads(answered.split("\r\n\r\n", 1)[1].split("Content-Length", 1)[0])
+    assert first["id"] == 1
+    assert first["result"]["serverInfo"]["name"] == "jumpseat"
+    assert first["result"]["capabilities"]["experimental"]["jumpseat"]["protocolVersion"] == 1
+
+
+def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
+    """Everything that is imported only when it is needed is among the dependencies too."""
+    home = installed.directory / "home"
+    home.mkdir(exist_ok=True)
+    with ThreadedUpstream() as upstream:
+        upstream.script(Reply.events(completion_stream(["Hel", "lo."])))
+        table = f'kind = "openai"\nbase_url = "{upstream.base_url}"\napi_key = "fake-key"\n'
+        (home / "config.toml").write_text(f"[providers.fake]\n{table}", "utf-8")
+        answered = installed.run("jumpseat", "chat", "--model", "fake:fake-model", "Say hello.")
+    assert answered.strip() == "Hello."
+
+
+def test_the_wheel_holds_both_packages_their_types_and_the_licence(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    packages = {name.partition("/")[0] for name in names if ".dist-info" not in name}
+    assert packages == {"jumpseat", "jumpseat_client"}
+    assert {"jumpseat/py.typed", "jumpseat_client/py.typed"} <= set(names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.mark.slow
+def test_pip_installs_the_source_tree_into_an_empty_environment(tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "node_modules", "dist"))
+    environment = empty_environment(tmp_path)
+    environment.install(source)
+    shutil.rmtree(source)
+    assert "jumpseat" in environment.run("jumpseat", "--version")
