@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.dialect_rows import anthropic_messages, chat_completions, ollama_chat, responses
+
 
 @dataclass(frozen=True)
 class Requirement:
@@ -126,9 +128,24 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:sign-in": ("auth/signIn, auth/signOut, auth/didChange", "no provider signs in yet"),
 }
 
-REQUIREMENTS = {
-    key: Requirement(row, f"protocol page, section {key[0]}")
-    if isinstance(row, str)
-    else Requirement(row[0], f"protocol page, section {key[0]}", deferred=row[1])
-    for key, row in _ROWS.items()
+_DIALECTS = {
+    "chat": chat_completions.ROWS,
+    "responses": responses.ROWS,
+    "messages": anthropic_messages.ROWS,
+    "ollama": ollama_chat.ROWS,
 }
+
+
+def _requirements() -> dict[str, Requirement]:
+    sourced = [(key, row, f"protocol page, section {key[0]}") for key, row in _ROWS.items()]
+    for dialect, rows in _DIALECTS.items():
+        sourced += [(f"{dialect}:{key}", row, f"the {dialect} dialect") for key, row in rows.items()]
+    return {
+        key: Requirement(row, source)
+        if isinstance(row, str)
+        else Requirement(row[0], source, deferred=row[1])
+        for key, row, source in sourced
+    }
+
+
+REQUIREMENTS = _requirements()

@@ -1,0 +1,3 @@
+"""What the dialect "OpenAI responses" must do, row by row."""
+
+ROWS: dict[str, str | tuple[str, str]] = {}
