@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 # The question, handed on by the environment so that no quote or dollar in it reaches the shell.
 Q ?= In one sentence, what is the capital of France?
+override Q := $(value Q)
 export Q
 
 MODEL ?= local:smollm2-135m-instruct

@@ -151,9 +151,12 @@ def frame(message: Any) -> bytes:
 
 @contextlib.asynccontextmanager
 async def running_daemon(
-    home: Path, *flags: str, env: Mapping[str, str] | None = None
+    home: Path, *flags: str, env: Mapping[str, str] | None = None, drain_stderr: bool = True
 ) -> AsyncIterator[Daemon]:
-    """A daemon whose configuration and state are in `home`; killed at the end if it is still there."""
+    """A daemon whose configuration and state are in `home`; killed at the end if it is still there.
+
+    Without `drain_stderr` its log is left in the pipe until the end, as careless clients do.
+    """
     process = await asyncio.create_subprocess_exec(
         *COMMAND,
         *flags,
@@ -165,7 +168,7 @@ async def running_daemon(
         limit=1 << 16,
     )
     daemon = Daemon(process)
-    drain = asyncio.ensure_future(_drain(process, daemon.stderr))
+    drain = asyncio.ensure_future(_drain(process, daemon.stderr)) if drain_stderr else None
     try:
         yield daemon
     finally:
@@ -175,8 +178,8 @@ async def running_daemon(
         # Reading to the end is what lets asyncio close its side of the pipes.
         assert process.stdout is not None
         await process.stdout.read()
+        await (drain or _drain(process, daemon.stderr))
         await process.wait()
-        await drain
 
 
 async def _drain(process: asyncio.subprocess.Process, lines: list[bytes]) -> None:

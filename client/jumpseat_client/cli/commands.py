@@ -54,6 +54,11 @@ def run(argv: Sequence[str]) -> int:
         # Whoever read our output has seen enough; Python's own flush at the end must find no broken pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        # A full disk behind our output, as a rule; there too Python's own flush must find no fault.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print_failure(f"The output cannot be written: {error.strerror or error}.", None)
+        return FAILED
     return code if isinstance(code, int) else OK
 
 

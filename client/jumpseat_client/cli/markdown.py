@@ -95,8 +95,19 @@ class _Tail:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = console.render_lines(_markdown(self._text), options, pad=False)
         for line in lines[-max(1, console.height - 2) :]:
-            yield from line
+            yield from _without_trailing_blanks(line)
             yield Segment.line()
+
+
+def _without_trailing_blanks(line: list[Segment]) -> list[Segment]:
+    """The line as short as it looks: what fills the width wraps as soon as a terminal echoes a key."""
+    kept = list(line)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        last = kept[-1]
+        kept[-1] = Segment(last.text.rstrip(), last.style, last.control)
+    return kept
 
 
 class MarkdownOutput:

@@ -12,8 +12,9 @@ from enum import Enum, auto
 SWALLOW_LIMIT = 256
 """Characters that an unfinished sequence may take with it; the rest of the answer is text again."""
 
-# Everything below space but tab and line feed, delete, and the 8-bit controls.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Everything below space but tab and line feed, delete, the 8-bit controls, and the marks that make text
+# of one direction look like another text; right-to-left letters need none of those to be shown right.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _SEQUENCE_8BIT = "\x9b"
 _STRINGS_7BIT = "]PX^_"  # OSC, DCS, SOS, PM, APC after an escape

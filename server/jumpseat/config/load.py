@@ -41,12 +41,14 @@ def load_config(
     """
     source = path if path is not None else config_file()
     tables = _read(source, required=path is not None)
-    _validated(tables, str(source))  # Its own errors first, under its own name.
+    own = _validated(tables, str(source))  # Its own errors first, under its own name.
     overlay = _without_absent(overlay or {})
     merged = _overlaid(tables, overlay, built_in) if overlay else tables
     config = _validated(merged, OVERLAY_SOURCE if overlay else str(source))
+    known_before = own.unknown_keys()
     for unknown in config.unknown_keys():
-        logger.warning("%s: unknown key %s is ignored", source, unknown)
+        where = source if unknown in known_before else OVERLAY_SOURCE
+        logger.warning("%s: unknown key %s is ignored", where, unknown)
     return config
 
 

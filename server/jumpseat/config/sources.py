@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 
 from jumpseat.chat import ConfigError
 
@@ -24,8 +25,6 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
-        if len(value) >= 6:  # Shorter strings occur in ordinary text; hiding them would garble logs.
-            _revealed.add(value)
 
     def reveal(self) -> str:
         """The value itself: for a request header, and nothing else."""
@@ -38,6 +37,18 @@ class Secret:
 
     def __reduce__(self) -> str:
         raise TypeError("a Secret is never serialised")
+
+
+SHORTEST_HIDDEN = 12
+"""Shorter values, such as the `ollama` that servers without keys are given, occur in ordinary text."""
+
+_CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
+
+
+def _hide(key: str, value: str) -> None:
+    """Keep the value of a key that names a credential out of logs and errors from now on."""
+    if _CREDENTIAL.search(key) and len(value) >= SHORTEST_HIDDEN:
+        _revealed.add(value)
 
 
 class SecretFilter(logging.Filter):
@@ -87,6 +98,7 @@ def resolve(provider: str, key: str, value: str) -> Secret:
     where = f"providers.{provider}.{key}"
     prefix = source_prefix(value)
     if prefix is None:
+        _hide(key, value)
         return Secret(value)
     if prefix != "env:":
         raise ConfigError(
@@ -102,4 +114,7 @@ def resolve(provider: str, key: str, value: str) -> Secret:
             provider=provider,
             hint=f"Set {name} in the environment that starts the editor, and restart the editor.",
         )
+    # A value that ends a line in a file or a shell often brings the line's end with it.
+    found = found.strip()
+    _hide(key, found)
     return Secret(found)

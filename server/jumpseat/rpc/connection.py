@@ -134,7 +134,7 @@ class Connection:
     def _notification(self, message: Notification) -> None:
         method = self._methods.get(message.method)
         if method is None or method.kind != "notification":
-            logger.debug("an unknown notification: %s", message.method)
+            logger.debug("an unknown notification: %.100r", message.method)
             return
         if not self.session.initialized and message.method != "exit":
             return
@@ -148,7 +148,8 @@ class Connection:
     def _answer(self, request_id: RequestId, outcome: Outcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
-            return  # A notification's outcome, which nobody waits for.
+            return  # It was answered already.
+        logger.debug("%s %r: %s", entry.method, request_id, _in_words(outcome))
         if outcome.error is not None:
             self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)
             return
@@ -166,3 +167,8 @@ class Connection:
             batch.add(response)
         else:
             self._outbox.send(response)
+
+
+def _in_words(outcome: Outcome) -> str:
+    """How a request ended, for the log: never what was in it."""
+    return "answered" if outcome.error is None else f"error {outcome.error.code}"

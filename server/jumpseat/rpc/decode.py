@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from jumpseat.chat import (
     ContentBlock,
@@ -24,6 +24,7 @@ from jumpseat.chat import (
 )
 from jumpseat.engine import TurnAsk
 from jumpseat.rpc import params as wire
+from jumpseat.wire import read_json
 
 
 def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
@@ -51,7 +52,7 @@ def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
     )
 
 
-def _block(param: wire.UserOrAssistantBlock) -> ContentBlock:
+def _block(param: wire.BlockOfAMessage) -> ContentBlock:
     origin = Origin(param.origin.provider, param.origin.model) if param.origin else None
     opaque = param.opaque
     match param:
@@ -86,7 +87,7 @@ def _tool_use(param: wire.ToolUseParam, origin: Origin | None) -> ToolUseBlock:
         arguments = arguments or {}
     elif arguments is None and param.error is None:
         try:
-            parsed = from_json(raw or "{}", allow_inf_nan=False)
+            parsed = read_json(raw or "{}")
         except ValueError:
             parsed = None
         arguments = parsed if isinstance(parsed, dict) else None

@@ -76,10 +76,11 @@ class Dispatcher:
 
     def cancel(self, request_id: RequestId) -> bool:
         """Cancel a request; False where it is unknown, finished, or was cancelled before."""
-        known = request_id in self._protocol._request_futures
-        if known:
-            self._protocol._handle_cancel_notification(request_id)
-        return known
+        future = self._protocol._request_futures.get(request_id)
+        if future is None or future.done():
+            return False
+        self._protocol._handle_cancel_notification(request_id)
+        return True
 
 
 def _guarded(method: Method, session: Session) -> Callable[[Call[Any]], Any]:

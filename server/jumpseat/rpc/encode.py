@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from jumpseat.adapters.base import Capabilities
 from jumpseat.auth import AuthStatus
 from jumpseat.chat import ChatError, DoneEvent, ModelInfo, Response, StreamEvent, ToolUseBlock
 from jumpseat.config import SettingRow
@@ -87,9 +88,24 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
     return shaped
 
 
-def model_to_wire(model: ModelInfo, *, is_default: bool) -> dict[str, Any]:
-    """A row of `models/list`."""
-    return {"id": model.id, **to_wire(model), "isDefault": is_default}
+def model_to_wire(
+    model: ModelInfo, *, is_default: bool, capabilities: Capabilities | None = None
+) -> dict[str, Any]:
+    """A row of `models/list`.
+
+    Args:
+        model: the provider's row.
+        is_default: whether a chat that names no model gets this one.
+        capabilities: the provider's own, which stand in for abilities that the row does not tell; without
+            them such an ability is false.
+    """
+    assumed = {
+        "supportsVision": capabilities is not None and capabilities.vision,
+        "supportsToolUse": capabilities is not None and capabilities.tool_calls,
+        "supportsThinking": capabilities is not None and capabilities.thinking,
+        "supportsJson": capabilities is not None and capabilities.json_mode,
+    }
+    return {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
 
 
 def auth_to_wire(status: AuthStatus) -> dict[str, Any]:

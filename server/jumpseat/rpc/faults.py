@@ -135,7 +135,7 @@ def _problems(error: ValidationError) -> list[Problem]:
     found: dict[str, Problem] = {}
     for each in error.errors(include_url=False, include_input=False):
         path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
-        found.setdefault(path, Problem(path, _sentence(each["msg"])))
+        found.setdefault(path, Problem(path, _sentence(each)))
     # Of a value that may be of several shapes, the shape that was read furthest says what is wrong.
     return [each for path, each in found.items() if not any(other.startswith(f"{path}.") for other in found)]
 
@@ -157,12 +157,33 @@ def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
     return ".".join([*parts, "type"] if names_a_tag else parts)
 
 
-_OBJECT = re.compile(r"a valid dictionary( or instance of \w+| or object to extract fields from)*")
+_SENTENCES = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
+    "bool_type": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "literal_error": "must be {expected}",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "union_tag_not_found": "is required",
+    "value_error": "{error}",
+}
 
 
-def _sentence(message: str) -> str:
-    """pydantic's words for a client, who knows of JSON and not of our classes."""
-    return _OBJECT.sub("an object", message.removeprefix("Value error, "))
+def _sentence(found: Mapping[str, Any]) -> str:
+    """A finding of pydantic's for a client, who knows of JSON and not of our classes."""
+    known = _SENTENCES.get(found["type"])
+    return found["msg"] if known is None else known.format_map(found.get("ctx", {}))
 
 
 def _chat_error(error: ChatError) -> WireError:

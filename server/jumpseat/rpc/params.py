@@ -7,13 +7,15 @@ discriminator values are errors. Shapes: the protocol page.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import re
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from jumpseat.rpc.encode import camel
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value == [] else value)]
+JsonObject = dict[str, Any]
 
 
 class Params(BaseModel):
@@ -26,9 +28,29 @@ class Params(BaseModel):
     def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
         if data is None or data == []:
             return {}
-        if isinstance(data, dict):
-            return {key: value for key, value in data.items() if value is not None and value != {}}
-        return data
+        if not isinstance(data, dict):
+            return data
+        objects = _object_keys(cls)
+        return {
+            key: value
+            for key, value in data.items()
+            if value is not None and value != {} and not (value == [] and key in objects)
+        }
+
+
+@cache
+def _object_keys(cls: type[Params]) -> frozenset[str]:
+    """The keys whose value is an object: there, an empty array is an empty object."""
+    return frozenset(
+        field.alias or name for name, field in cls.model_fields.items() if _is_object(field.annotation)
+    )
+
+
+def _is_object(annotation: Any) -> bool:
+    kinds = [get_origin(part) or part for part in (annotation, *get_args(annotation))]
+    return list not in kinds and any(
+        kind is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)) for kind in kinds
+    )
 
 
 class OriginParam(Params):
@@ -52,6 +74,10 @@ class TextParam(BlockParam):
     text: str
 
 
+_IMAGE_DATA_URL = re.compile(r"data:image/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+
+
 class ImageParam(BlockParam):
     """An image block."""
 
@@ -60,9 +86,13 @@ class ImageParam(BlockParam):
     media_type: str | None = None
 
     @model_validator(mode="after")
-    def _bare_base64_says_its_type(self) -> ImageParam:
-        if not self.source.startswith(("data:", "https:")) and self.media_type is None:
-            raise ValueError("mediaType is needed where source is bare base64")
+    def _the_source_is_an_image(self) -> ImageParam:
+        if self.source.startswith("https://") or _IMAGE_DATA_URL.match(self.source):
+            return self
+        if not _BASE64.fullmatch(self.source):
+            raise ValueError("source must be base64, a data: URL of an image, or an https: URL")
+        if self.media_type is None or not self.media_type.startswith("image/"):
+            raise ValueError("mediaType must name an image type where source is bare base64")
         return self
 
 
@@ -134,7 +164,7 @@ class OtherParam(BlockParam):
     text: str | None = None
 
 
-UserOrAssistantBlock = Annotated[
+BlockOfAMessage = Annotated[
     TextParam
     | ImageParam
     | ContextParam
@@ -152,7 +182,7 @@ class MessageParam(Params):
 
     role: Literal["user", "assistant"]
     content: Annotated[
-        list[UserOrAssistantBlock],
+        list[BlockOfAMessage],
         BeforeValidator(lambda value: [{"type": "text", "text": value}] if isinstance(value, str) else value),
     ]
 
@@ -242,7 +272,7 @@ class InitializationOptions(Params):
 class InitializeParams(Params):
     """What jumpseat reads of LSP's `InitializeParams`."""
 
-    process_id: int | None = None
+    process_id: Annotated[int, Field(ge=0, lt=1 << 32)] | None = None
     client_info: ClientInfoParam | None = None
     initialization_options: InitializationOptions = Field(default_factory=InitializationOptions)
     capabilities: JsonObject = Field(default_factory=dict)
@@ -256,5 +286,3 @@ class CancelParams(Params):
 
 class NoParams(Params):
     """Methods that take nothing, and ignore what they get."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")

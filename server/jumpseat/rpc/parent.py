@@ -23,7 +23,7 @@ def watch_process(process_id: int, on_gone: Callable[[], None]) -> asyncio.Task[
     if hasattr(os, "pidfd_open"):
         try:
             descriptor = os.pidfd_open(process_id)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             loop.call_soon(on_gone)
             return None
         except OSError:

@@ -7,10 +7,14 @@ Above it is only `serve`, the command.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import queue
 import signal
 import sys
+import threading
+from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 
 from jumpseat.config import SecretFilter
@@ -29,6 +33,12 @@ FLUSH_SECONDS = 0.3
 CLOSE_SECONDS = 0.5
 """How long providers may take to give back what they hold."""
 
+LOG_SECONDS = 0.3
+"""How long the last lines of the log may take to be written."""
+
+LOG_QUEUE_RECORDS = 1000
+"""How many lines may wait for the log's writer before further ones are dropped."""
+
 QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
 """Loggers that write URLs, headers or bodies; nothing below a warning of theirs is kept."""
 
@@ -44,23 +54,38 @@ def run(
         log_file: where the log goes; None for stderr.
         client_process_id: a process to outlive by no more than moments.
     """
-    _configure_logging(log_level, log_file)
+    log = _start_logging(log_level, log_file)
     _raise_the_mmap_threshold()
     descriptors = claim_stdio()
     with asyncio.Runner() as runner:
         code = runner.run(_serve(descriptors, config_file, client_process_id))
-        logging.shutdown()
+        _finish_logging(log)
         # A thread may still be blocked on a read, or be loading a model; nothing of theirs is needed.
         os._exit(code)
 
 
-def _configure_logging(level: str, file: Path | None) -> None:
-    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+class _LogQueue(QueueHandler):
+    """Hands records to the thread that writes them; drops them where nobody reads what it writes.
+
+    stderr is a pipe to the client. One that does not read it must lose log lines, not the daemon.
+    """
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """Queue a record, if there is room."""
+        with contextlib.suppress(queue.Full):
+            self.queue.put_nowait(record)
+
+
+def _start_logging(level: str, file: Path | None) -> QueueListener:
+    """Log to the file or to stderr, from a thread of its own."""
+    writer: logging.Handler = logging.StreamHandler(sys.stderr)
     if file is not None:
         try:
-            handler = logging.FileHandler(file, encoding="utf-8")
+            writer = logging.FileHandler(file, encoding="utf-8")
         except OSError as error:
             sys.exit(f"jumpseat serve: the log file {file} cannot be opened: {error.strerror}")
+    records: queue.Queue[logging.LogRecord] = queue.Queue(LOG_QUEUE_RECORDS)
+    handler = _LogQueue(records)
     handler.addFilter(SecretFilter())
     logging.basicConfig(
         level=level.upper(),
@@ -70,6 +95,16 @@ def _configure_logging(level: str, file: Path | None) -> None:
     )
     for name in QUIET_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
+    listener = QueueListener(records, writer)
+    listener.start()
+    return listener
+
+
+def _finish_logging(listener: QueueListener) -> None:
+    """Let the last lines be written, for a moment: the writer may hang on a pipe that nobody reads."""
+    last = threading.Thread(target=listener.stop, daemon=True)
+    last.start()
+    last.join(LOG_SECONDS)
 
 
 def _raise_the_mmap_threshold() -> None:

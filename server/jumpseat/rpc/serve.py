@@ -43,6 +43,13 @@ def main(argv: Sequence[str]) -> int:
     )
 
 
+def _process_id(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text} is no process id")
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jumpseat serve",
@@ -65,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         "--clientProcessId",
         "--client-process-id",
         dest="client_process_id",
-        type=int,
+        type=_process_id,
         metavar="PID",
         help="end when this process is gone",
     )

@@ -11,6 +11,7 @@ from jumpseat.wire.framing import (
     MessageReader,
     encode_frame,
 )
+from jumpseat.wire.json import read_json
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -62,4 +63,5 @@ __all__ = [
     "encode",
     "encode_frame",
     "open_fds",
+    "read_json",
 ]

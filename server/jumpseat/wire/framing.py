@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from pydantic_core import from_json
+from jumpseat.wire.json import read_json
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The longest body that is accepted."""
@@ -114,6 +114,13 @@ class MessageReader:
             return False
         line = bytes(self._buffer[self._line_at : end]).removesuffix(b"\r")
         if line:
+            hidden = _LENGTH_LINE.search(self._buffer, self._line_at + 1, end + 1)
+            if hidden is not None:
+                # A line that broke off is followed by a frame of its own.
+                self._report("The input is not a header line; a frame begins with Content-Length.")
+                self._at = hidden.start()
+                self._start_header()
+                return True
             if not self._take_header(line):
                 self._fail("The input is not a header line; a frame begins with Content-Length.")
                 return True
@@ -190,8 +197,8 @@ class MessageReader:
         with memoryview(self._buffer) as view:
             body = bytes(view[self._at : end])
         try:
-            value = from_json(body, allow_inf_nan=False)
-        except (ValueError, RecursionError):
+            value = read_json(body)
+        except ValueError:
             # Scanned again from its first byte: a length that was too long has swallowed a header, or
             # the beginning of one.
             self._report("The body is not valid JSON in UTF-8.")

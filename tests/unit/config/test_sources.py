@@ -91,16 +91,25 @@ def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
 
 
 def test_every_secret_is_taken_out_of_a_text_the_longer_one_first() -> None:
-    Secret(SECRET)
-    Secret(f"{SECRET}-and-more")
+    resolve("p", "api_key", SECRET)
+    resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more")
 
     assert redact(f"a {SECRET}-and-more b {SECRET} c") == "a *** b *** c"
 
 
-def test_what_is_too_short_to_be_a_secret_garbles_no_text() -> None:
-    Secret("a")
+@pytest.mark.parametrize(("key", "value"), [("api_key", "ollama"), ("headers.X-Title", "connection pool")])
+def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str) -> None:
+    resolve("p", key, value)
 
-    assert redact("a banana") == "a banana"
+    assert redact(f"ask {value} again") == f"ask {value} again"
+
+
+def test_the_line_end_that_comes_with_a_variable_is_not_part_of_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JUMPSEAT_TEST_KEY", "sk-with-a-line-end\n")
+
+    assert resolve("p", "api_key", "env:JUMPSEAT_TEST_KEY").reveal() == "sk-with-a-line-end"
 
 
 @pytest.mark.requirement("6:no-secrets")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base import Capabilities
 from jumpseat.auth import AuthStatus, Quota
 from jumpseat.chat import (
     Billing,
@@ -96,6 +97,16 @@ def test_unknown_limits_of_a_model_are_absent() -> None:
         "pickerEnabled": True,
         "isDefault": True,
     }
+
+
+def test_what_a_row_does_not_say_of_a_model_is_what_the_provider_can_do() -> None:
+    capabilities = Capabilities(vision=False)
+    wire = model_to_wire(
+        model_info("p", "m", supports_json=False), is_default=False, capabilities=capabilities
+    )
+
+    told = {key: wire[f"supports{key}"] for key in ("Vision", "ToolUse", "Thinking", "Json")}
+    assert told == {"Vision": False, "ToolUse": True, "Thinking": True, "Json": False}
 
 
 def test_what_is_known_of_a_model_is_told() -> None:

@@ -26,7 +26,7 @@ from jumpseat.chat import (
     ServerError,
 )
 from jumpseat.chat import errors as tree
-from jumpseat.config import Secret
+from jumpseat.config import resolve
 from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, wire_error
 
 CONTRACT = [
@@ -151,7 +151,7 @@ def test_no_text_of_a_defect_crosses(defect: Exception, caplog: pytest.LogCaptur
 
 @pytest.mark.requirement("6:no-secrets")
 def test_secrets_are_taken_out_of_messages_and_hints() -> None:
-    Secret("sk-leaked-4711")
+    resolve("p", "api_key", "sk-leaked-4711")
     error = RequestError("Bad header sk-leaked-4711.", hint="Replace sk-leaked-4711.")
 
     assert "sk-leaked" not in str(wire_error(error).as_dict())

@@ -60,7 +60,7 @@ def test_an_empty_array_is_what_lua_makes_of_an_empty_object(key: str) -> None:
     "block",
     [
         {"type": "text", "text": "a"},
-        {"type": "image", "source": "data:x"},
+        {"type": "image", "source": "data:image/png;base64,AAAA"},
         {"type": "context", "text": "a"},
         {"type": "tool_use", "id": "1", "name": "n"},
         {"type": "tool_result", "toolUseId": "1"},
@@ -215,7 +215,7 @@ def test_a_refusal_points_at_the_value_as_the_client_sees_it(value: Any, expecte
 def test_a_refusal_speaks_of_json_and_not_of_our_classes(value: Any) -> None:
     messages = [problem["message"] for problem in problems(value)]
 
-    assert messages == ["Input should be an object"]
+    assert messages == ["must be an object"]
 
 
 def test_a_refusal_repeats_no_value() -> None:
@@ -227,8 +227,29 @@ def test_a_refusal_repeats_no_value() -> None:
 
 def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
     assert problems(content({"type": "image", "source": "AAAA"}))[0]["message"] == (
-        "mediaType is needed where source is bare base64"
+        "mediaType must name an image type where source is bare base64"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "media_type"),
+    [
+        ("http://host/a.png", "image/png"),
+        ("file:///etc/passwd", "image/png"),
+        ("not base64!!", "image/png"),
+        ("data:text/html;base64,AAAA", None),
+        ("data:image/png,raw", None),
+        ("AAAA", "text/plain"),
+    ],
+)
+def test_an_image_that_is_none_is_refused(source: str, media_type: str | None) -> None:
+    block = {"type": "image", "source": source, "mediaType": media_type}
+    assert paths(content(block)) == ["messages.0.content.0"]
+
+
+@pytest.mark.parametrize("key", ["origin", "range"])
+def test_an_empty_array_is_an_empty_object_where_an_object_belongs(key: str) -> None:
+    params.ChatStartParams.model_validate(content({"type": "context", "text": "x", key: []}))
 
 
 @pytest.mark.parametrize("value", [{}, {"id": None}, {"id": 1.5}, {"id": [1]}])

@@ -22,7 +22,14 @@ async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[st
     models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
     default = await _default_model_id(session)
     return {
-        "models": [model_to_wire(model, is_default=model.id == default) for model in models],
+        "models": [
+            model_to_wire(
+                model,
+                is_default=model.id == default,
+                capabilities=registry.capabilities(model.provider)[0],
+            )
+            for model in models
+        ],
         "errors": [_failure(failure) for failure in failures],
     }
 

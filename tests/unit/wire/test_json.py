@@ -1,0 +1,37 @@
+"""Reading JSON: strict, but for halves of surrogate pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.wire import read_json
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (rb'"\ud83d"', "\ufffd"),
+        (rb'"\ude00 x"', "\ufffd x"),
+        (rb'"\ud83d\ude00"', "😀"),
+        (rb'"\ud83d\ud83d\ude00"', "\ufffd😀"),
+        (rb'"\\ud83d \ud83d"', "\\ud83d \ufffd"),
+        (rb'{"\udfff": 1}', {"\ufffd": 1}),
+        ('["\\uD83D"]', ["\ufffd"]),
+    ],
+)
+def test_half_a_surrogate_pair_becomes_a_replacement_character(text: bytes | str, value: Any) -> None:
+    assert read_json(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", rb'"\ud83d', rb'["\ud83d" NaN]', b"NaN", b"[-Infinity]", b'"\xff"', rb'"\u12"']
+)
+def test_what_is_not_json_stays_refused(text: bytes) -> None:
+    with pytest.raises(ValueError):
+        read_json(text)
+
+
+def test_a_number_that_is_none_is_taken_where_that_is_asked_for() -> None:
+    assert read_json(b"[-Infinity]", allow_inf_nan=True) == [float("-inf")]
