@@ -58,7 +58,11 @@ class ProgressEvent:
 
 @dataclass(slots=True)
 class ResponseEvent:
-    """The provider's answer has begun; `model` is the one that really answers."""
+    """The provider's answer has begun; `model` is the one that really answers.
+
+    A second one in a turn takes the place of what came before: the blocks so far are void, and those that
+    follow are numbered from 0 again.
+    """
 
     type: ClassVar[str] = "response"
     model: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from jumpseat.chat.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from jumpseat.chat.events import (
@@ -54,6 +54,9 @@ class Fold:
             case UsageEvent():
                 self._usage = event.usage
             case ResponseEvent():
+                # A second one: the provider began anew, and what came before is no part of the answer.
+                self._done_blocks.clear()
+                self._open_text.clear()
                 self.model = event.model or self.model
                 self._response_id = event.id or self._response_id
                 self._provider_request_id = event.provider_request_id or self._provider_request_id
@@ -65,6 +68,17 @@ class Fold:
                 self._raw_stop_reason = event.raw_stop_reason
             case _:
                 pass  # Deltas of thinking and of arguments count only once their block is done.
+
+    def restart(self, provider: str, model: str) -> None:
+        """Forget what came so far: another attempt begins, and nothing of this one is in its answer.
+
+        Args:
+            provider: whom the new attempt asks.
+            model: what it asks for.
+        """
+        fresh = Fold(provider, model)
+        for each in fields(self):
+            setattr(self, each.name, getattr(fresh, each.name))
 
     @property
     def usage(self) -> Usage:

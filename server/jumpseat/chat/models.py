@@ -20,7 +20,7 @@ class Billing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """One row of a provider's list. Unknown limits are None, never guessed."""
+    """One row of a provider's list. Unknown limits and abilities are None, never guessed."""
 
     provider: str
     model: str
@@ -33,11 +33,13 @@ class ModelInfo:
     max_context_tokens: int | None = None
     max_prompt_tokens: int | None = None
     max_output_tokens: int | None = None
-    supports_vision: bool = False
-    supports_tool_use: bool = False
+    supports_vision: bool | None = None
+    """None where the provider does not say; then its own capabilities count. So for all but `streaming`."""
+
+    supports_tool_use: bool | None = None
     supports_streaming: bool = True
-    supports_thinking: bool = False
-    supports_json: bool = False
+    supports_thinking: bool | None = None
+    supports_json: bool | None = None
     thinking_levels: Sequence[str] | None = None
     preview: bool = False
     deprecated: bool = False

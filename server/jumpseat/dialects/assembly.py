@@ -90,6 +90,7 @@ class BlockAssembler:
         self._open_pieces: list[str] = []
         self._open_block = -1
         self._signature: str | None = None
+        self._stamp: str | None = None
         self._calls: dict[Hashable, _Call] = {}
         self._calls_seen = 0
 
@@ -133,6 +134,15 @@ class BlockAssembler:
         """The signature of the open thinking block, or of one without text that this begins."""
         self._begin_thinking()
         self._signature = (self._signature or "") + signature
+
+    def stamp(self, opaque: str | None) -> None:
+        """The opaque data of the block of text or thinking that is open now; nothing happens without one."""
+        if self._open is not None:
+            self._stamp = opaque
+
+    def close_prose(self) -> None:
+        """Close the open block of text or thinking, so that what follows begins another one."""
+        self._close_open()
 
     def touch_thinking(self) -> None:
         """Make sure that a thinking block is open, for opaque data that comes without text."""
@@ -206,7 +216,7 @@ class BlockAssembler:
         self._open_block = self._number()
         self._open = kind
         self._open_pieces = []
-        self._signature = None
+        self._signature = self._stamp = None
 
     def _begin_thinking(self) -> None:
         if self._open != "thinking":
@@ -219,10 +229,11 @@ class BlockAssembler:
         kind, self._open = self._open, None
         whole = "".join(self._open_pieces)
         if kind == "text":
-            text = TextBlock(whole, origin=self._origin)
+            text = TextBlock(whole, origin=self._origin, opaque=self._stamp)
             self._events.append(TextDoneEvent(self._open_block, text))
             return
-        thinking = ThinkingBlock(whole, self._signature, origin=self._origin, opaque=self._thinking_opaque())
+        opaque = self._thinking_opaque() if self._stamp is None else self._stamp
+        thinking = ThinkingBlock(whole, self._signature, origin=self._origin, opaque=opaque)
         self._events.append(ThinkingDoneEvent(self._open_block, thinking))
 
     def _start_pending(self) -> None:

@@ -6,9 +6,19 @@ for plug-ins, and kept stable.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from jumpseat.chat import StreamEvent
+from jumpseat.wire import read_json
+
+
+def read_answer(text: bytes | str) -> Any:
+    """The JSON of an answer, or of one event of it: with NaN, which is how some servers write a logprob.
+
+    Raises:
+        ValueError: it is not JSON, or only a part of one.
+    """
+    return read_json(text, allow_inf_nan=True)
 
 
 class Decoder(Protocol):

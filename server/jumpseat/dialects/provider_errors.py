@@ -32,7 +32,7 @@ MAX_WORDS = 240
 """Characters of the provider's own words in a message: enough to act on, too few to flood an echo area."""
 
 _CONTEXT = re.compile(
-    r"prompt is too long|exceeds? the context window|context_length_exceeded|context_window_exceeded"
+    r"prompt is too long|exceeds? the context (window|length)|context_length_exceeded|context_window_exceeded"
     r"|maximum context length|exceeds the available context size|exceed_context_size"
     r"|greater than the context length|exceeded max context length|too_many_prompt_tokens"
     r"|total length of all messages is too long|reduce the length of the messages"
@@ -43,7 +43,7 @@ _CONTEXT = re.compile(
 _QUOTA = re.compile(
     r"exceeded your current quota|quota (is |was |has been )?exceeded"
     r"|insufficient (balance|credits?|funds|quota)"
-    r"|spend(ing)? limit|credit balance is too low|out of credits|run out of .{0,30}credits",
+    r"|spend(ing)?[ _]limit|credit balance is too low|out of credits|run out of .{0,30}credits",
     re.IGNORECASE,
 )
 _QUOTA_CODES = frozenset(
@@ -68,7 +68,8 @@ _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"authentication|unauthorized|invalid_api_key", re.IGNORECASE), 401),
     (re.compile(r"permission|forbidden", re.IGNORECASE), 403),
     (re.compile(r"overloaded|server_error|unavailable|internal|timeout", re.IGNORECASE), 500),
-    (re.compile(r"invalid_request|invalid_argument|not_found|unsupported|bad request", re.IGNORECASE), 400),
+    (re.compile(r"invalid_(request|argument|prompt)|image_|_image", re.IGNORECASE), 400),
+    (re.compile(r"not_found|too_large|unsupported|bad request", re.IGNORECASE), 400),
 )
 
 _PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
@@ -131,7 +132,11 @@ def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
         value = source.get(key)
         return str(value) if isinstance(value, str | int) and value != "" else None
 
-    return ProviderFault("" if text is None else str(text), word("code"), word("type"), word("param"))
+    code = word("code")
+    details = source.get("details")
+    if code is None and isinstance(details, dict) and isinstance(details.get("error_code"), str):
+        code = details["error_code"]  # Anthropic's, where the type alone would say too little.
+    return ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
 
 
 def _detail(detail: Any) -> str | None:

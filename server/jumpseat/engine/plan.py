@@ -77,7 +77,7 @@ def plan(
         conversation_id=ask.conversation_id,
         initiator=ask.initiator,
     )
-    return Plan(_degraded(request, capabilities, warnings), warnings)
+    return Plan(_degraded(request, target, capabilities, warnings), warnings)
 
 
 def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
@@ -98,16 +98,17 @@ def _with_defaults(
 
 
 def _refuse_the_impossible(ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities) -> None:
-    takes_tools = target.info.supports_tool_use if target.info else capabilities.tool_calls
-    if ask.tools and ask.tool_choice != "none" and not (takes_tools and capabilities.tool_calls):
+    info = target.info
+    no_tools = not capabilities.tool_calls or (info is not None and info.supports_tool_use is False)
+    if ask.tools and ask.tool_choice != "none" and no_tools:
         raise RequestError(
             f"The model {target.model} of {target.provider} does not take tools.",
             provider=target.provider,
             hint="Send the chat without tools, or choose a model that supports them.",
         )
-    takes_images = target.info.supports_vision if target.info else capabilities.vision
+    no_images = not capabilities.vision or (info is not None and info.supports_vision is False)
     has_images = any(block.type == "image" for message in ask.messages for block in message.content)
-    if has_images and not (takes_images and capabilities.vision):
+    if has_images and no_images:
         raise RequestError(
             f"The model {target.model} of {target.provider} does not take images.",
             provider=target.provider,
@@ -115,14 +116,24 @@ def _refuse_the_impossible(ask: TurnAsk, target: ResolvedModel, capabilities: Ca
         )
 
 
-def _degraded(request: ChatRequest, capabilities: Capabilities, warnings: list[WarningEvent]) -> ChatRequest:
-    if request.output_mode != "text" and not capabilities.json_mode:
-        warnings.append(WarningEvent("json_mode_dropped", "This provider has no JSON mode; it was left out."))
+def _degraded(
+    request: ChatRequest, target: ResolvedModel, capabilities: Capabilities, warnings: list[WarningEvent]
+) -> ChatRequest:
+    info = target.info
+
+    def lacks(provider_has: bool, model_has: bool | None) -> str | None:
+        """Who is known not to have something; what a listed model's row does not say is not known."""
+        if not provider_has:
+            return f"The provider {target.provider}"
+        return f"The model {target.model} of {target.provider}" if model_has is False else None
+
+    who = lacks(capabilities.json_mode, info.supports_json if info else None)
+    if request.output_mode != "text" and who:
+        warnings.append(WarningEvent("json_mode_dropped", f"{who} has no JSON mode; it was left out."))
         request = replace(request, output_mode="text")
-    if request.thinking not in (None, "off") and not capabilities.thinking:
-        warnings.append(
-            WarningEvent("thinking_dropped", "This provider has no thinking levels; it was left out.")
-        )
+    who = lacks(capabilities.thinking, info.supports_thinking if info else None)
+    if request.thinking not in (None, "off") and who:
+        warnings.append(WarningEvent("thinking_dropped", f"{who} has no thinking levels; it was left out."))
         request = replace(request, thinking=None)
     return request
 

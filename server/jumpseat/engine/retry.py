@@ -14,6 +14,9 @@ LONGEST_BACKOFF_SECONDS = 8.0
 LONGEST_HONOURED_DELAY_SECONDS = 60.0
 """A provider that asks for a longer wait is reported instead: nobody watches a spinner for minutes."""
 
+MAX_REPLANS = 8
+"""Replans of one turn: as many as a request has parameters that a strict endpoint refuses one by one."""
+
 JITTER = 0.25
 """The share by which a delay of our own is shortened at random, so that clients do not return together."""
 
@@ -44,8 +47,8 @@ class RetryBudget:
         return backoff * (1 - JITTER * random.random())  # noqa: S311 - jitter needs no secrecy
 
     def may_replan(self, reason: str) -> bool:
-        """Whether this reason is new; each counts once in a turn."""
-        if reason in self.reasons:
+        """Whether this reason is new and the turn may be replanned once more; each counts once in a turn."""
+        if reason in self.reasons or len(self.reasons) >= MAX_REPLANS:
             return False
         self.reasons.add(reason)
         return True

@@ -22,6 +22,7 @@ from jumpseat.chat import (
     Response,
     RetryEvent,
     StartEvent,
+    WarningEvent,
 )
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.plan import plan
@@ -65,10 +66,11 @@ async def run_turn(registry: Registry, ask: TurnAsk, sink: Sink) -> Response:
         raise _ended(ChatCancelled("The chat was cancelled."), fold, sink) from None
     except ChatError as error:
         raise _ended(error, fold, sink) from error.__cause__
-    except Exception:
-        # A defect of ours still ends the turn in order; the connection logs and reports it.
-        _ended(ChatError("The daemon failed while it ran this chat; its log says how."), fold, sink)
-        raise
+    except Exception as error:
+        # A defect of ours ends the turn in the same order; its text stays in the log.
+        logger.exception("a turn of %s failed", target.provider)
+        defect = ChatError("The daemon failed while it ran this chat; its log says how.")
+        raise _ended(defect, fold, sink) from error
     sink.send(replace(done, usage=fold.usage))
     return fold.response()
 
@@ -77,6 +79,7 @@ async def _attempts(
     target: ResolvedModel, request: ChatRequest, budget: RetryBudget, fold: Fold, sink: Sink
 ) -> DoneEvent:
     """Attempt the turn until one attempt ends well or the budget is spent."""
+    told: set[tuple[str, str]] = set()
     while True:
         output = False
         try:
@@ -85,6 +88,11 @@ async def _attempts(
                     fold.add(event)
                     if isinstance(event, DoneEvent):
                         return event
+                    if isinstance(event, WarningEvent):
+                        # Each attempt finds out anew what it has to leave out; the client hears it once.
+                        if (event.code, event.message) in told:
+                            continue
+                        told.add((event.code, event.message))
                     output = output or isinstance(event, BLOCK_EVENTS)
                     sink.send(event)
                     await sink.ready()
@@ -96,12 +104,14 @@ async def _attempts(
                 raise replan.error from replan
             logger.info("replanning a turn of %s: %s", target.provider, replan.reason)
             request = replan.request or request
+            fold.restart(target.provider, target.model)
         except ChatError as error:
             delay = None if output else budget.delay_before_retry(error)
             if delay is None:
                 raise
             sink.send(RetryEvent(budget.attempt + 1, budget.max_attempts, round(delay * 1000), error))
             budget.attempt += 1
+            fold.restart(target.provider, target.model)
             await asyncio.sleep(delay)
 
 

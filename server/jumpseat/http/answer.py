@@ -73,6 +73,8 @@ class AnswerReader:
         """
         if self._body is not None:
             out += self._decoder.feed_body(bytes(self._body))
+            if not self._decoder.complete:
+                out += self._decoder.finish()
             return
         rest = [(event.event, event.data) for event in self._events.finish()] if self._events else []
         rest += [("message", line) for line in self._lines.finish()] if self._lines else []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,9 +21,12 @@ from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, AnswerReader
 from jumpseat.http.client import HttpClient
 from jumpseat.http.failures import error_from_exception, error_from_response, request_id_of
+from jumpseat.wire import read_json
 
 if TYPE_CHECKING:
     import httpx2
+
+logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 """A host that does not accept a connection in this time is down, or behind a firewall that drops."""
@@ -31,6 +35,9 @@ IDLE_SECONDS = 300.0
 """Silence this long is a stall. Reasoning models and local ones reading a long prompt take minutes."""
 
 MAX_ERROR_BODY_BYTES = 64 * 1024
+
+ERROR_BODY_SECONDS = 2.0
+"""How long the words of a refusal may take to arrive once its status is known."""
 
 DRAIN_SECONDS = 0.1
 """After its end mark an answer is read to its end for this long, so that the connection can be reused."""
@@ -94,8 +101,6 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
     """
-    import pydantic_core
-
     async with _opened(client, call, provider) as response:
         if response.status_code >= 300:
             raise await _refused(response, call, provider, refine)
@@ -106,7 +111,7 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
                 if len(body) > MAX_BODY_BYTES:
                     raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
     try:
-        return pydantic_core.from_json(bytes(body), allow_inf_nan=False)
+        return read_json(bytes(body))
     except ValueError:
         raise ProtocolError(
             f"{provider} answered with something that is not JSON.", provider=provider
@@ -181,12 +186,13 @@ async def _refused(
     response: httpx2.Response, call: HttpCall, provider: str, refine: Refine | None
 ) -> Exception:
     body = b""
-    # The status is the news; a body that breaks off, or stalls, must not hide it.
-    with contextlib.suppress(*_failures()):
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) > MAX_ERROR_BODY_BYTES:
-                break
+    # The status is the news; a body that breaks off, or stalls, must not hide it or hold it up.
+    with contextlib.suppress(TimeoutError, *_failures()):
+        async with asyncio.timeout(ERROR_BODY_SECONDS):
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > MAX_ERROR_BODY_BYTES:
+                    break
     error = error_from_response(response.status_code, response.headers, body, provider=provider, url=call.url)
     return error if refine is None else refine(read_fault(body), error)
 
@@ -228,6 +234,11 @@ async def _decoded(
                     failure = None
             except ChatError as error:
                 failure = failure or error
+            except Exception:
+                # Whatever a provider sends that a decoder did not expect is the provider's fault to the
+                # user, and ours in the log.
+                logger.exception("the answer of %s cannot be decoded", provider)
+                failure = ProtocolError(f"{provider} sent an answer that cannot be read.", provider=provider)
             if events:
                 yield merge_deltas(events)
             if failure is not None:

@@ -36,6 +36,9 @@ REQUEST_ID_HEADERS = (
 )
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_EPOCH = 1e9
+"""A reset of more seconds than this is a moment since 1970."""
+
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -109,7 +112,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds to wait, as the provider asked: `retry-after-ms`, then `retry-after`, then used-up limits.
 
     Source: RFC 9110 section 10.2.3 for seconds and dates; the openai-chat reference, "Errors", for the
-    rest, among it the Go-like durations of `x-ratelimit-reset-*`.
+    rest, among it `x-ratelimit-reset-*`: Go-like durations at OpenAI, plain seconds at Azure, with other
+    windows than `requests` and `tokens` at Mistral and HuggingFace (`tokens-minute`, `requests-day`).
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds:
@@ -128,11 +132,15 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         else:
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             return max(0.0, (moment - now).total_seconds())
+    used_up = (
+        name.lower().removeprefix("x-ratelimit-remaining-")
+        for name, value in headers.items()
+        if name.lower().startswith("x-ratelimit-remaining-") and value.strip() == "0"
+    )
     waits = [
         wait
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
-        and (wait := _duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
+        for what in used_up
+        if (wait := _duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
     ]
     return max(waits, default=None)
 
@@ -142,6 +150,9 @@ def _number(text: str | None) -> float | None:
 
 
 def _duration(text: str) -> float | None:
+    seconds = _number(text)
+    if seconds is not None:
+        return seconds if seconds < _EPOCH else None  # Beyond that it is a moment, not a duration.
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
@@ -149,14 +160,32 @@ def _duration(text: str) -> float | None:
 
 
 def _reset_at(headers: Mapping[str, str]) -> datetime | None:
-    """`x-ratelimit-reset` where it is a moment: epoch milliseconds (OpenRouter) or epoch seconds."""
+    """`x-ratelimit-reset` where it is a moment: epoch milliseconds (OpenRouter) or epoch seconds.
+
+    Anthropic tells the moment for each of its limits; that of the one that is used up counts.
+    """
     value = _number(headers.get("x-ratelimit-reset"))
-    if value is None or value < 1e9:
-        return None
+    if value is None or value < _EPOCH:
+        moments = [
+            moment
+            for what in ("requests", "tokens", "input-tokens", "output-tokens")
+            if headers.get(f"anthropic-ratelimit-{what}-remaining") == "0"
+            and (moment := _moment(headers.get(f"anthropic-ratelimit-{what}-reset", ""))) is not None
+        ]
+        return max(moments, default=None)
     try:
         return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _moment(text: str) -> datetime | None:
+    """A moment of RFC 3339; None where it is not one, or says no time zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
 
 
 # Class names of httpx2, most special first along each class's ancestry, so that this module needs no

@@ -15,16 +15,22 @@ from typing import Any
 
 from jumpseat.adapters.base import Adapter, Capabilities, CapabilitySource
 from jumpseat.auth import AuthStatus
-from jumpseat.chat import ChatError, ConfigError, ModelInfo, RequestError
+from jumpseat.chat import ChatError, ConfigError, ConnectionError, ModelInfo, RequestError
 from jumpseat.config import Config, ProviderConfig, SettingRow
 from jumpseat.http import HttpClient
 from jumpseat.providers.settings import rows_of
 
 logger = logging.getLogger(__name__)
 
+LISTING_SECONDS = 15.0
+"""How long one provider may keep the models of the others waiting."""
+
 KINDS: Mapping[str, str] = {
+    "anthropic": "jumpseat.adapters.anthropic:AnthropicAdapter",
     "local": "jumpseat.adapters.local:LocalAdapter",
+    "ollama": "jumpseat.adapters.ollama:OllamaAdapter",
     "openai": "jumpseat.adapters.openai:OpenAIAdapter",
+    "openai-responses": "jumpseat.adapters.openai_responses:OpenAIResponsesAdapter",
 }
 """Where each kind's adapter lives: `module:class`, made with `(provider id, its config, http)`."""
 
@@ -184,9 +190,13 @@ class Registry:
 
         async def of(provider: str) -> list[ModelInfo] | ProviderFailure:
             try:
-                return await self.list_models(provider, refresh=refresh)
+                async with asyncio.timeout(LISTING_SECONDS):
+                    return await self.list_models(provider, refresh=refresh)
             except ChatError as error:
                 return ProviderFailure(provider, error)
+            except TimeoutError:
+                told = f"{provider} did not list its models within {LISTING_SECONDS:g} s."
+                return ProviderFailure(provider, ConnectionError(told, provider=provider))
             except NotImplementedError:
                 return ProviderFailure(
                     provider, RequestError(f"{provider} does not list its models.", provider=provider)

@@ -23,7 +23,57 @@ _SAMPLING = {
     ),
 }
 
-_ROWS_BY_KIND = {"openai": _SAMPLING, "local": _SAMPLING}
+_OLLAMA = {
+    **_SAMPLING,
+    "top_k": SettingRow(
+        type="integer",
+        order=3,
+        minimum=0,
+        optional=True,
+        description="Sample from this many of the most probable tokens.",
+    ),
+    "min_p": SettingRow(
+        type="number",
+        order=4,
+        minimum=0,
+        maximum=1,
+        optional=True,
+        description="Leave out tokens whose probability is below this share of the best one's.",
+    ),
+    "repeat_penalty": SettingRow(
+        type="number", order=5, minimum=0, optional=True, description="Above 1, repetitions are avoided."
+    ),
+    "seed": SettingRow(
+        type="integer", order=6, optional=True, description="The same seed gives the same answer."
+    ),
+    "num_ctx": SettingRow(
+        type="integer",
+        order=7,
+        minimum=1,
+        optional=True,
+        description="Tokens of context; a change makes the server load the model again.",
+    ),
+}
+
+_ANTHROPIC = {
+    "temperature": _SAMPLING["temperature"].model_copy(update={"maximum": 1}),
+    "top_p": _SAMPLING["top_p"],
+    "top_k": SettingRow(
+        type="integer",
+        order=3,
+        minimum=1,
+        optional=True,
+        description="Sample from this many of the most probable tokens.",
+    ),
+}
+
+_ROWS_BY_KIND = {
+    "anthropic": _ANTHROPIC,
+    "openai": _SAMPLING,
+    "openai-responses": _SAMPLING,
+    "local": _SAMPLING,
+    "ollama": _OLLAMA,
+}
 
 
 def rows_of(table: ProviderConfig) -> dict[str, SettingRow]:

@@ -70,6 +70,7 @@ def text_of(events):
     return "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
 
 
+@pytest.mark.requirement("chat:request")
 async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, http):
     upstream.script(Reply.events(completion_stream(["Hel", "lo"]), x_request_id="req_1"))
     events, error = await collect(adapter_for(upstream.base_url, http, api_key="key-of-acme"))
@@ -113,6 +114,7 @@ async def test_an_answer_that_is_not_streamed_gives_the_same_response(upstream, 
     assert "authorization" not in upstream.requests[0].headers
 
 
+@pytest.mark.requirement("chat:further-parameters")
 async def test_configured_headers_and_parameters_are_sent(upstream, http, monkeypatch):
     monkeypatch.setenv("ACME_TENANT", "tenant-7")
     upstream.script(Reply.events(completion_stream(["x"])))
@@ -143,6 +145,7 @@ async def test_a_wrong_key_is_an_authentication_error_that_says_where_the_key_is
     assert "canary" not in error.message
 
 
+@pytest.mark.requirement("chat:error-codes")
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -230,6 +233,7 @@ async def test_a_reset_at_any_byte_gives_one_error_and_a_prefix_of_the_text(upst
     assert_laws(events)
 
 
+@pytest.mark.requirement("chat:done-missing")
 async def test_an_answer_cut_off_is_a_protocol_error(upstream, http):
     reply = Reply.events(completion_stream(["Hello ", "world"]))
     upstream.script(reply.close_after(reply.body.index(b"world") + 2))
@@ -239,6 +243,7 @@ async def test_an_answer_cut_off_is_a_protocol_error(upstream, http):
     assert text_of(events) == "Hello "
 
 
+@pytest.mark.requirement("chat:done-then-open")
 async def test_the_end_mark_ends_the_answer_though_the_socket_stays_open(upstream, http):
     upstream.script(Reply.events(completion_stream(["x"])).stall_after())
     events, error = await collect(adapter_for(upstream.base_url, http))
@@ -279,6 +284,7 @@ REFUSED_MAX_TOKENS = {
 }
 
 
+@pytest.mark.requirement("chat:max-tokens-refused")
 async def test_a_refused_max_tokens_is_renamed_and_the_new_name_is_remembered(upstream, http):
     upstream.script(Reply.json(REFUSED_MAX_TOKENS, 400))
     upstream.default(Reply.events(completion_stream(["x"])))
@@ -296,6 +302,7 @@ async def test_a_refused_max_tokens_is_renamed_and_the_new_name_is_remembered(up
     assert upstream.requests[2].json["max_tokens"] == 8192
 
 
+@pytest.mark.requirement("chat:refused-parameter")
 async def test_a_refused_parameter_is_dropped_with_a_warning(upstream, http):
     refused = {"error": {"message": "Unrecognized request argument supplied: temperature", "param": None}}
     upstream.script(Reply.json(refused, 400), Reply.events(completion_stream(["x"])))

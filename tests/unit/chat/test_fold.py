@@ -173,3 +173,20 @@ def test_asking_for_the_partial_changes_nothing() -> None:
     fold.add(TextDoneEvent(0, TextBlock("Hello")))
 
     assert fold.partial().text == fold.response().text == "Hello"
+
+
+def test_a_second_response_takes_the_place_of_what_came_before() -> None:
+    fold = folded(
+        ResponseEvent("m", "r-1"),
+        TextStartEvent(0),
+        TextDoneEvent(0, TextBlock("gone")),
+        TextStartEvent(1),
+        TextDeltaEvent(1, "gone too"),
+        ResponseEvent("m", "r-2"),
+    )
+    assert fold.partial().content == []
+
+    fold.add(TextStartEvent(0))
+    fold.add(TextDoneEvent(0, TextBlock("kept")))
+
+    assert (fold.response().text, fold.response().response_id) == ("kept", "r-2")

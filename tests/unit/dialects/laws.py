@@ -3,6 +3,7 @@
 from jumpseat.chat import (
     BlockDoneEvent,
     DoneEvent,
+    ResponseEvent,
     TextDeltaEvent,
     TextDoneEvent,
     TextStartEvent,
@@ -53,6 +54,8 @@ def assert_laws(events, *, ended=True):
             assert prose is None
             assert event.block == seen
             seen += 1
+        elif isinstance(event, ResponseEvent):
+            open_blocks, seen, prose = {}, 0, None  # What came before, if anything did, is void.
         elif isinstance(event, DoneEvent):
             assert position == len(events) - 1
     if ended:

@@ -57,3 +57,19 @@ def test_a_call_without_a_name_is_an_unreadable_one():
     assembler.close_all()
     done = assembler.take()[-1].content
     assert (done.arguments, done.error) == (None, "The call does not name a tool.")
+
+
+def test_opaque_data_is_that_of_the_block_that_is_open_and_of_no_other():
+    blocks = BlockAssembler("p", "m", thinking_opaque=lambda: "asked for")
+    blocks.stamp("nobody's")
+    for opaque in ("one", "two", None):
+        blocks.text("x")
+        blocks.stamp(opaque)
+        blocks.close_prose()
+    blocks.thinking("x")
+    blocks.stamp("three")
+    blocks.close_prose()
+    blocks.thinking("x")
+    blocks.close_all()
+    done = [event.content.opaque for event in blocks.take() if event.type.endswith("_done")]
+    assert done == ["one", "two", None, "three", "asked for"]

@@ -280,6 +280,25 @@ def test_what_a_provider_does_not_take_is_dropped_with_a_warning(
     assert {key: getattr(made.request, key) for key in sent} == sent
 
 
+@pytest.mark.requirement("2:degradation")
+@pytest.mark.parametrize("supports", [True, False, None])
+def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(supports: bool | None) -> None:
+    made = planned(
+        ask(output_mode="json", thinking="low"),
+        facts={"supports_json": supports, "supports_thinking": supports},
+    )
+
+    assert codes(made) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
+    assert all(warning.message.startswith("The model m of fake has no ") for warning in made.warnings)
+
+
+@pytest.mark.requirement("2:degradation")
+def test_what_the_row_of_a_listed_model_does_not_say_is_no_reason_to_refuse() -> None:
+    asked = ask(user(ImageBlock("https://example/x.png")), tools=(TOOL,))
+
+    assert planned(asked, facts={}).warnings == []
+
+
 @pytest.mark.requirement("2:max-tokens")
 @pytest.mark.parametrize(
     ("asked", "saved", "limit", "sent"),

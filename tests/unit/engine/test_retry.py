@@ -10,6 +10,7 @@ from jumpseat.engine.retry import (
     FIRST_DELAY_SECONDS,
     JITTER,
     LONGEST_BACKOFF_SECONDS,
+    MAX_REPLANS,
     RetryBudget,
 )
 
@@ -48,6 +49,7 @@ def test_the_last_attempt_is_the_last(max_retries: int) -> None:
     assert budget.delay_before_retry(ServerError("Down.")) is None
 
 
+@pytest.mark.requirement("chat:retry-after-long")
 @pytest.mark.requirement("6:rate-limit")
 @pytest.mark.parametrize(("asked", "waits"), [(0, 0), (0.5, 0.5), (60, 60), (60.1, None), (3600, None)])
 def test_a_wait_that_the_provider_asks_for_is_kept_exactly_up_to_a_minute(
@@ -65,6 +67,14 @@ def test_waits_of_our_own_double_up_to_a_limit_less_a_random_share(attempt: int)
 
     assert all(delay is not None and longest * (1 - JITTER) <= delay <= longest for delay in delays)
     assert len(set(delays)) > 1
+
+
+def test_the_number_of_replans_of_a_turn_is_bounded() -> None:
+    budget = RetryBudget()
+
+    allowed = [budget.may_replan(f"refused_parameter:p{number}") for number in range(MAX_REPLANS + 5)]
+
+    assert allowed == [True] * MAX_REPLANS + [False] * 5
 
 
 def test_each_reason_replans_once() -> None:

@@ -169,16 +169,20 @@ async def test_an_answer_that_ends_early_breaks_the_protocol(script: Sequence[St
 @pytest.mark.parametrize(
     "script", [[ZeroDivisionError("sk-secret")], [*said("Hi"), ZeroDivisionError("sk-secret")]]
 )
-async def test_a_defect_ends_the_turn_in_order_and_is_raised_as_it_is(script: Sequence[Step]) -> None:
+async def test_a_defect_ends_the_turn_like_any_failure_with_its_text_kept_to_the_log(
+    script: Sequence[Step],
+) -> None:
     sink = RecordingSink()
     adapter = ScriptedAdapter(script)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ChatError) as caught:
         await run_turn(registry_of(adapter), ask(), sink)
 
     done = last(sink)
-    assert done.stop_reason == "error"
-    assert done.error is not None
-    assert "sk-secret" not in done.error.message
+    assert (done.stop_reason, done.error, caught.value.kind) == ("error", caught.value, "internal")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert "sk-secret" not in caught.value.message
+    assert caught.value.partial is not None
+    assert caught.value.partial.text == ("Hi" if len(script) > 1 else "")
     assert adapter.closed == 1
 
 
@@ -187,7 +191,7 @@ async def test_an_adapter_that_cannot_stream_is_a_defect_that_ends_the_turn() ->
         stream = Adapter.stream
 
     sink = RecordingSink()
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(ChatError):
         await run_turn(registry_of(Mute()), ask(), sink)
     assert last(sink).stop_reason == "error"
 
@@ -293,6 +297,7 @@ async def test_the_budget_ends(table: dict[str, Any], attempts: int) -> None:
     assert sink.types == ["start", *["retry"] * (attempts - 1), "done"]
 
 
+@pytest.mark.requirement("chat:retry-before-output")
 @pytest.mark.requirement("2:retry")
 async def test_nothing_is_retried_after_the_first_output() -> None:
     outcome, sink = await run(ScriptedAdapter([TextStartEvent(0), AT_ONCE], [DONE]))

@@ -67,6 +67,7 @@ def read(pieces):
     return [(e.event, e.data, e.last_event_id) for e in events], decoder
 
 
+@pytest.mark.requirement("chat:line-ends", "chat:comments")
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_events_come_out_however_the_bytes_are_cut(name):
     data, expected = CASES[name]

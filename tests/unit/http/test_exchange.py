@@ -110,6 +110,7 @@ async def test_nothing_is_read_behind_the_end_mark(http, upstream):
     assert await text_of(http, upstream, reply) == ("message=a;", None)
 
 
+@pytest.mark.requirement("chat:comments")
 async def test_comments_keep_a_silent_stream_alive(http, upstream):
     pieces = [b": still here\n\n"] * 20
     reply = Reply.events([*pieces, b"data: end\n\n"])

@@ -23,7 +23,7 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
 )
-from jumpseat.config import Secret
+from jumpseat.config import resolve
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of
 
 URL = "https://api.example.com/v1/chat/completions?key=canary-in-the-query"
@@ -63,6 +63,7 @@ STATUSES = {
 }
 
 
+@pytest.mark.requirement("chat:error-statuses")
 @pytest.mark.parametrize(("status", "body"), STATUSES)
 def test_a_status_has_its_class(status, body):
     error = from_response(status, body)
@@ -85,6 +86,16 @@ SHAPES = [
 ]
 
 
+@pytest.mark.requirement(
+    "chat:shape-openai",
+    "chat:shape-integer-code",
+    "chat:shape-error-text",
+    "chat:shape-code-and-text",
+    "chat:shape-bare-message",
+    "chat:shape-detail",
+    "chat:shape-object-error",
+    "chat:shape-text",
+)
 @pytest.mark.parametrize(("body", "code"), SHAPES)
 def test_every_shape_of_error_body_gives_its_words_and_its_code(body, code):
     error = from_response(400, body)
@@ -92,6 +103,7 @@ def test_every_shape_of_error_body_gives_its_words_and_its_code(body, code):
     assert error.provider_code == code
 
 
+@pytest.mark.requirement("chat:shape-text")
 @pytest.mark.parametrize("body", [b"", b"null", b"<html><body>nginx</body></html>", b"  <!DOCTYPE html><p>x"])
 def test_a_body_without_words_for_a_person_leaves_a_plain_sentence(body):
     assert from_response(502, body).message == "acme failed (HTTP 502)."
@@ -122,9 +134,36 @@ WORDS = [
         ContentFilterError,
     ),
     (400, openai_error("The tool named content is unknown"), RequestError),
+    (400, openai_error("Expected a value <= 2", "decimal_above_max_value"), RequestError),
 ]
 
 
+OVERFLOWS = [
+    "prompt is too long: 9 tokens > 8 maximum",
+    "Your input exceeds the context window of this model",
+    "context_length_exceeded",
+    "This model's maximum context length is 8192 tokens",
+    "the request exceeds the available context size",
+    "The number of tokens to keep is greater than the context length",
+    "prompt too long; exceeded max context length by 4 tokens",
+    "too_many_prompt_tokens",
+    "The total length of all messages is too long",
+    "Please reduce the length of the messages or completion",
+    "This model's maximum prompt length is 131072",
+    "prompt token count of 9 exceeds the limit of 8",
+    "The input token count (9) exceeds the maximum number of tokens allowed (8)",
+]
+
+
+@pytest.mark.requirement("chat:context-overflow")
+@pytest.mark.parametrize("words", OVERFLOWS)
+def test_every_wording_of_a_prompt_that_is_too_long_is_known(words):
+    for status in (400, 413):
+        assert type(from_response(status, openai_error(words))) is ContextExceededError
+    assert type(from_response(400, words.encode())) is ContextExceededError
+
+
+@pytest.mark.requirement("chat:error-codes", "chat:shape-code-and-text")
 @pytest.mark.parametrize(("status", "body", "kind"), WORDS)
 def test_words_refine_a_status(status, body, kind):
     assert type(from_response(status, body)) is kind
@@ -136,6 +175,7 @@ def test_a_quota_that_names_a_time_to_wait_is_a_rate_limit():
     assert type(from_response(429, body)) is QuotaExceededError
 
 
+@pytest.mark.requirement("chat:retry-after", "chat:rate-limit-headers")
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
@@ -152,17 +192,26 @@ def test_a_quota_that_names_a_time_to_wait_is_a_rate_limit():
         ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1m30s"}, 90.0),
         ({"x_ratelimit_remaining_tokens": "5", "x_ratelimit_reset_tokens": "6ms"}, None),
         ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "6ms"}, 0.006),
+        ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "0s"}, 0.0),
+        ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "7"}, 7.0),
+        ({"x_ratelimit_remaining_tokens": "-1", "x_ratelimit_reset_tokens": "7"}, None),
+        ({"x_ratelimit_remaining_tokens": "0"}, None),
+        ({"x_ratelimit_remaining_tokens_minute": "0", "x_ratelimit_reset_tokens_minute": "21"}, 21.0),
+        ({"x_ratelimit_remaining_requests_day": "0", "x_ratelimit_reset_requests_day": "8h"}, 28800.0),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1754667660000"}, None),
     ],
 )
 def test_the_time_to_wait_is_read_in_every_spelling(headers, expected):
     assert from_response(429, b"", **headers).retry_after == pytest.approx(expected)
 
 
+@pytest.mark.requirement("chat:rate-limit-epoch")
 def test_a_reset_moment_in_epoch_milliseconds_is_told():
     error = from_response(429, b"", x_ratelimit_reset="1754667660000")
     assert error.reset_at == datetime(2025, 8, 8, 15, 41, tzinfo=UTC)
 
 
+@pytest.mark.requirement("chat:should-retry")
 def test_x_should_retry_has_the_last_word_but_a_quota_is_never_retried():
     assert from_response(500, b"", x_should_retry="false").retryable is False
     assert from_response(400, b"", x_should_retry="true").retryable is True
@@ -170,6 +219,7 @@ def test_x_should_retry_has_the_last_word_but_a_quota_is_never_retried():
     assert (from_response(500).retryable, from_response(400).retryable) == (True, False)
 
 
+@pytest.mark.requirement("chat:request-id")
 @pytest.mark.parametrize("name", ["x_request_id", "request_id", "x_github_request_id", "cf_ray"])
 def test_the_request_id_is_kept(name):
     assert from_response(500, b"", **{name: "req_1"}).provider_request_id == "req_1"
@@ -182,7 +232,7 @@ def test_a_redirect_names_the_other_host_and_never_its_query():
 
 
 def test_a_message_is_one_bounded_line_without_markup_control_characters_or_secrets():
-    Secret("sk-canary-secret")
+    resolve("acme", "api_key", "sk-canary-secret")
     words = "a\r\nb\x1b[31mred\x1b[0m \x9b5m<b>bold</b>\x00\u202e sk-canary-secret " + "long " * 200
     message = from_response(400, openai_error(words)).message
     assert message.startswith("acme refused the request (HTTP 400): a bred bold *** long")
@@ -190,6 +240,7 @@ def test_a_message_is_one_bounded_line_without_markup_control_characters_or_secr
     assert message.isprintable()
 
 
+@pytest.mark.requirement("chat:error-of-upstream")
 def test_an_upstreams_own_words_come_through_a_router():
     raw = json.dumps(openai_error("The real cause"))
     body = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
@@ -257,3 +308,30 @@ def test_an_exception_becomes_a_sentence_about_the_host(failure, kind, words):
 )
 def test_a_host_is_named_without_credentials(url, expected):
     assert host_of(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2026-01-01T00:05:00Z",
+                "anthropic-ratelimit-requests-remaining": "9",
+                "anthropic-ratelimit-requests-reset": "2026-01-01T00:09:00Z",
+            },
+            datetime(2026, 1, 1, 0, 5, tzinfo=UTC),
+        ),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "soon",
+            },
+            None,
+        ),
+        ({"anthropic-ratelimit-tokens-remaining": "0"}, None),
+    ],
+)
+def test_the_reset_of_the_limit_that_is_used_up_is_told(headers, expected):
+    error = error_from_response(429, headers, b"{}", provider="acme", url="https://a.example/")
+    assert error.reset_at == expected

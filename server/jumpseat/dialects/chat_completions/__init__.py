@@ -2,5 +2,15 @@
 
 from jumpseat.dialects.chat_completions.decode import ChatCompletionsDecoder
 from jumpseat.dialects.chat_completions.encode import EndpointFacts, encode
+from jumpseat.dialects.chat_completions.reasoning_models import (
+    refused_while_reasoning,
+    takes_only_max_completion_tokens,
+)
 
-__all__ = ["ChatCompletionsDecoder", "EndpointFacts", "encode"]
+__all__ = [
+    "ChatCompletionsDecoder",
+    "EndpointFacts",
+    "encode",
+    "refused_while_reasoning",
+    "takes_only_max_completion_tokens",
+]

@@ -26,8 +26,9 @@ from jumpseat.chat import (
     UsageEvent,
 )
 from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, write_opaque
-from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter
+from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
@@ -63,7 +64,7 @@ class ChatCompletionsDecoder:
         self._model = model
         self._reasoning = ReasoningCollector()
         self._blocks = BlockAssembler(provider, model, thinking_opaque=self._reasoning.take)
-        self._content = ThinkTagSplitter()
+        self._content = ThinkTagSplitter(may_lack_opening=opened_by_the_template(model))
         self._calls = _CallKeys()
         self._told_response = False
         self._response_id = ""
@@ -87,7 +88,7 @@ class ChatCompletionsDecoder:
                 raise ProtocolError(f"{self._provider} ended its answer without saying anything.")
             return self._ended()
         try:
-            chunk = pydantic_core.from_json(data)
+            chunk = read_answer(data)
         except ValueError:
             told = plain_words(data[:80])
             raise ProtocolError(f"{self._provider} sent an event that is not JSON: {told}") from None
@@ -102,7 +103,7 @@ class ChatCompletionsDecoder:
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Take the whole body of an answer that was not streamed."""
         try:
-            answer = pydantic_core.from_json(body)
+            answer = read_answer(body)
         except ValueError:
             told = plain_words(body[:200].decode("utf-8", "replace"))
             raise ProtocolError(
@@ -110,7 +111,10 @@ class ChatCompletionsDecoder:
             ) from None
         if not isinstance(answer, dict):
             raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        self._content = ThinkTagSplitter(may_lack_opening=True)
         self._take_chunk(answer)
+        for message in _further_messages(answer.get("choices")):
+            self._take_delta(message)
         self._raise_failure()
         if not answer.get("choices"):
             raise ProtocolError(f"{self._provider} sent an answer that holds no choice.")
@@ -134,7 +138,10 @@ class ChatCompletionsDecoder:
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
         self._response_id = self._response_id or _text(chunk.get("id"))
-        self._response_model = self._response_model or _text(chunk.get("model"))
+        if not self._response_model:
+            self._response_model = _text(chunk.get("model"))
+            # A name that the request knew as an alias may tell here which template is behind it.
+            self._content.may_lack_opening |= opened_by_the_template(self._response_model)
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
@@ -208,7 +215,9 @@ class ChatCompletionsDecoder:
                 if isinstance(thought, list):
                     thought = "".join(_text(item.get("text")) for item in _dicts(thought))
                 self._flush_content()
-                self._blocks.thinking(_text(thought))
+                if thought:
+                    self._blocks.thinking(_text(thought))
+                    self._reasoning.note_part()
             elif isinstance(part, dict):
                 self._take_content(_text(part.get("text")))
 
@@ -331,6 +340,14 @@ class _CallKeys:
 def _first_choice(choices: Any) -> Mapping[str, Any]:
     """The choice with index 0, or without one: Mistral sends others though nobody asked."""
     return next((choice for choice in _dicts(choices) if not choice.get("index")), {})
+
+
+def _further_messages(choices: Any) -> list[dict[str, Any]]:
+    """Claude behind Copilot tells text and calls in two choices of one answer, neither with an index."""
+    parts = _dicts(choices)
+    if any(choice.get("index") is not None for choice in parts):
+        return []
+    return _dicts([choice.get("message") for choice in parts[1:]])
 
 
 def _dicts(values: Any) -> list[dict[str, Any]]:

@@ -27,7 +27,8 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.chat_completions.reasoning import read_opaque, replayed_reasoning
+from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, read_opaque, replayed_reasoning
+from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
@@ -51,6 +52,13 @@ class EndpointFacts:
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses."""
+
+    tool_ids: Literal["any", "nine_characters"] = "any"
+    """The ids of tool calls that the endpoint takes; Mistral's have exactly nine letters and digits."""
+
+    wants_reasoning_content: bool = False
+    """The endpoint refuses an assistant's tool calls without `reasoning_content`, as DeepSeek does while it
+    thinks. Where the reasoning is not known (another model's, a client's that lost it), it is sent empty."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
@@ -101,14 +109,37 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     if request.system:
         messages.append({"role": facts.system_role, "content": request.system})
     origin = Origin(facts.provider, request.model)
+    said = [message for message in request.messages if message.role == "user" or _says_something(message)]
     # Several servers' chat templates refuse two messages of one role in a row.
-    for role, group in groupby(request.messages, lambda message: message.role):
+    for role, group in groupby(said, lambda message: message.role):
         run = list(group)
-        if role == "user":
-            messages += _user(run)
-        else:
-            messages += _assistant(run, origin)
+        messages += _user(run) if role == "user" else [_assistant(run, origin)]
+    if facts.wants_reasoning_content:
+        for message in messages:
+            if "tool_calls" in message:
+                message.setdefault("reasoning_content", "")
+    if facts.tool_ids == "nine_characters":
+        _rename_calls(messages)
     return messages
+
+
+def _says_something(message: Message) -> bool:
+    """Whether anything of an assistant's message can be sent."""
+    return any(
+        isinstance(block, ToolUseBlock) or (isinstance(block, TextBlock) and block.text != "")
+        for block in message.content
+    )
+
+
+def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
+    """Give calls and their results ids of the one form that the endpoint takes."""
+    calls = [call for message in messages for call in message.get("tool_calls", ())]
+    ids = nine_character_ids(call["id"] for call in calls)
+    for call in calls:
+        call["id"] = ids[call["id"]]
+    for message in messages:
+        if message["role"] == "tool":
+            message["tool_call_id"] = ids.get(message["tool_call_id"], message["tool_call_id"])
 
 
 def _user(run: Sequence[Message]) -> Iterable[dict[str, Any]]:
@@ -152,22 +183,35 @@ def _image_url(block: ImageBlock) -> str:
     return f"data:{block.media_type or 'image/png'};base64,{block.source}"
 
 
-def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any]]:
+def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     blocks = [block for message in run for block in message.content]
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
     calls = [_call(block, origin) for block in blocks if isinstance(block, ToolUseBlock)]
-    if not text and not calls:
-        return
+    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock) and block.origin == origin]
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
-    message |= replayed_reasoning(
-        (block.thinking, block.opaque)
-        for block in blocks
-        if isinstance(block, ThinkingBlock) and block.origin == origin
-    )
+    if any(_is_part(block) for block in thoughts):
+        message["content"] = _thinking_parts(blocks, origin)
+    message |= replayed_reasoning((block.thinking, block.opaque) for block in thoughts)
     if calls:
         message["tool_calls"] = calls
-    yield message
+    return message
+
+
+def _is_part(block: ThinkingBlock) -> bool:
+    return read_opaque(block.opaque).get("field") == CONTENT_PART
+
+
+def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
+    """Content as Mistral's reasoning models write it: thinking and text, in order, as parts."""
+    parts: list[dict[str, Any]] = []
+    for block in blocks:
+        if isinstance(block, TextBlock) and block.text:
+            parts.append({"type": "text", "text": block.text})
+        elif isinstance(block, ThinkingBlock) and block.origin == origin and _is_part(block):
+            thinking = [{"type": "text", "text": block.thinking}]
+            parts.append({"type": "thinking", "thinking": thinking})
+    return parts
 
 
 def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:

@@ -4,8 +4,9 @@ Owns the form of `opaque`: a JSON object with the keys below, each only where th
 decoder beside it fills it, the encoder reads it. Source: the openai-chat reference, "Reasoning in
 chat/completions".
 
-- `field`: the name of the message field that held the text (`reasoning_content`); the text itself is the
-  block's, so it is not stored twice.
+- `field`: the name of the message field that held the text (`reasoning_content`), or `content.thinking`
+  where it was a part of the content, as Mistral's is; the text itself is the block's, so it is not stored
+  twice.
 - `reasoning_details`: OpenRouter's array, its fragments merged.
 - `reasoning_opaque`: Copilot's encrypted text.
 - `extra_content`: Gemini's data of a tool call, with its thought signature.
@@ -21,6 +22,9 @@ import pydantic_core
 
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """In the order of choice: servers that send two of them send the same text twice."""
+
+CONTENT_PART = "content.thinking"
+"""The `field` of reasoning that came as a part of the content, and goes back as one."""
 
 _CONCATENATED = ("text", "summary", "data")
 
@@ -47,13 +51,13 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
     Fragments belong together by type and index; texts are concatenated, everything else keeps its last
     value that is not null. Raw fragments sent back are refused as an invalid signature.
     """
-    merged: dict[tuple[Any, Any], dict[str, Any]] = {}
+    merged: dict[tuple[str, str], dict[str, Any]] = {}
     for number, fragment in enumerate(fragments):
         if not isinstance(fragment, dict):
             continue
         index = fragment.get("index")
         # Without an index nothing says that two fragments are one item.
-        key = (fragment.get("type"), index if index is not None else f"#{number}")
+        key = (str(fragment.get("type")), str(index) if index is not None else f"#{number}")
         known = merged.setdefault(key, {})
         for name, value in fragment.items():
             if name in _CONCATENATED and isinstance(value, str) and isinstance(known.get(name), str):
@@ -84,6 +88,10 @@ class ReasoningCollector:
                 self._field = name
                 return value
         return ""
+
+    def note_part(self) -> None:
+        """The open block's text came as a part of the content."""
+        self._field = CONTENT_PART
 
     def add(self, delta: Mapping[str, Any]) -> None:
         """Keep what a delta or message holds beside the text."""

@@ -11,6 +11,9 @@ from typing import Any
 
 from jumpseat.chat import Cost, Usage
 
+MAX_COUNT = 2**53
+"""Beyond this a number is no count, and JSON's readers no longer agree on it."""
+
 
 def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
     """The usage of a chunk or body, from wherever the server puts it; None where there is none."""
@@ -57,7 +60,12 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _optional(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return int(value) if _is_number(value) else None
+
+
+def _is_number(value: Any) -> bool:
+    """JSON may hold 1e999, which is read as infinity and counts nothing."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_COUNT
 
 
 def _count(value: Any) -> int:
@@ -68,4 +76,4 @@ def _cost(value: Any) -> Cost | None:
     """OpenRouter says a number of US dollars, Perplexity an object with `total_cost`."""
     if isinstance(value, dict):
         value = value.get("total_cost")
-    return Cost(float(value), "USD") if isinstance(value, int | float) else None
+    return Cost(float(value), "USD") if _is_number(value) else None

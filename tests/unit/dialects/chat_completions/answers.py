@@ -39,8 +39,8 @@ def calls(*parts, finish=None):
     return chunk({"tool_calls": list(parts)}, finish)
 
 
-def read(pieces, content_type="text/event-stream"):
-    decoder = ChatCompletionsDecoder("acme", "asked")
+def read(pieces, content_type="text/event-stream", model="asked"):
+    decoder = ChatCompletionsDecoder("acme", model)
     reader = AnswerReader(decoder, content_type)
     events = []
     try:
@@ -60,16 +60,16 @@ def response_of(events):
     return fold.response()
 
 
-def answer(data, content_type="text/event-stream"):
+def answer(data, content_type="text/event-stream", model="asked"):
     """The response; the same comes out whole, byte by byte, and with every line end."""
-    whole, error = read([data], content_type)
+    whole, error = read([data], content_type, model)
     assert error is None
     assert_laws(whole)
     arrivals = [[data[i : i + 1] for i in range(len(data))]]
     if content_type == "text/event-stream":
         arrivals += [[data.replace(b"\n", b"\r\n")], [b"\xef\xbb\xbf" + data.replace(b"data: ", b"data:")]]
     for pieces in arrivals:
-        events, error = read(pieces, content_type)
+        events, error = read(pieces, content_type, model)
         assert error is None
         assert merge_deltas(events) == merge_deltas(whole)
     return response_of(whole)

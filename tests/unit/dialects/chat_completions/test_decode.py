@@ -21,6 +21,7 @@ from tests.unit.dialects.chat_completions.answers import DONE, answer, body, cal
 from tests.unit.dialects.laws import assert_laws
 
 
+@pytest.mark.requirement("chat:stream")
 def test_text_in_pieces():
     got = answer(
         stream(
@@ -77,6 +78,15 @@ CALLS = {
 }
 
 
+@pytest.mark.requirement(
+    "chat:arguments-in-pieces",
+    "chat:index-missing",
+    "chat:index-from-one",
+    "chat:id-and-name-repeated",
+    "chat:id-and-name-empty",
+    "chat:calls-with-finish",
+    "chat:finish-stop-with-calls",
+)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_tool_call_in_every_form(name):
     got = answer(stream(*CALLS[name]))
@@ -98,18 +108,21 @@ SEVERAL = {
 }
 
 
+@pytest.mark.requirement("chat:index-repeated", "chat:index-missing", "chat:calls-with-finish")
 @pytest.mark.parametrize("name", SEVERAL)
 def test_several_calls_are_told_apart(name):
     got = answer(stream(*SEVERAL[name]))
     assert [(c.id, c.name, c.arguments) for c in got.tool_calls] == [("c-1", "f", {}), ("c-2", "g", {})]
 
 
+@pytest.mark.requirement("chat:arguments-none")
 @pytest.mark.parametrize("raw", ["", "null", None])
 def test_no_arguments_are_an_empty_object_and_raw_stays(raw):
     (got,) = answer(stream(calls(call(0, "c-1", "f", raw)))).tool_calls
     assert (got.arguments, got.raw, got.error) == ({}, raw or "", None)
 
 
+@pytest.mark.requirement("chat:finish-length-half-call")
 @pytest.mark.parametrize("raw", ['{"a": [1, 2', "[1]", '{"a": NaN}', '"text"', "{} {}"])
 def test_broken_arguments_are_never_repaired(raw):
     got = answer(stream(calls(call(0, "c-1", "f", raw)), chunk({}, "length")))
@@ -118,6 +131,7 @@ def test_broken_arguments_are_never_repaired(raw):
     assert got.stop_reason == "max_tokens"
 
 
+@pytest.mark.requirement("chat:id-and-name-empty")
 def test_calls_without_ids_get_ids_that_differ_between_answers():
     def ids(response_id):
         data = stream(
@@ -132,6 +146,7 @@ def test_calls_without_ids_get_ids_that_differ_between_answers():
     assert not set(ids("r-1")) & set(ids("r-2"))
 
 
+@pytest.mark.requirement("chat:function-call")
 def test_the_old_function_call_is_a_tool_call():
     (got,) = answer(
         body({"content": None, "function_call": {"name": "f", "arguments": "{}"}}, "function_call"),
@@ -148,21 +163,25 @@ FINISHES = {
     "end_turn": "end_turn",
     "model_context_window_exceeded": "context_exceeded",
     "tool_calls": "end_turn",
+    "repetition_truncation": "max_tokens",
     "something_new": "end_turn",
 }
 
 
+@pytest.mark.requirement("chat:finish-reasons", "chat:finish-reasons-of-imitators")
 @pytest.mark.parametrize("reason", FINISHES)
 def test_a_finish_reason_is_mapped_and_kept(reason):
     got = answer(stream(chunk({"content": "x"}), chunk({}, reason)))
     assert (got.stop_reason, got.raw_stop_reason) == (FINISHES[reason], reason)
 
 
+@pytest.mark.requirement("chat:finish-reasons-of-imitators")
 @pytest.mark.parametrize("reason", ["", None])
 def test_an_end_mark_is_enough_without_a_finish_reason(reason):
     assert answer(stream(chunk({"content": "x"}, reason))).stop_reason == "end_turn"
 
 
+@pytest.mark.requirement("chat:finish-that-fails")
 @pytest.mark.parametrize("reason", ["insufficient_system_resource", "error"])
 def test_a_finish_that_is_a_failure_comes_after_what_its_chunk_said(reason):
     events, error = read([stream(chunk({"content": "x"}, reason))])
@@ -171,6 +190,7 @@ def test_a_finish_that_is_a_failure_comes_after_what_its_chunk_said(reason):
     assert any(isinstance(event, TextDeltaEvent) for event in events)
 
 
+@pytest.mark.requirement("chat:refusal")
 def test_a_refusal_is_text_with_its_own_stop_reason():
     got = answer(
         stream(chunk({"content": None, "refusal": "I can"}), chunk({"refusal": "not."}), chunk({}, "stop"))
@@ -178,6 +198,7 @@ def test_a_refusal_is_text_with_its_own_stop_reason():
     assert (got.text, got.stop_reason, got.raw_stop_reason) == ("I cannot.", "refusal", "stop")
 
 
+@pytest.mark.requirement("chat:choices-empty", "chat:id-and-model-empty")
 def test_chunks_without_choices_or_deltas_are_harmless():
     got = answer(
         stream(
@@ -191,6 +212,7 @@ def test_chunks_without_choices_or_deltas_are_harmless():
     assert (got.text, got.model, got.response_id) == ("x", "m-1", "r-1")
 
 
+@pytest.mark.requirement("chat:odd-objects")
 def test_a_message_stands_in_for_a_delta_but_never_repeats_one():
     assert (
         answer(stream({**chunk(), "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]})).text
@@ -200,6 +222,7 @@ def test_a_message_stands_in_for_a_delta_but_never_repeats_one():
     assert answer(stream(chunk({"content": "x"}), repeated)).text == "x"
 
 
+@pytest.mark.requirement("chat:other-choices")
 def test_other_choices_than_the_first_are_left_out():
     two = {
         **chunk(),
@@ -208,11 +231,13 @@ def test_other_choices_than_the_first_are_left_out():
     assert answer(stream(two, chunk({}, "stop"))).text == "x"
 
 
+@pytest.mark.requirement("chat:done-missing", "chat:usage-may-be-missing")
 def test_no_end_mark_is_needed_after_a_finish_reason():
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)).text == "x"
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)[:-1]).text == "x"
 
 
+@pytest.mark.requirement("chat:done-missing")
 @pytest.mark.parametrize("tail", [b"", b'data: {"choi', b"data: {}\n\n"])
 def test_an_early_end_keeps_what_came(tail):
     events, error = read([stream(chunk({"content": "x"}), done=False) + tail])
@@ -222,6 +247,7 @@ def test_an_early_end_keeps_what_came(tail):
     assert any(isinstance(event, TextDeltaEvent) for event in events)
 
 
+@pytest.mark.requirement("chat:empty-stream")
 @pytest.mark.parametrize("data", [DONE.encode(), b"", b": comment\n\n"])
 def test_an_empty_answer_is_a_protocol_error(data):
     assert isinstance(read([data])[1], ProtocolError)
@@ -266,6 +292,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.requirement("chat:error-in-stream")
 @pytest.mark.parametrize(("payload", "name", "kind"), ERRORS)
 def test_an_error_in_the_stream_comes_after_the_text_before_it(payload, name, kind):
     event = (f"event: {name}\n" if name else "") + f"data: {json.dumps(payload)}\n\n"
@@ -273,6 +300,24 @@ def test_an_error_in_the_stream_comes_after_the_text_before_it(payload, name, ki
     assert type(error) is kind
     assert error.provider == "acme"
     assert any(isinstance(event, TextDeltaEvent) for event in events)
+
+
+@pytest.mark.requirement("chat:error-in-stream")
+def test_an_error_after_the_finish_reason_is_an_error_all_the_same():
+    failed = {**chunk({"content": ""}, "error"), "error": {"message": "Provider disconnected", "code": 502}}
+    events, error = read([stream(chunk({"content": "x"}), chunk({}, "length"), failed)])
+    assert type(error) is ServerError
+    assert_laws(events, ended=False)
+
+
+@pytest.mark.requirement("chat:odd-objects")
+def test_ids_and_models_that_change_are_those_of_the_first_chunk():
+    data = stream(
+        {**chunk({"content": "x"}), "object": "completion"},
+        {**chunk({"content": "y"}, "stop"), "id": "r-2", "model": "m-2", "object": None},
+    )
+    got = answer(data)
+    assert (got.text, got.response_id, got.model) == ("xy", "r-1", "m-1")
 
 
 def test_an_error_in_a_body_with_status_200_is_an_error():
@@ -296,6 +341,7 @@ USAGES = {
         chunk({"content": "x"}, usage={**COUNTS, "completion_tokens": 1}),
         chunk({}, "stop", usage=COUNTS),
     ],
+    "before the finish": [chunk({"content": "x"}, usage=COUNTS), chunk({}, "stop")],
     "null afterwards": [chunk({"content": "x"}, "stop", usage=COUNTS), chunk(usage=None)],
     "in x_groq, twice": [chunk({"content": "x"}, "stop", x_groq={"usage": COUNTS}), chunk(usage=COUNTS)],
     "in the choice": [
@@ -305,12 +351,20 @@ USAGES = {
 }
 
 
+@pytest.mark.requirement("chat:usage-anywhere", "chat:usage-inclusive")
 @pytest.mark.parametrize("name", USAGES)
 def test_the_last_usage_counts_wherever_it_stands(name):
     data = stream(*USAGES[name])
     assert answer(data).usage == USAGE
     events, _ = read([data])
     assert [e for e in events if isinstance(e, UsageEvent)][-1].usage == USAGE
+
+
+@pytest.mark.parametrize("count", ["1e999", "1" + "0" * 400, "-3", "true", '"5"', "[]"])
+def test_a_count_that_is_none_counts_nothing(count):
+    data = stream(chunk({"content": "x"}, "stop", usage={"prompt_tokens": 7, "cost": None}))
+    got = answer(data.replace(b"7", count.encode()).replace(b"null}", count.encode() + b"}"))
+    assert (got.text, got.usage.input_tokens) == ("x", 0)
 
 
 def test_costs_and_other_cache_counts_are_read():
@@ -360,6 +414,7 @@ def test_the_response_is_told_once_and_first():
     assert [i for i, event in enumerate(events) if isinstance(event, ResponseEvent)] == [0]
 
 
+@pytest.mark.requirement("chat:done-then-open")
 def test_nothing_comes_out_after_the_end_mark():
     decoder = ChatCompletionsDecoder("acme", "asked")
     decoder.feed_event("message", json.dumps(chunk({"content": "x"}, "stop")))

@@ -35,6 +35,7 @@ def messages_of(*messages, **fields):
     return body_of(messages, **fields)["messages"]
 
 
+@pytest.mark.requirement("chat:include-usage")
 def test_the_smallest_request():
     assert body_of(stream=False, max_tokens=5) == {
         "model": "m",
@@ -43,6 +44,7 @@ def test_the_smallest_request():
     }
 
 
+@pytest.mark.requirement("chat:roles", "chat:include-usage")
 def test_the_switches_of_an_endpoint():
     facts = {"max_tokens_field": "max_completion_tokens", "system_role": "developer", "include_usage": False}
     body = body_of(facts=facts, system="Be brief")
@@ -52,6 +54,7 @@ def test_the_switches_of_an_endpoint():
     assert "stream_options" not in body
 
 
+@pytest.mark.requirement("chat:response-format", "chat:reasoning-effort", "chat:further-parameters")
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -82,6 +85,7 @@ def test_a_wish_becomes_a_parameter(fields, expected):
     assert body == plain | expected
 
 
+@pytest.mark.requirement("chat:tools", "chat:tool-choice")
 def test_tools_and_the_choice_among_them():
     tools = (ToolDefinition("f", "Does f", {"type": "object"}), ToolDefinition("g"))
     body = body_of(tools=tools)
@@ -99,6 +103,7 @@ def test_tools_and_the_choice_among_them():
     assert "tool_choice" not in body_of(tool_choice="none")
 
 
+@pytest.mark.requirement("chat:one-role-in-a-row")
 def test_messages_of_one_role_in_a_row_become_one():
     assert messages_of(
         Message.user("a"), Message.user("b"), Message.assistant("c"), Message.assistant("d")
@@ -108,6 +113,7 @@ def test_messages_of_one_role_in_a_row_become_one():
     ]
 
 
+@pytest.mark.requirement("chat:tool-message")
 def test_a_tool_round_comes_in_the_order_that_the_dialect_wants():
     calls = (
         TextBlock("Look."),
@@ -138,6 +144,7 @@ def test_a_tool_round_comes_in_the_order_that_the_dialect_wants():
     ]
 
 
+@pytest.mark.requirement("chat:assistant-content")
 def test_content_is_null_only_beside_calls():
     call = ToolUseBlock("c-1", "f", {}, "{}")
     (only,) = messages_of(Message("assistant", (call,)))
@@ -145,6 +152,7 @@ def test_content_is_null_only_beside_calls():
     assert messages_of(Message("assistant", (OtherBlock("x"), RedactedThinkingBlock("y")))) == []
 
 
+@pytest.mark.requirement("chat:user-content")
 @pytest.mark.parametrize(
     ("image", "url"),
     [
@@ -162,11 +170,13 @@ def test_an_image_is_a_part_with_a_url(image, url):
     ]
 
 
+@pytest.mark.requirement("chat:user-content")
 def test_a_context_block_is_text():
     (message,) = messages_of(Message("user", (TextBlock("Why?"), ContextBlock("x = 1", label="a.py"))))
     assert message["content"] == "Why?\n\n`a.py`:\n```\nx = 1\n```"
 
 
+@pytest.mark.requirement("chat:reasoning-content-replay")
 def test_reasoning_goes_back_to_its_origin_only():
     def sent(opaque, origin=HERE):
         thinking = ThinkingBlock("Hm", origin=origin, opaque=json.dumps(opaque) if opaque else None)
@@ -187,6 +197,7 @@ def test_reasoning_goes_back_to_its_origin_only():
     assert sent({"field": "reasoning_content"}, Origin("other", "m")) == {}
 
 
+@pytest.mark.requirement("chat:thought-signature")
 def test_a_thought_signature_goes_back_on_its_call_only_to_its_origin():
     def sent(origin):
         call = ToolUseBlock(

@@ -1,7 +1,7 @@
 """Lists of models in OpenAI's shape, with the facts that servers add to it.
 
 Source: GET /models of OpenAI's API reference; the model-metadata reference for the additions of
-OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral. Above it is `openai`; it does no I/O.
+OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral. Above it is `endpoint`; it does no I/O.
 """
 
 from __future__ import annotations

@@ -1,0 +1,147 @@
+"""What one answer of a server is when it is sent back: decoded, then encoded, in every form of reasoning."""
+
+import json
+
+import pytest
+
+from jumpseat.chat import (
+    ChatRequest,
+    Message,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.chat_completions import EndpointFacts, encode
+from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, chunk, stream
+
+
+def sent(*messages, **facts):
+    request = ChatRequest(messages=messages, model="asked")
+    return encode(request, EndpointFacts(provider="acme", **facts))["messages"]
+
+
+def sent_back(data, content_type="text/event-stream"):
+    (message,) = sent(answer(data, content_type).as_message())
+    return message
+
+
+CALL = {"id": "c-1", "type": "function", "function": {"name": "f", "arguments": '{"a" :1}'}}
+
+
+@pytest.mark.requirement("chat:reasoning-content-replay")
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
+def test_reasoning_beside_a_call_goes_back_in_the_field_it_came_in(field):
+    data = stream(
+        chunk({field: "Let me "}),
+        chunk({field: "see."}),
+        calls(call(0, "c-1", "f", '{"a" :1}')),
+        chunk({}, "tool_calls"),
+    )
+    assert sent_back(data) == {
+        "role": "assistant",
+        "content": None,
+        field: "Let me see.",
+        "tool_calls": [CALL],
+    }
+
+
+@pytest.mark.requirement("chat:reasoning-content-replay")
+def test_a_server_that_wants_reasoning_back_gets_it_empty_where_it_is_not_known():
+    foreign = ThinkingBlock("Hm", "sig")
+    conversation = (
+        Message("assistant", (foreign, ToolUseBlock("c-1", "f", {}, "{}"))),
+        Message("user", (ToolResultBlock("c-1", "x"),)),
+        Message.assistant("Done."),
+    )
+    assistant, _, last = sent(*conversation, wants_reasoning_content=True)
+    assert assistant["reasoning_content"] == ""
+    assert "reasoning_content" not in last
+    assert "reasoning_content" not in sent(*conversation)[0]
+
+
+@pytest.mark.requirement("chat:reasoning-details")
+def test_reasoning_details_go_back_merged_and_otherwise_unmodified():
+    def detail(**more):
+        return {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1", **more}
+
+    encrypted = {"type": "reasoning.encrypted", "index": 1, "data": "zz", "id": "rs_1", "format": "x"}
+    data = stream(
+        chunk({"reasoning": "a", "reasoning_details": [detail(text="a")]}),
+        chunk({"reasoning": "b", "reasoning_details": [detail(text="b"), detail(signature="sig")]}),
+        chunk({"reasoning_details": [encrypted]}),
+        calls(call(0, "c-1", "f", '{"a" :1}')),
+        chunk({}, "tool_calls"),
+    )
+    assert sent_back(data)["reasoning_details"] == [detail(text="ab", signature="sig"), encrypted]
+    assert "reasoning" not in sent_back(data)
+
+
+@pytest.mark.requirement("chat:thought-signature")
+def test_a_thought_signature_goes_back_on_the_call_it_came_with():
+    extra = {"google": {"thought_signature": "sig=="}}
+    data = stream(
+        calls(call(0, "c-1", "f", "{}", extra_content=extra)),
+        calls(call(0, "c-2", "f", "{}")),
+        chunk({}, "stop"),
+    )
+    first, second = sent_back(data)["tool_calls"]
+    assert first["extra_content"] == extra
+    assert "extra_content" not in second
+
+
+@pytest.mark.requirement("chat:reasoning-opaque")
+def test_encrypted_reasoning_goes_back_beside_its_text():
+    data = stream(
+        chunk({"reasoning_text": "a"}), chunk({"reasoning_opaque": "zz"}), chunk({"content": "x"}, "stop")
+    )
+    assert sent_back(data) == {
+        "role": "assistant",
+        "content": "x",
+        "reasoning_text": "a",
+        "reasoning_opaque": "zz",
+    }
+
+
+@pytest.mark.requirement("chat:thinking-parts-replay")
+def test_thinking_that_was_a_part_of_the_content_goes_back_as_one():
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
+        {"type": "text", "text": "x"},
+    ]
+    assert sent_back(body({"content": parts}), "application/json")["content"] == parts
+    streamed = stream(
+        chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}]}),
+        chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m"}]}]}),
+        chunk({"content": "x"}, "stop"),
+    )
+    assert sent_back(streamed)["content"] == parts
+    called = stream(chunk({"content": parts[:1]}), calls(call(0, "c-1", "f", '{"a" :1}')))
+    assert sent_back(called) == {"role": "assistant", "content": parts[:1], "tool_calls": [CALL]}
+
+
+@pytest.mark.requirement("chat:think-tags")
+def test_reasoning_between_tags_is_not_sent_back():
+    assert sent_back(stream(chunk({"content": "<think>a</think>b"}, "stop"))) == {
+        "role": "assistant",
+        "content": "b",
+    }
+
+
+@pytest.mark.requirement("chat:one-role-in-a-row")
+@pytest.mark.parametrize(
+    "silent",
+    [
+        (),
+        (TextBlock(""),),
+        (OtherBlock("search", "found"), RedactedThinkingBlock("zz")),
+        (ThinkingBlock("Hm", opaque=json.dumps({"field": "reasoning_content"})),),
+    ],
+    ids=["nothing", "empty text", "blocks of others", "thinking alone"],
+)
+def test_an_assistant_message_that_says_nothing_leaves_no_two_user_messages_in_a_row(silent):
+    assert sent(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
+        {"role": "user", "content": "a\n\nb"}
+    ]
