@@ -1,3 +1,46 @@
 """What the dialect "Ollama's /api/chat" must do, row by row."""
 
-ROWS: dict[str, str | tuple[str, str]] = {}
+ROWS: dict[str, str | tuple[str, str]] = {
+    # The request.
+    "system-message": "the system prompt is the first message, with the role system",
+    "images-raw-base64": "images are bare base64; a data: URL loses its prefix, an address is refused",
+    "arguments-object": "arguments of a tool call are an object in requests and in answers",
+    "tool-result": "a tool message names its tool and its call; a failed tool is said in the text",
+    "tools": "tools are functions with name, description and parameters",
+    "no-tool-choice": "there is no tool_choice: `none` offers no tools, a named one alone, with a warning",
+    "stream-told": "stream is sent in any case, as the server streams by default",
+    "think-switch": "think is on or off, and left out where nobody asks",
+    "think-levels": "gpt-oss gets a level; off becomes low, with a warning",
+    "format": "JSON mode is format json, a schema is sent as format itself",
+    "options": "max_tokens, stop sequences and sampling settings are options; others stay at the top",
+    "replay-in-tool-loop": "thinking, content and tool calls go back on one assistant message",
+    "keep-alive": "keep_alive is sent only where it is configured",
+    "truncate": "truncate and shift are false, so that nothing is dropped without a word",
+    # The answer.
+    "ndjson": "one object a line, in any cut of the bytes; a body that is not streamed has the same shape",
+    "thinking": "thinking comes before content, as a block of its own",
+    "tool-calls-whole": "calls come whole, one or several in a line, and in several lines",
+    "tool-calls-in-done": "calls in the last line count",
+    "minted-ids": "calls without an id get one that no other answer has; their index is not trusted",
+    "durations": ("durations are nanoseconds", "the vocabulary has no place for durations"),
+    "done-reason": "stop, length, load and unload, or none; tool use is inferred from calls",
+    "omitted-counts": "a count that is left out is zero",
+    "error-before-output": "statuses with {error} become the error tree, unauthorized and 429 among them",
+    "error-in-stream": "a line with error in mid-stream is an error, and the partial stays",
+    "early-end": "an end without done is a protocol error, and the partial stays",
+    "garbage-line": "a line that is not JSON is a protocol error",
+    # The server.
+    "no-thinking": "400 `does not support thinking` leads to one attempt without think, and is remembered",
+    "no-tools": "400 `does not support tools` is a request error with a hint",
+    "no-vision": "images for a model that is known not to see are refused, as the server drops them",
+    "model-not-found": "404 names the model, the provider and `ollama pull`",
+    "not-running": "a server that is not there is a connection error that names `ollama serve`",
+    "num-ctx": "num_ctx is sent, from /api/show and its parameters, bounded, always the same for a model",
+    "num-ctx-override": "num_ctx of the configuration or of a chat's settings goes before the derived one",
+    "num-ctx-unknown": "a context that cannot be known is told in a warning",
+    "context-exceeded": "a prompt that is too long is ContextExceededError",
+    "slow-first-byte": "the first byte may take minutes, and a wait in vain is not repeated",
+    "tags": "models come from /api/tags with the capabilities of /api/show; one that fails hides nothing",
+    "show": "context length, capabilities and family are read from /api/show",
+    "cloud": "a key is sent as Bearer; models of the cloud get their whole context",
+}

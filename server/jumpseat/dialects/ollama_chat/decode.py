@@ -1,0 +1,161 @@
+"""Answers of Ollama's native dialect, as events.
+
+Source: `api.ChatResponse` of the server, the ollama reference, and recorded streams. One JSON object is
+one line of NDJSON, or the whole body where nothing was streamed; both have the same shape. Above it is
+the HTTP exchange that feeds it; below it the assembler, which keeps the laws of events.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.chat import (
+    ChatError,
+    DoneEvent,
+    ProtocolError,
+    ResponseEvent,
+    StopReason,
+    StreamEvent,
+    Usage,
+    UsageEvent,
+)
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "load": "end_turn",
+    "unload": "end_turn",
+}
+"""`load` and `unload` answer requests without messages, by which others manage the server's memory."""
+
+
+class OllamaChatDecoder:
+    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+
+    def __init__(self, provider: str, model: str, *, mint_suffix: str | None = None) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for origins and errors.
+            model: the model as the request names it.
+            mint_suffix: put behind the ids made up for calls without one. Random where None: answers have
+                no id, and the calls of one conversation must not be confused.
+        """
+        self.complete = False
+        self._provider = provider
+        self._model = model
+        self._blocks = BlockAssembler(provider, model)
+        self._blocks.mint_suffix = f"_{secrets.token_hex(4)}" if mint_suffix is None else mint_suffix
+        self._told_response = False
+        self._calls: dict[str, tuple[str, str]] = {}
+        self._failure: ChatError | None = None
+
+    def feed_event(self, name: str, data: str) -> list[StreamEvent]:
+        """Take one line."""
+        if self.complete or not data or data.isspace():
+            return []
+        try:
+            part = read_answer(data)
+        except ValueError:
+            raise self._broken("sent a line that is not JSON", data) from None
+        if not isinstance(part, dict):
+            raise self._broken("sent a line that is not a JSON object", data)
+        self._take(part)
+        return self._blocks.take()
+
+    def feed_body(self, body: bytes) -> list[StreamEvent]:
+        """Take the whole body: one object, or lines of them that a proxy has labelled as JSON.
+
+        A failure among lines is raised by `finish`, so that the events before it are not lost.
+        """
+        try:
+            read_answer(body)
+        except ValueError:
+            lines = body.splitlines()
+        else:
+            return self.feed_event("message", body.decode("utf-8", "replace"))
+        events: list[StreamEvent] = []
+        try:
+            for line in lines:
+                events += self.feed_event("message", line.decode("utf-8", "replace"))
+        except ChatError as error:
+            self._failure = error
+        return events
+
+    def finish(self) -> list[StreamEvent]:
+        """Take the end of the input; only `done` ends an answer, whatever its done reason."""
+        if self._failure is not None:
+            raise self._failure
+        if not self.complete:
+            raise ProtocolError(f"{self._provider} ended its answer early.", provider=self._provider)
+        return []
+
+    def _broken(self, what: str, data: str) -> ProtocolError:
+        return ProtocolError(f"{self._provider} {what}: {plain_words(data[:80])}", provider=self._provider)
+
+    def _take(self, part: Mapping[str, Any]) -> None:
+        if part.get("error"):
+            raise error_from_fault(read_fault(part), self._provider)
+        if not self._told_response:
+            self._told_response = True
+            self._blocks.emit(ResponseEvent(_text(part.get("model")) or self._model))
+        message = part.get("message")
+        if isinstance(message, dict):
+            self._blocks.thinking(_text(message.get("thinking")))
+            self._blocks.text(_text(message.get("content")))
+            calls = message.get("tool_calls")
+            for call in calls if isinstance(calls, list) else []:
+                if isinstance(call, dict):
+                    self._take_call(call)
+        # The last line may carry content and calls too, so it is looked at last.
+        if part.get("done") is True:
+            self._end(part)
+
+    def _take_call(self, call: Mapping[str, Any]) -> None:
+        """A call comes whole. Its index counts within one line at best, so only the order is used."""
+        function = call.get("function")
+        function = function if isinstance(function, dict) else {}
+        name, raw = _text(function.get("name")), _raw(function.get("arguments"))
+        call_id = _text(call.get("id"))
+        if call_id in self._calls:
+            if self._calls[call_id] == (name, raw):
+                return  # The same call once more, in the last line say.
+            call_id = ""  # Another call under a used id: its result could not be told apart.
+        if call_id:
+            self._calls[call_id] = (name, raw)
+        key = self._blocks.calls_seen
+        self._blocks.tool_call(key, id=call_id, name=name, arguments=raw)
+        self._blocks.close_tool_call(key)
+
+    def _end(self, part: Mapping[str, Any]) -> None:
+        self.complete = True
+        self._blocks.close_all()
+        # A count of zero is left out; a prompt that was cached whole counts as none.
+        usage = Usage(_count(part.get("prompt_eval_count")), _count(part.get("eval_count")))
+        if usage != Usage():
+            self._blocks.emit(UsageEvent(usage))
+        raw = _text(part.get("done_reason")) or None
+        reason = STOP_REASONS.get(raw or "", "end_turn")
+        if reason == "end_turn" and self._blocks.calls_seen:
+            reason = "tool_use"  # The server says `stop` after calls too.
+        self._blocks.emit(DoneEvent(reason, usage, raw))
+
+
+def _raw(arguments: Any) -> str:
+    """The arguments' text. They are an object; imitators that took over OpenAI's string are let pass."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

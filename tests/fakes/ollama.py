@@ -1,0 +1,209 @@
+"""An Ollama server made of a script, on top of the fake upstream.
+
+Owns the bytes of its API: `/api/chat`, `/api/tags`, `/api/show`, `/api/ps` and `/api/version`, and how it
+refuses. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` holds them
+against the official Python client. Chats are scripted; the rest follows from the installed models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+
+CREATED_AT = "2026-01-02T03:04:05.678901234Z"
+STATS = {
+    "total_duration": 4_000_000_000,
+    "load_duration": 1_000_000_000,
+    "prompt_eval_count": 26,
+    "prompt_eval_duration": 1_000_000_000,
+    "eval_count": 29,
+    "eval_duration": 2_000_000_000,
+}
+NDJSON = "application/x-ndjson"
+
+Line = Mapping[str, Any] | Gate
+
+
+@dataclass(frozen=True, slots=True)
+class FakeModel:
+    """An installed model. `capabilities` None is a server that is too old to tell."""
+
+    name: str = "qwen3:4b"
+    family: str = "qwen3"
+    context_length: int | None = 40_960
+    capabilities: Sequence[str] | None = ("completion", "tools", "thinking")
+    parameters: str = ""
+    remote_host: str | None = None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What both lists tell."""
+        return {
+            "parent_model": "",
+            "format": "gguf",
+            "family": self.family,
+            "families": [self.family],
+            "parameter_size": "4.0B",
+            "quantization_level": "Q4_K_M",
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Its row in /api/tags."""
+        row = {
+            "name": self.name,
+            "model": self.name,
+            "modified_at": CREATED_AT,
+            "size": 2_497_293_931,
+            "digest": "359d7dd4bcdab3d86b87d73ac27966f4dbb9f5efdfcc75d34a8764a09474fae7",
+            "details": self.details,
+        }
+        return row | ({"remote_host": self.remote_host} if self.remote_host else {})
+
+    def shown(self) -> dict[str, Any]:
+        """Its answer of /api/show."""
+        info: dict[str, Any] = {"general.architecture": self.family, "general.parameter_count": 4_022_468_096}
+        if self.context_length is not None:
+            info[f"{self.family}.context_length"] = self.context_length
+        told: dict[str, Any] = {
+            "modelfile": "FROM fake",
+            "template": "{{ .Prompt }}",
+            "details": self.details,
+            "model_info": info,
+            "modified_at": CREATED_AT,
+        }
+        if self.parameters:
+            told["parameters"] = self.parameters
+        if self.capabilities is not None:
+            told["capabilities"] = list(self.capabilities)
+        if self.remote_host:
+            told |= {"remote_model": self.name, "remote_host": self.remote_host}
+        return told
+
+
+def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
+    """One object of an answer that goes on; `message` takes `thinking` and `tool_calls`."""
+    told = {"role": "assistant", "content": content, **message}
+    return {"model": model, "created_at": CREATED_AT, "message": told, "done": done}
+
+
+def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> dict[str, Any]:
+    """The last object of an answer; `extra` replaces and adds keys, None takes one away."""
+    told = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def call(
+    name: str, arguments: Any = None, *, call_id: str | None = None, index: int | None = 0
+) -> dict[str, Any]:
+    """A tool call; older servers send neither an id nor an index that counts."""
+    function = {"name": name, "arguments": {} if arguments is None else arguments}
+    if index is not None:
+        function["index"] = index
+    return {"id": call_id, "function": function} if call_id is not None else {"function": function}
+
+
+def lines(*objects: Line, **headers: str) -> Reply:
+    """A streamed answer, one write for each line."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    pieces = tuple(each if isinstance(each, Gate) else json.dumps(each).encode() + b"\n" for each in objects)
+    return Reply(pieces, 200, {"content-type": NDJSON, **named}, chunked=True)
+
+
+def ndjson(*objects: Mapping[str, Any]) -> bytes:
+    """The same as bytes."""
+    return lines(*objects).body
+
+
+def error(message: str, status: int, **extra: Any) -> Reply:
+    """A refusal, in the server's one shape."""
+    return Reply.json({"error": message, **extra}, status)
+
+
+@dataclass
+class FakeOllama:
+    """The server. Chats are answered from `script`, everything else from `models`."""
+
+    upstream: FakeUpstream
+    models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
+    loaded: dict[str, int] = field(default_factory=dict)
+    """What /api/ps tells: the context that each loaded model has got."""
+
+    def __post_init__(self) -> None:
+        self.upstream.default(self._tags, path="/api/tags")
+        self.upstream.default(self._show, path="/api/show")
+        self.upstream.default(self._ps, path="/api/ps")
+        self.upstream.default(Reply.json({"version": "0.12.6"}), path="/api/version")
+        self.upstream.default(self._chat, path="/api/chat")
+
+    @property
+    def base_url(self) -> str:
+        """What `base_url` and `OLLAMA_HOST` would be."""
+        return self.upstream.origin
+
+    @property
+    def chats(self) -> list[dict[str, Any]]:
+        """The bodies of the chats so far."""
+        return [each.json for each in self.upstream.requests if each.path == "/api/chat"]
+
+    def script(self, *replies: Reply) -> None:
+        """Answer the next chats so, provided that their model is there and can do what they ask."""
+        self.upstream.script(*(self._checked(reply) for reply in replies), path="/api/chat")
+
+    def _checked(self, reply: Reply) -> Any:
+        def answer(request: RecordedRequest) -> Reply:
+            refusal = self._refusal(request.json)
+            return refusal if refusal is not None else reply
+
+        return answer
+
+    def _chat(self, request: RecordedRequest) -> Reply:
+        refusal = self._refusal(request.json)
+        if refusal is not None:
+            return refusal
+        if not request.json["messages"]:
+            unloads = request.json.get("keep_alive") == 0
+            return Reply.json(
+                {
+                    **part(model=request.json["model"], done=True),
+                    "done_reason": "unload" if unloads else "load",
+                }
+            )
+        return error("no chat is scripted", 500)
+
+    def _refusal(self, asked: Mapping[str, Any]) -> Reply | None:
+        """What the server's own checks say, in their order. Source: `ChatHandler` in server/routes.go."""
+        model = self._find(asked.get("model"))
+        if model is None:
+            return error(f"model '{asked.get('model')}' not found", 404)
+        for message in asked["messages"]:
+            for each in message.get("tool_calls", ()):
+                if not isinstance(each["function"]["arguments"], dict):
+                    field_name = "ChatRequest.messages.tool_calls.function.arguments"
+                    return error(f"json: cannot unmarshal string into Go struct field {field_name}", 400)
+        can = model.capabilities
+        if can is not None and asked.get("tools") and "tools" not in can:
+            return error(f"registry.ollama.ai/library/{model.name} does not support tools", 400)
+        if can is not None and asked.get("think") and "thinking" not in can:
+            return error(f'"{model.name}" does not support thinking', 400)
+        return None
+
+    def _find(self, name: Any) -> FakeModel | None:
+        return next((each for each in self.models if each.name in (name, f"{name}:latest")), None)
+
+    def _tags(self, _: RecordedRequest) -> Reply:
+        return Reply.json({"models": [model.row() for model in self.models]})
+
+    def _show(self, request: RecordedRequest) -> Reply:
+        model = self._find(request.json.get("model"))
+        if model is None:
+            return error(f"model '{request.json.get('model')}' not found", 404)
+        return Reply.json(model.shown())
+
+    def _ps(self, _: RecordedRequest) -> Reply:
+        running = [model for model in self.models if model.name in self.loaded]
+        rows = [{**each.row(), "size_vram": 1, "context_length": self.loaded[each.name]} for each in running]
+        return Reply.json({"models": rows})

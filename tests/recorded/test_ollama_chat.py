@@ -1,0 +1,85 @@
+"""The decoder of Ollama's own dialect against recorded answers, in every arrival.
+
+The recordings lie beside the repository and are not part of it; without them this is skipped.
+"""
+
+import pytest
+
+from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder
+from jumpseat.http.answer import AnswerReader
+from jumpseat.http.failures import error_from_response
+from tests.recorded.recordings import TRANSCRIPTS, recordings
+from tests.unit.dialects.laws import assert_laws
+
+CASES = [pytest.param(each, id=each.name) for each in recordings("ollama")]
+
+needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
+
+
+def arrivals(body):
+    yield "whole", [body]
+    yield "bytes", [body[i : i + 1] for i in range(len(body))]
+    yield "sevens", [body[i : i + 7] for i in range(0, len(body), 7)]
+    yield "kibibytes", [body[i : i + 1024] for i in range(0, len(body), 1024)]
+
+
+def decoded(pieces, content_type):
+    decoder = OllamaChatDecoder("acme", "asked-model", mint_suffix="")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    for piece in pieces:
+        reader.feed(piece, events)
+    if not decoder.complete:
+        reader.finish(events)
+    return events
+
+
+@needs_recordings
+@pytest.mark.parametrize("recording", CASES)
+def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+    body, expected = recording.body, recording.expected
+    if recording.fails:
+        with pytest.raises(ChatError) as failed:
+            raise error_from_response(recording.status, {}, body, provider="acme", url="http://x/")
+        assert expected["error"]["message"][:100] in failed.value.message
+        return
+    content_type = recording.content_type
+    first = None
+    for name, pieces in arrivals(body):
+        events = decoded(pieces, content_type)
+        assert_laws(events)
+        first = first or events
+        assert merge_deltas(events) == merge_deltas(first), name
+    fold = Fold("acme", "asked-model")
+    for event in first:
+        fold.add(event)
+    response = fold.response()
+    assert response.text == expected["text"]
+    assert "".join(b.thinking for b in response.content if b.type == "thinking") == expected["thinking"]
+    told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls]
+    # A call that was recorded without an id has got one.
+    assert told == [
+        {"id": call.get("id") or mine["id"], "name": call["name"], "arguments": call["arguments"]}
+        for call, mine in zip(expected["tool_calls"], told, strict=True)
+    ]
+    assert response.raw_stop_reason == expected["stop_reason"]
+    assert response.model == expected["model"]
+    usage = {"input": response.usage.input_tokens, "output": response.usage.output_tokens}
+    assert {**usage, **expected["usage"]} == usage
+
+
+@needs_recordings
+@pytest.mark.parametrize("recording", CASES)
+def test_a_recorded_stream_that_is_cut_anywhere_is_no_complete_answer(recording):
+    if recording.fails or not recording.streamed:
+        pytest.skip("not a stream")
+    lines = recording.body.splitlines(keepends=True)
+    for count in (0, 1, len(lines) // 2, len(lines) - 1):
+        with pytest.raises(ChatError, match="early"):
+            decoded([b"".join(lines[:count]) + lines[count][:-5]], "application/x-ndjson")
+
+
+@needs_recordings
+def test_there_are_recordings_enough():
+    assert len(CASES) >= 8

@@ -1,0 +1,54 @@
+"""Reading hand-written answers of the dialect in every arrival, for the tests beside this."""
+
+from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder
+from jumpseat.http.answer import AnswerReader
+from tests.fakes.ollama import NDJSON, ndjson
+from tests.unit.dialects.laws import assert_laws
+
+
+def read(pieces, content_type=NDJSON):
+    """The events, and the error that ended them if one did."""
+    decoder = OllamaChatDecoder("acme", "asked", mint_suffix="_x")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    try:
+        for piece in pieces:
+            reader.feed(piece, events)
+        if not decoder.complete:
+            reader.finish(events)
+    except ChatError as error:
+        return events, error
+    return events, None
+
+
+def response_of(events):
+    fold = Fold("acme", "asked")
+    for event in events:
+        fold.add(event)
+    return fold.response()
+
+
+def arrivals(data):
+    yield [data]
+    yield [data[i : i + 1] for i in range(len(data))]
+    yield [data[i : i + 7] for i in range(0, len(data), 7)]
+    yield [data.replace(b"\n", b"\r\n")]
+    yield [data.replace(b"\n", b"\n\n").rstrip()]
+
+
+def answer(*objects):
+    """The response; the same comes out however the lines arrive, and as one body if it is one object."""
+    data = ndjson(*objects)
+    whole, error = read([data])
+    assert error is None
+    assert_laws(whole)
+    for pieces in arrivals(data):
+        events, error = read(pieces)
+        assert error is None
+        assert merge_deltas(events) == merge_deltas(whole)
+    for content_type in ("application/json", ""):
+        events, error = read([data], content_type)
+        assert error is None
+        assert merge_deltas(events) == merge_deltas(whole)
+    return response_of(whole)

@@ -1,0 +1,224 @@
+"""Requests of the dialect, row by row."""
+
+import json
+
+import pytest
+
+from jumpseat.chat import (
+    ChatRequest,
+    ContextBlock,
+    ImageBlock,
+    JsonSchemaOutput,
+    Message,
+    NamedTool,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    RequestError,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.ollama_chat import ServerFacts, encode, losses
+
+HERE = Origin("acme", "qwen3:4b")
+WEATHER = ToolDefinition("weather", "Tells the weather.", {"type": "object"})
+TIME = ToolDefinition("time")
+
+
+def request_for(*messages, **more):
+    return ChatRequest(messages=messages or (Message.user("Hi"),), model="qwen3:4b", **more)
+
+
+def encoded(request, **facts):
+    body = encode(request, ServerFacts(provider="acme", **facts))
+    json.dumps(body)
+    return body
+
+
+def codes(request, **facts):
+    return [warning.code for warning in losses(request, ServerFacts(provider="acme", **facts))]
+
+
+def user(*blocks):
+    return Message("user", blocks)
+
+
+def assistant(*blocks):
+    return Message("assistant", blocks)
+
+
+@pytest.mark.requirement("ollama:system-message", "ollama:truncate", "ollama:keep-alive")
+def test_a_request_is_no_more_than_it_has_to_be():
+    assert encoded(request_for(system="Be brief."), num_ctx=40_960) == {
+        "model": "qwen3:4b",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+        "stream": True,
+        "truncate": False,
+        "shift": False,
+        "options": {"num_predict": 8192, "num_ctx": 40_960},
+    }
+
+
+@pytest.mark.requirement("ollama:stream-told")
+def test_a_whole_answer_has_to_be_asked_for():
+    assert encoded(request_for(stream=False))["stream"] is False
+
+
+@pytest.mark.requirement("ollama:images-raw-base64")
+def test_images_are_bare_base64_beside_the_text():
+    images = (ImageBlock("QUJD", "image/png"), ImageBlock("data:image/jpeg;base64,REVG"))
+    (message,) = encoded(request_for(user(TextBlock("Look"), *images)))["messages"]
+    assert message == {"role": "user", "content": "Look", "images": ["QUJD", "REVG"]}
+
+
+@pytest.mark.requirement("ollama:images-raw-base64")
+@pytest.mark.parametrize("source", ["https://example.com/x.png", "data:image/svg+xml,%3Csvg%3E"])
+def test_an_image_that_is_no_base64_is_refused(source):
+    with pytest.raises(RequestError, match="acme takes"):
+        encoded(request_for(user(ImageBlock(source))))
+
+
+def test_context_is_text_and_messages_of_one_role_are_one():
+    context = ContextBlock("x = 1", uri="file:///a.py", language_id="python")
+    body = encoded(request_for(user(context), user(TextBlock("Explain.")), Message.user("Please.")))
+    (message,) = body["messages"]
+    assert message["content"] == "`/a.py`:\n```python\nx = 1\n```\n\nExplain.\n\nPlease."
+
+
+@pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:arguments-object")
+def test_a_tool_loop_goes_back_whole():
+    body = encoded(
+        request_for(
+            Message.user("Weather?"),
+            assistant(
+                ThinkingBlock("Hm.", origin=HERE),
+                TextBlock("I will look."),
+                ToolUseBlock("c1", "weather", {"city": "Rome"}, '{"city":"Rome"}', origin=HERE),
+                ToolUseBlock("c2", "time", {}, "", origin=HERE),
+            ),
+            user(
+                TextBlock("Thanks."), ToolResultBlock("c1", "Sunny"), ToolResultBlock("c2", "no clock", True)
+            ),
+        )
+    )
+    assert body["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": "I will look.",
+            "thinking": "Hm.",
+            "tool_calls": [
+                {"id": "c1", "function": {"index": 0, "name": "weather", "arguments": {"city": "Rome"}}},
+                {"id": "c2", "function": {"index": 1, "name": "time", "arguments": {}}},
+            ],
+        },
+        {"role": "tool", "content": "Sunny", "tool_call_id": "c1", "tool_name": "weather"},
+        {"role": "tool", "content": "Error: no clock", "tool_call_id": "c2", "tool_name": "time"},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+def test_what_belongs_to_another_model_or_has_no_words_is_left_out():
+    foreign = ThinkingBlock("Secret.", origin=Origin("acme", "other"))
+    blocks = (foreign, RedactedThinkingBlock("x", origin=HERE), OtherBlock("search"))
+    body = encoded(
+        request_for(assistant(*blocks, TextBlock("Hi")), assistant(*blocks), Message.user("Go on"))
+    )
+    assert body["messages"][0] == {"role": "assistant", "content": "Hi"}
+    only = encoded(request_for(assistant(*blocks), Message.user("Go on")))
+    assert [message["role"] for message in only["messages"]] == ["user"]
+
+
+@pytest.mark.requirement("ollama:arguments-object")
+def test_arguments_that_could_not_be_read_are_left_out_with_a_warning():
+    broken = ToolUseBlock("c1", "weather", None, '{"city', error="cut")
+    request = request_for(assistant(broken), user(ToolResultBlock("c1", "?")))
+    assert encoded(request)["messages"][0]["tool_calls"][0]["function"]["arguments"] == {}
+    assert codes(request) == ["tool_arguments_dropped"]
+
+
+@pytest.mark.requirement("ollama:tools")
+def test_tools_are_functions():
+    tools = encoded(request_for(tools=(WEATHER, TIME)))["tools"]
+    assert tools[0] == {
+        "type": "function",
+        "function": {
+            "name": "weather",
+            "description": "Tells the weather.",
+            "parameters": {"type": "object"},
+        },
+    }
+    assert tools[1]["function"]["parameters"] == {"type": "object", "properties": {}}
+
+
+@pytest.mark.requirement("ollama:no-tool-choice")
+@pytest.mark.parametrize(
+    ("choice", "offered", "warned"),
+    [
+        ("auto", ["weather", "time"], []),
+        ("none", [], []),
+        ("required", ["weather", "time"], ["tool_choice_dropped"]),
+        (NamedTool("time"), ["time"], ["tool_choice_dropped"]),
+    ],
+)
+def test_there_is_no_tool_choice_but_what_is_offered(choice, offered, warned):
+    request = request_for(tools=(WEATHER, TIME), tool_choice=choice)
+    body = encoded(request)
+    assert "tool_choice" not in body
+    assert [tool["function"]["name"] for tool in body.get("tools", [])] == offered
+    assert codes(request) == warned
+
+
+@pytest.mark.requirement("ollama:think-switch")
+@pytest.mark.parametrize(("level", "think"), [("off", False), ("low", True), ("high", True), (None, None)])
+def test_thinking_is_a_switch(level, think):
+    request = request_for(thinking=level)
+    assert encoded(request).get("think") == think
+    assert "think" not in encoded(request, dropped={"think"})
+    assert codes(request) == []
+
+
+@pytest.mark.requirement("ollama:think-levels")
+@pytest.mark.parametrize(("level", "think"), [("off", "low"), ("medium", "medium"), (None, None)])
+def test_gpt_oss_thinks_in_levels_and_cannot_be_stopped(level, think):
+    request = request_for(thinking=level)
+    assert encoded(request, thinks_in_levels=True).get("think") == think
+    assert codes(request, thinks_in_levels=True) == (["thinking_adjusted"] if level == "off" else [])
+
+
+@pytest.mark.requirement("ollama:format")
+def test_json_mode_is_a_format_and_a_schema_is_one_itself():
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    assert encoded(request_for(output_mode="json"))["format"] == "json"
+    assert encoded(request_for(output_mode=JsonSchemaOutput(schema)))["format"] == schema
+    assert "format" not in encoded(request_for())
+
+
+@pytest.mark.requirement("ollama:options", "ollama:keep-alive")
+def test_parameters_go_where_the_server_looks_for_them():
+    parameters = {"keep_alive": -1, "options": {"num_gpu": 1}, "mirostat": 2, "truncate": True, "model": "x"}
+    request = request_for(
+        max_tokens=512, stop_sequences=("END",), settings={"temperature": 0.2, "top_k": 40, "seed": 1}
+    )
+    body = encoded(request, parameters=parameters, num_ctx=4096)
+    assert body["options"] == {
+        "num_predict": 512,
+        "num_ctx": 4096,
+        "stop": ["END"],
+        "num_gpu": 1,
+        "mirostat": 2,
+        "temperature": 0.2,
+        "top_k": 40,
+        "seed": 1,
+    }
+    assert (body["keep_alive"], body["truncate"], body["model"]) == (-1, True, "qwen3:4b")
+
+
+@pytest.mark.requirement("ollama:num-ctx-override")
+def test_a_configured_context_goes_before_the_derived_one_and_a_chats_own_before_both():
+    for parameters in ({"num_ctx": 8192}, {"options": {"num_ctx": 8192}}):
+        assert encoded(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
+    asked = request_for(settings={"num_ctx": 100})
+    assert encoded(asked, parameters={"num_ctx": 8192}, num_ctx=1)["options"]["num_ctx"] == 100
