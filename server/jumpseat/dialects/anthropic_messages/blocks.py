@@ -1,0 +1,128 @@
+"""What has to travel with blocks of this dialect, and how it goes back.
+
+Owns the form of `opaque`, which the decoder beside it writes and the encoder reads: a JSON object.
+
+- of a text block: `citations`, as they came.
+- of a tool call: whatever the block had beside `type`, `id`, `name` and `input` (`caller`).
+- of an `other` block: the whole block as it came, its deltas joined.
+
+Source: `ContentBlockParam` of Anthropic's API reference; the anthropic-messages reference, "Round trip".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pydantic_core
+
+from jumpseat.chat import (
+    ContentBlock,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    WarningEvent,
+)
+from jumpseat.dialects.assembly import parse_arguments
+
+_ID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def read_opaque(opaque: str | None) -> dict[str, Any]:
+    """The object inside an `opaque` text; empty where it is not of this dialect."""
+    if opaque is None:
+        return {}
+    try:
+        value = pydantic_core.from_json(opaque)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_opaque(values: Mapping[str, Any]) -> str | None:
+    """The `opaque` text for an object; None where there is nothing in it."""
+    return pydantic_core.to_json(values).decode() if values else None
+
+
+def tool_id(call_id: str) -> str:
+    """A call's id as the API takes it: other providers' ids may hold characters that are refused."""
+    return _ID.sub("_", call_id)
+
+
+def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) -> dict[str, Any] | None:
+    """A block of an assistant message as it goes back; None where it cannot.
+
+    Args:
+        block: the block.
+        origin: where the request goes: what belongs to another provider or model is left out.
+        keep_thinking: False where the turn was changed, which breaks the signatures in it.
+    """
+    ours = block.origin is None or block.origin == origin
+    match block:
+        case TextBlock() if block.text.strip():
+            # The API refuses a text block of white space alone.
+            return {"type": "text", "text": block.text, **(read_opaque(block.opaque) if ours else {})}
+        case ToolUseBlock():
+            extra = read_opaque(block.opaque) if ours else {}
+            call = {"type": "tool_use", "id": tool_id(block.id), "name": block.name, "input": _input(block)}
+            return {**call, **extra}
+        case ThinkingBlock() if ours and keep_thinking and _came_from_here(block):
+            return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
+        case RedactedThinkingBlock() if ours and keep_thinking:
+            return {"type": "redacted_thinking", "data": block.data}
+        case OtherBlock() if ours:
+            whole = read_opaque(block.opaque)
+            return whole if isinstance(whole.get("type"), str) else None
+        case _:
+            return None
+
+
+def without_cut_off_calls(
+    messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
+) -> list[dict[str, Any]]:
+    """The wire messages without calls of the provider's own tools whose result never came.
+
+    An answer that was cancelled may end so, and the API refuses it. A call goes on to wait for its result
+    where its turn comes last (`pause_turn`), or where our own tools were called from within it.
+    """
+    answered = {
+        part.get("tool_use_id")
+        for message in messages
+        for part in message["content"]
+        if part["type"].endswith("_tool_result")
+    }
+    result: list[dict[str, Any]] = []
+    for number, message in enumerate(messages):
+        parts = message["content"]
+        cut_off = [
+            part for part in parts if part["type"].endswith("_tool_use") and part.get("id") not in answered
+        ]
+        waits = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
+        if cut_off and not waits:
+            # What signs a turn covers its calls, so the thinking goes with them.
+            gone = ("thinking", "redacted_thinking")
+            parts = [part for part in parts if part not in cut_off and part["type"] not in gone]
+            told = f"{len(cut_off)} tool calls of the provider's own were cut off; they were left out."
+            warnings.append(WarningEvent("unfinished_dropped", told))
+        if parts:
+            result.append({**message, "content": parts})
+    return result
+
+
+def _came_from_here(block: ThinkingBlock) -> bool:
+    """Whether the API can know the block: an unsigned one it can only if an imitator sent it so."""
+    return block.signature is not None or block.origin is not None
+
+
+def _input(block: ToolUseBlock) -> dict[str, Any]:
+    """The arguments as the model wrote them; the API takes objects only, so broken text goes inside one."""
+    arguments, _ = parse_arguments(block.raw)
+    if arguments is not None and block.raw.strip() not in ("", "null"):
+        return arguments
+    if block.arguments is not None:
+        return dict(block.arguments)
+    return {"INVALID_JSON": block.raw} if arguments is None else arguments

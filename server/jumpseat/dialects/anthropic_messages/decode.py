@@ -1,0 +1,357 @@
+"""Answers of the Messages dialect, as events.
+
+Owns every way in which servers depart from Anthropic's API reference; each rule below has its row in the
+anthropic-messages reference. A whole body takes the same way as the `message_start` of a stream, whose
+`content` may be filled already. Above it is the HTTP exchange that feeds it; below it the assembler, which
+keeps the laws of events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pydantic_core
+
+from jumpseat.chat import (
+    ChatError,
+    CitationEvent,
+    DoneEvent,
+    OtherBlock,
+    ProtocolError,
+    RedactedThinkingBlock,
+    ResponseEvent,
+    StopReason,
+    StreamEvent,
+    Usage,
+    UsageEvent,
+    WarningEvent,
+)
+from jumpseat.dialects.anthropic_messages.blocks import write_opaque
+from jumpseat.dialects.anthropic_messages.usage import UsageCounter
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+
+STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "tool_use": "tool_use",
+    "pause_turn": "pause_turn",
+    # The turn was only interrupted to shorten the context: it goes on when it is sent back as it is.
+    "compaction": "pause_turn",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_exceeded",
+}
+
+_TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
+_OWN_KEYS = frozenset({"type", "id", "name", "input"})
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block whose stop has not come. `whole` is the block as it started, for those kept as they are."""
+
+    kind: str
+    whole: dict[str, Any]
+    json: list[str] = field(default_factory=list)
+    signature: str = ""
+    citations: list[Any] = field(default_factory=list)
+    told: int = 0
+    """How many of the citations were told."""
+
+
+class AnthropicMessagesDecoder:
+    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for origins and errors.
+            model: the model as the request names it.
+        """
+        self.complete = False
+        self._provider = provider
+        self._model = model
+        self._told_response: tuple[str, str] | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget the answer so far: what follows is another one."""
+        self._blocks = BlockAssembler(self._provider, self._model)
+        self._open: dict[Hashable, _Open] = {}
+        self._has_content = False
+        self._usage = UsageCounter()
+        self._told_usage: Usage | None = None
+        self._stop_reason: str | None = None
+        self._stop_details: Mapping[str, Any] = {}
+
+    def feed_event(self, name: str, data: str) -> list[StreamEvent]:
+        """Take one server-sent event. What it is its data says: some servers send no `event:` line."""
+        if self.complete or not data or data.isspace():
+            return []
+        if data.strip() == "[DONE]":
+            return self.finish()  # OpenRouter's habit; it tells nothing that the stop reason did not.
+        try:
+            event = read_answer(data)
+        except ValueError:
+            told = plain_words(data[:80])
+            raise ProtocolError(f"{self._provider} sent an event that is not JSON: {told}") from None
+        if not isinstance(event, dict):
+            raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
+        kind = _text(event.get("type")) or name
+        if kind == "error" or (event.get("error") and "type" not in event):
+            raise self._failure(event)
+        self._take(kind, event)
+        return self._blocks.take()
+
+    def feed_body(self, body: bytes) -> list[StreamEvent]:
+        """Take the whole body of an answer that was not streamed."""
+        try:
+            answer = read_answer(body)
+        except ValueError:
+            told = plain_words(body[:200].decode("utf-8", "replace"))
+            raise ProtocolError(
+                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
+            ) from None
+        if not isinstance(answer, dict):
+            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        if answer.get("type") == "error" or answer.get("error"):
+            raise self._failure(answer)
+        if "content" not in answer:
+            raise ProtocolError(f"{self._provider} sent an answer that holds no content.")
+        self._begin(answer)
+        return self._ended()
+
+    def finish(self) -> list[StreamEvent]:
+        """Take the end of the input; a stop reason makes up for a missing `message_stop`."""
+        if self.complete:
+            return []
+        if self._stop_reason is None:
+            raise ProtocolError(f"{self._provider} ended its answer early.")
+        return self._ended()
+
+    def _failure(self, event: Mapping[str, Any]) -> ChatError:
+        fault = read_fault(event)
+        error = error_from_fault(fault, self._provider)
+        error.provider_code = error.provider_code or fault.type
+        error.provider_request_id = _text(event.get("request_id")) or None
+        return error
+
+    def _take(self, kind: str, event: Mapping[str, Any]) -> None:
+        """One event of the stream; `ping`, and types that are not known here, say nothing."""
+        index = event.get("index")
+        key: Hashable = index if isinstance(index, int | str) else 0
+        match kind:
+            case "message_start":
+                self._begin(_mapping(event.get("message")))
+            case "content_block_start":
+                self._start_block(key, _mapping(event.get("content_block")))
+            case "content_block_delta":
+                self._add_delta(key, _mapping(event.get("delta")))
+            case "content_block_stop":
+                self._stop_block(key)
+            case "message_delta":
+                self._take_end(_mapping(event.get("delta")), event.get("usage"))
+            case "message_stop":
+                for each in self._ended():
+                    self._blocks.emit(each)
+            case _:
+                pass
+
+    def _begin(self, message: Mapping[str, Any]) -> None:
+        """The start of the answer, or of one that takes the place of what came before."""
+        if self._has_content:
+            self._reset()
+            self._told_response = None
+            self._blocks.emit(
+                WarningEvent(
+                    "answer_restarted",
+                    f"{self._provider} began its answer anew; what came before does not count.",
+                )
+            )
+        self._tell_response(_text(message.get("model")), _text(message.get("id")))
+        content = message.get("content")
+        for number, block in enumerate(content if isinstance(content, list) else ()):
+            key = ("whole", number)
+            self._start_block(key, _mapping(block))
+            self._stop_block(key)
+        self._take_end(message, message.get("usage"))
+
+    def _tell_response(self, model: str = "", response_id: str = "") -> None:
+        told = (model or self._model, response_id)
+        if told == self._told_response or (self._told_response is not None and not response_id):
+            return
+        self._told_response = told
+        tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
+        self._blocks.mint_suffix = f"_{tail}" if tail else ""
+        self._blocks.emit(ResponseEvent(told[0], response_id or None))
+
+    def _start_block(self, key: Hashable, block: Mapping[str, Any]) -> None:
+        self._tell_response()
+        self._has_content = True
+        # At most one block is open; a server that forgets to say that one ends means it nevertheless.
+        for each in [each for each, opened in self._open.items() if each == key or opened.kind != "tool_use"]:
+            self._stop_block(each)
+        opened = self._open[key] = _Open(_text(block.get("type")), dict(block))
+        match opened.kind:
+            case "text":
+                citations = block.get("citations")
+                opened.citations += citations if isinstance(citations, list) else []
+                self._add_text(opened, _text(block.get("text")))
+            case "thinking":
+                # Its text may never come, while its signature has to go back.
+                self._blocks.touch_thinking()
+                self._blocks.thinking(_text(block.get("thinking")))
+                opened.signature = _text(block.get("signature"))
+            case "tool_use":
+                extra = {name: value for name, value in block.items() if name not in _OWN_KEYS}
+                self._blocks.tool_call(
+                    key,
+                    id=_text(block.get("id")),
+                    name=_text(block.get("name")),
+                    opaque=write_opaque(extra),
+                )
+            case _:
+                pass
+
+    def _add_delta(self, key: Hashable, delta: Mapping[str, Any]) -> None:
+        kind = _text(delta.get("type"))
+        opened = self._open.get(key)
+        if opened is None:
+            # Some gateways leave `content_block_start` out; what the delta is says what the block is.
+            if kind not in _TEXT_OF_DELTA or not delta.get(_TEXT_OF_DELTA[kind]):
+                return
+            self._start_block(key, {"type": _TEXT_OF_DELTA[kind]})
+            opened = self._open[key]
+        match kind, opened.kind:
+            case "text_delta", "text":
+                self._add_text(opened, _text(delta.get("text")))
+            case "thinking_delta", "thinking":
+                self._blocks.thinking(_text(delta.get("thinking")))
+            case "signature_delta", "thinking":
+                opened.signature = _text(delta.get("signature"))
+            case "input_json_delta", "tool_use":
+                piece = _text(delta.get("partial_json"))
+                opened.json.append(piece)
+                self._blocks.tool_call(key, arguments=piece)
+            case "input_json_delta", _:
+                opened.json.append(_text(delta.get("partial_json")))
+            case "citations_delta", _:
+                opened.citations.append(delta.get("citation"))
+                self._tell_citations(opened)
+            case _:
+                _join(opened.whole, delta)
+
+    def _add_text(self, opened: _Open, piece: str) -> None:
+        self._blocks.text(piece)
+        self._tell_citations(opened)
+
+    def _tell_citations(self, opened: _Open, *, at_end: bool = False) -> None:
+        """Tell the citations once their block has a number, which it gets with its first text."""
+        if self._blocks.text_block is None and not at_end:
+            return
+        for citation in map(_mapping, opened.citations[opened.told :]):
+            title = citation.get("title") or citation.get("document_title")
+            url = _text(citation.get("url")) or _text(citation.get("source"))
+            self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, _text(title) or None))
+        opened.told = len(opened.citations)
+
+    def _stop_block(self, key: Hashable) -> None:
+        opened = self._open.pop(key, None)
+        if opened is None:
+            return
+        match opened.kind:
+            case "text":
+                self._tell_citations(opened, at_end=True)
+                if opened.citations:
+                    self._blocks.stamp(write_opaque({"citations": opened.citations}))
+                self._blocks.close_prose()
+            case "thinking":
+                if opened.signature:
+                    self._blocks.sign_thinking(opened.signature)
+                self._blocks.close_prose()
+            case "tool_use":
+                given = opened.whole.get("input")
+                if given and not any(opened.json):
+                    self._blocks.tool_call(key, arguments=pydantic_core.to_json(given).decode())
+                self._blocks.close_tool_call(key)
+            case "redacted_thinking":
+                self._blocks.whole(RedactedThinkingBlock(_text(opened.whole.get("data"))))
+            case "":
+                pass
+            case kind:
+                self._blocks.whole(_other(kind, opened))
+
+    def _take_end(self, delta: Mapping[str, Any], usage: Any) -> None:
+        reason = delta.get("stop_reason")
+        if isinstance(reason, str) and reason:
+            self._stop_reason = reason
+        self._stop_details = _mapping(delta.get("stop_details")) or self._stop_details
+        self._usage.add(usage)
+        now = self._usage.usage
+        if now is not None and now != self._told_usage:
+            self._told_usage = now
+            self._tell_response()
+            self._blocks.emit(UsageEvent(now))
+
+    def _ended(self) -> list[StreamEvent]:
+        self.complete = True
+        self._tell_response()
+        for key in tuple(self._open):
+            self._stop_block(key)
+        self._blocks.close_all()
+        if self._stop_reason == "refusal" and self._stop_details:
+            self._blocks.emit(WarningEvent("refusal", _refusal(self._provider, self._stop_details)))
+        done = DoneEvent(self._mapped_reason(), self._usage.usage or Usage(), self._stop_reason)
+        self._blocks.emit(done)
+        return self._blocks.take()
+
+    def _mapped_reason(self) -> StopReason:
+        reason = STOP_REASONS.get(self._stop_reason or "", "end_turn")
+        if reason in ("end_turn", "tool_use"):
+            # Imitators say `end_turn` after calls.
+            return "tool_use" if self._blocks.calls_seen else "end_turn"
+        return reason
+
+
+def _other(kind: str, opened: _Open) -> OtherBlock:
+    """A block without a type here, its deltas joined, as it has to go back."""
+    whole = opened.whole
+    if any(opened.json):
+        raw = "".join(opened.json)
+        try:
+            whole["input"] = read_answer(raw)
+        except ValueError:
+            whole["input"] = {"INVALID_JSON": raw}
+    if opened.citations:
+        whole["citations"] = opened.citations
+    text = whole.get("text") or whole.get("content")
+    return OtherBlock(kind, text if isinstance(text, str) else None, opaque=write_opaque(whole))
+
+
+def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a delta of another kind (`compaction_delta`) to its block: texts are joined, the rest replaced."""
+    for name, value in delta.items():
+        if name == "type" or value is None:
+            continue
+        before = whole.get(name)
+        whole[name] = before + value if isinstance(before, str) and isinstance(value, str) else value
+
+
+def _refusal(provider: str, details: Mapping[str, Any]) -> str:
+    category = _text(details.get("category")).replace("_", " ")
+    why = plain_words(_text(details.get("explanation")))
+    told = f"{provider} ended the answer as a refusal{f' ({category})' if category else ''}"
+    return f"{told}: {why}" if why else f"{told}; leave it out of what is sent next."
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,248 @@
+"""Requests of the Messages dialect.
+
+Source: POST /v1/messages in Anthropic's API reference, and the anthropic-messages reference for what models
+and imitators refuse. Above it are adapters, which know an endpoint's facts; it does no I/O.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from jumpseat.chat import (
+    ChatRequest,
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    JsonSchemaOutput,
+    Message,
+    NamedTool,
+    Origin,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    WarningEvent,
+)
+from jumpseat.dialects.anthropic_messages.blocks import assistant_part, tool_id, without_cut_off_calls
+from jumpseat.dialects.anthropic_messages.models import ModelRules, rules_of
+from jumpseat.dialects.anthropic_messages.thinking import (
+    apply_thinking,
+    drop_refused_effort,
+    drop_refused_sampling,
+)
+from jumpseat.dialects.context_text import render_context
+
+STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
+"""What parameters of a configuration may not replace, and no endpoint can do without."""
+
+JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesFacts:
+    """The switches in which endpoints of this dialect differ."""
+
+    provider: str
+    """The configured provider's id: what another origin signed is left out."""
+
+    rules: ModelRules | None = None
+    """What the model takes, where more is known than its name."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of the body, laid over what the request gives."""
+
+    dropped: Collection[str] = ()
+    """Parameters that the endpoint refuses."""
+
+
+def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
+    """The request's JSON body; `encode_with_warnings` tells too what was left out."""
+    return encode_with_warnings(request, facts)[0]
+
+
+def encode_with_warnings(
+    request: ChatRequest, facts: MessagesFacts
+) -> tuple[dict[str, Any], list[WarningEvent]]:
+    """The request's JSON body, and a warning for everything that the model does not take of it."""
+    rules = facts.rules or rules_of(request.model)
+    warnings: list[WarningEvent] = []
+    body: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": min(request.max_tokens, rules.max_output_tokens or request.max_tokens),
+        "messages": _messages(request, facts, warnings),
+    }
+    if request.system and request.system.strip():
+        body["system"] = request.system
+    if request.stream:
+        body["stream"] = True
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        _choose_tool(body, request, rules, warnings)
+    stops = [each for each in request.stop_sequences if each.strip()]
+    if stops:
+        body["stop_sequences"] = stops
+    if len(stops) < len(request.stop_sequences):
+        told = "A stop sequence of white space alone is refused; left out."
+        warnings.append(WarningEvent("parameter_dropped", told))
+    if request.thinking is not None:
+        origin = Origin(facts.provider, request.model)
+        apply_thinking(body, request.thinking, rules, request.messages, origin, warnings)
+    if request.output_mode != "text":
+        _ask_for_json(body, request, rules, warnings)
+    for name, value in {**facts.parameters, **request.settings}.items():
+        if name == "output_config" and isinstance(value, Mapping):
+            body[name] = {**body.get(name, {}), **value}
+        elif name not in STRUCTURE:
+            body[name] = value
+    drop_refused_effort(body, warnings)
+    drop_refused_sampling(body, rules, warnings)
+    for name in sorted((body.keys() & set(facts.dropped)) - STRUCTURE):
+        del body[name]
+        warnings.append(
+            WarningEvent("parameter_dropped", f"{facts.provider} does not take {name!r}; left out.")
+        )
+    return body, warnings
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    schema = {"type": "object", **tool.parameters}
+    if len(schema) == 1:
+        schema["properties"] = {}
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": schema}
+
+
+def _choose_tool(
+    body: dict[str, Any], request: ChatRequest, rules: ModelRules, warnings: list[WarningEvent]
+) -> None:
+    choice = request.tool_choice
+    if choice == "auto":
+        return
+    if choice == "none":
+        body["tool_choice"] = {"type": "none"}
+    elif not rules.takes_forced_tools:
+        told = f"{request.model} cannot be made to call a tool; it may choose."
+        warnings.append(WarningEvent("tool_choice_dropped", told))
+    elif isinstance(choice, NamedTool):
+        body["tool_choice"] = {"type": "tool", "name": choice.name}
+    else:
+        body["tool_choice"] = {"type": "any"}
+
+
+def _ask_for_json(
+    body: dict[str, Any], request: ChatRequest, rules: ModelRules, warnings: list[WarningEvent]
+) -> None:
+    """A schema goes into `output_config.format`; where that is not taken, words have to do."""
+    wanted = request.output_mode
+    if isinstance(wanted, JsonSchemaOutput) and rules.takes_schemas:
+        form = {"type": "json_schema", "schema": _closed(wanted.schema)}
+        body["output_config"] = {**body.get("output_config", {}), "format": form}
+        return
+    words = JSON_ONLY
+    if isinstance(wanted, JsonSchemaOutput):
+        schema = json.dumps(wanted.schema, ensure_ascii=False)
+        words = f"{JSON_ONLY} It must be valid against this JSON Schema:\n{schema}"
+    body["system"] = f"{body['system']}\n\n{words}" if "system" in body else words
+    told = f"{request.model} has no JSON mode of this kind; it was asked for JSON in words."
+    warnings.append(WarningEvent("json_mode_emulated", told))
+
+
+def _closed(schema: Any) -> Any:
+    """The schema with every object closed: the API refuses one that leaves `additionalProperties` open."""
+    if isinstance(schema, Mapping):
+        closed = {name: _closed(value) for name, value in schema.items()}
+        if closed.get("type") == "object" and "additionalProperties" not in closed:
+            closed["additionalProperties"] = False
+        return closed
+    return [_closed(each) for each in schema] if isinstance(schema, list | tuple) else schema
+
+
+def _messages(
+    request: ChatRequest, facts: MessagesFacts, warnings: list[WarningEvent]
+) -> list[dict[str, Any]]:
+    """The conversation; messages of one role in a row become one, as the API would have it itself."""
+    origin = Origin(facts.provider, request.model)
+    runs: list[list[Message]] = []
+    for message in request.messages:
+        if not _says_something(message, origin):
+            continue
+        if runs and runs[-1][0].role == message.role:
+            runs[-1].append(message)
+        else:
+            runs.append([message])
+    messages: list[dict[str, Any]] = []
+    for run in runs:
+        user = run[0].role == "user"
+        content = _user(run) if user else _assistant(run, origin, warnings)
+        if content:
+            messages.append({"role": run[0].role, "content": content})
+    messages = without_cut_off_calls(messages, warnings)
+    if messages and messages[-1]["role"] == "assistant":
+        last = messages[-1]["content"][-1]
+        if last["type"] == "text":
+            last["text"] = last["text"].rstrip()  # A prefill that ends in white space is refused.
+    return messages
+
+
+def _says_something(message: Message, origin: Origin) -> bool:
+    if message.role == "user":
+        return any(_user_part(block) is not None for block in message.content)
+    return any(assistant_part(block, origin, keep_thinking=True) is not None for block in message.content)
+
+
+def _user(run: Sequence[Message]) -> list[dict[str, Any]]:
+    """Tool results first: the API wants them before anything else of the message."""
+    parts = [part for message in run for block in message.content if (part := _user_part(block)) is not None]
+    return sorted(parts, key=lambda part: part["type"] != "tool_result")
+
+
+def _user_part(block: ContentBlock) -> dict[str, Any] | None:
+    match block:
+        case TextBlock() if block.text.strip():
+            # The API refuses a text block of white space alone.
+            return {"type": "text", "text": block.text}
+        case ContextBlock():
+            return {"type": "text", "text": render_context(block)}
+        case ImageBlock():
+            return {"type": "image", "source": _image_source(block)}
+        case ToolResultBlock():
+            part: dict[str, Any] = {"type": "tool_result", "tool_use_id": tool_id(block.tool_use_id)}
+            if block.content.strip():
+                part["content"] = block.content
+            if block.is_error:
+                part |= {"content": part.get("content", "Error"), "is_error": True}
+            return part
+        case _:
+            return None
+
+
+def _image_source(block: ImageBlock) -> dict[str, Any]:
+    if block.source.startswith(("https:", "http:")):
+        return {"type": "url", "url": block.source}
+    data, media_type = block.source, block.media_type or "image/png"
+    if data.startswith("data:"):
+        head, _, data = data.removeprefix("data:").partition(",")
+        media_type, *options = head.split(";")
+        if "base64" not in options:
+            data = base64.b64encode(unquote_to_bytes(data)).decode()
+    return {"type": "base64", "media_type": media_type or "image/png", "data": data}
+
+
+def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]) -> list[dict[str, Any]]:
+    blocks = [block for message in run for block in message.content]
+    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
+    # A signature covers its turn, so it does not survive that two of them become one.
+    keep = len(run) == 1
+    parts = [assistant_part(block, origin, keep_thinking=keep) for block in blocks]
+    kept = [part for part in parts if part is not None]
+    lost = len(thoughts) - sum(part["type"] in ("thinking", "redacted_thinking") for part in kept)
+    if lost:
+        told = f"Reasoning that {origin.model} could not accept was left out of the request ({lost} blocks)."
+        warnings.append(WarningEvent("foreign_data_dropped", told))
+    return kept

@@ -1,0 +1,139 @@
+"""What each family of models takes of this dialect: thinking, sampling, forced tools, schemas.
+
+Source: the anthropic-messages reference, "Thinking" and "Headers"; `ModelCapabilities` of Anthropic's API
+reference for what a list of models says at run time, which goes before the table here. Above it are the
+encoder and the adapter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+ThinkingForm: TypeAlias = Literal["adaptive", "enabled", "none"]
+OffForm: TypeAlias = Literal["disabled", "between_tools", "low_effort", "absent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRules:
+    """What one model takes. The defaults are those of a model that nobody knows here."""
+
+    thinking: ThinkingForm = "enabled"
+    """`adaptive` with an effort, `enabled` with a budget, or no thinking at all."""
+
+    off: OffForm = "disabled"
+    """How thinking is turned off; `low_effort` where it cannot be, so that it is only kept short."""
+
+    hides_thinking: bool = False
+    """Thinking comes without its text unless `display` asks for it."""
+
+    takes_sampling: bool = True
+    """Whether `temperature`, `top_p` and `top_k` are taken at all."""
+
+    strict_thinking: bool = False
+    """While the model thinks, most sampling values and (with a budget) a forced tool are refused."""
+
+    takes_forced_tools: bool = True
+    takes_schemas: bool = False
+    """Whether `output_config.format` is taken."""
+
+    effort_levels: frozenset[str] = frozenset({"low", "medium", "high"})
+    max_output_tokens: int | None = None
+    """What `max_tokens` may be at most, where it is known."""
+
+
+_AFTER = re.compile(r"(opus|sonnet|haiku|fable|mythos)[-_ ]?v?(\d{1,2})(?:[-._](\d{1,2}))?(?!\d)")
+_BEFORE = re.compile(r"claude[-_ ]?v?(\d)(?:[-._](\d))?[-_ ](opus|sonnet|haiku)")
+_NAMED = re.compile(r"fable|mythos")
+
+
+def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
+    """The family of a Claude model and its version, however a gateway spells the name; None for others."""
+    name = model.lower()
+    if "claude" not in name:
+        return None
+    if found := _AFTER.search(name):
+        return found[1], (int(found[2]), int(found[3] or 0))
+    if found := _BEFORE.search(name):
+        return found[3], (int(found[1]), int(found[2] or 0))
+    if found := _NAMED.search(name):
+        return found[0], (5, 0)
+    return "", (0, 0)
+
+
+def rules_of(model: str) -> ModelRules:
+    """What a model takes, by its name."""
+    known = family_and_version(model)
+    if known is None:
+        return ModelRules()
+    family, version = known
+    if version < (3, 7):
+        limit = 8192 if version == (3, 5) else 4096
+        return ModelRules(thinking="none", off="absent", max_output_tokens=limit)
+    if version <= (4, 5):
+        return ModelRules(
+            strict_thinking=True,
+            takes_schemas=version >= (4, 5) or (family == "opus" and version == (4, 1)),
+            max_output_tokens=32_000 if family == "opus" and version < (4, 5) else 64_000,
+        )
+    if version < (4, 7):
+        return ModelRules(thinking="adaptive", strict_thinking=True, takes_schemas=True)
+    return ModelRules(
+        thinking="adaptive",
+        off=_off_form(family, version),
+        hides_thinking=True,
+        takes_sampling=False,
+        strict_thinking=True,
+        takes_forced_tools=not (family == "mythos" or (family == "fable" and version == (5, 0))),
+        takes_schemas=True,
+    )
+
+
+def _off_form(family: str, version: tuple[int, int]) -> OffForm:
+    if family in ("fable", "mythos"):
+        return "low_effort"
+    if version < (5, 5):
+        return "disabled"
+    return "between_tools" if family == "sonnet" else "low_effort"
+
+
+def told_rules(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
+    """The rules, corrected by what a row of the list of models says; what it leaves out stays.
+
+    Args:
+        rules: what is known without the row.
+        row: `{"max_tokens"?, "capabilities"?: {"thinking": {"types": {…}}, "effort": {…}, …}}`.
+    """
+    limit = row.get("max_tokens")
+    if type(limit) is int and limit > 0:
+        rules = replace(rules, max_output_tokens=limit)
+    schemas = supported(row, "structured_outputs")
+    if schemas is not None:
+        rules = replace(rules, takes_schemas=schemas)
+    adaptive = supported(row, "thinking", "types", "adaptive")
+    enabled = supported(row, "thinking", "types", "enabled")
+    if adaptive or enabled:
+        rules = replace(rules, thinking="adaptive" if adaptive else "enabled")
+    elif adaptive is False and enabled is False:
+        rules = replace(rules, thinking="none")
+    disabled = supported(row, "thinking", "types", "disabled")
+    if disabled:
+        rules = replace(rules, off="disabled")
+    elif disabled is False:
+        between = supported(row, "thinking", "types", "between_tools")
+        rules = replace(rules, off="between_tools" if between else "low_effort")
+    if (effort := supported(row, "effort")) is not None:
+        levels = {level for level in ("low", "medium", "high") if supported(row, "effort", level)}
+        rules = replace(rules, effort_levels=frozenset(levels if effort else ()))
+    return rules
+
+
+def supported(row: Mapping[str, Any], *path: str) -> bool | None:
+    """The flag `supported` of a capability in a row of the list of models; None where nothing is said."""
+    value: Any = row.get("capabilities")
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    flag = value.get("supported") if isinstance(value, Mapping) else None
+    return flag if isinstance(flag, bool) else None

@@ -1,0 +1,55 @@
+"""Token counts of this dialect in the vocabulary's terms.
+
+Source: `Usage` and `MessageDeltaUsage` of Anthropic's API reference: counts in a stream are cumulative, and
+`input_tokens` leaves cached tokens out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.chat import Usage
+
+_FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class UsageCounter:
+    """The usage of one answer so far: each report overwrites the fields that it has."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._thinking: int | None = None
+
+    def add(self, usage: Any) -> None:
+        """Take the `usage` of an event; a field that is absent or null keeps its value."""
+        if not isinstance(usage, Mapping):
+            return
+        for name in _FIELDS:
+            count = _count(usage.get(name))
+            if count is not None:
+                self._counts[name] = count
+        details = usage.get("output_tokens_details")
+        if isinstance(details, Mapping):
+            thinking = _count(details.get("thinking_tokens"))
+            self._thinking = self._thinking if thinking is None else thinking
+
+    @property
+    def usage(self) -> Usage | None:
+        """The counts, cache included in the input; None where nothing was reported."""
+        if not self._counts:
+            return None
+        read = self._counts.get("cache_read_input_tokens", 0)
+        created = self._counts.get("cache_creation_input_tokens", 0)
+        return Usage(
+            input_tokens=self._counts.get("input_tokens", 0) + read + created,
+            output_tokens=self._counts.get("output_tokens", 0),
+            cache_read_tokens=read,
+            cache_creation_tokens=created,
+            reasoning_tokens=self._thinking,
+        )
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int | float) and type(value) is not bool and abs(value) < 2**53
+    return max(0, int(value)) if is_count else None  # NaN, Infinity and 1e999 count nothing.

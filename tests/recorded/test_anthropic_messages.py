@@ -1,0 +1,110 @@
+"""The decoder against recorded answers of Anthropic and of gateways, in every arrival.
+
+The recordings lie beside the repository and are not part of it; without them this is skipped.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jumpseat.chat import Fold, merge_deltas
+from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
+from jumpseat.http.answer import AnswerReader
+from tests.unit.dialects.laws import assert_laws
+
+TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
+
+
+def recordings():
+    for path in sorted(TRANSCRIPTS.rglob("*.expected.json")):
+        expected = json.loads(path.read_text())
+        if expected.get("api") in ("anthropic", "messages"):
+            yield path, expected
+
+
+CASES = [
+    pytest.param(path, expected, id=f"{path.parent.name}-{path.name[:2]}") for path, expected in recordings()
+]
+
+needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
+
+
+def body_of(path):
+    return next(path.parent.glob(f"{path.name.removesuffix('.expected.json')}.body.*")).read_bytes()
+
+
+def arrivals(body):
+    yield "whole", [body]
+    yield "bytes", [body[i : i + 1] for i in range(len(body))]
+    yield "sevens", [body[i : i + 7] for i in range(0, len(body), 7)]
+    yield "kibibytes", [body[i : i + 1024] for i in range(0, len(body), 1024)]
+
+
+def decoded(pieces, content_type):
+    decoder = AnthropicMessagesDecoder("acme", "asked-model")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    for piece in pieces:
+        reader.feed(piece, events)
+    if not decoder.complete:
+        reader.finish(events)
+    return events
+
+
+def response_of(events):
+    fold = Fold("acme", "asked-model")
+    for event in events:
+        fold.add(event)
+    return fold.response()
+
+
+def usage_of(usage):
+    """The counts in the dialect's own terms, where the input leaves cached tokens out."""
+    return {
+        "input": usage.input_tokens - usage.cache_read_tokens - usage.cache_creation_tokens,
+        "output": usage.output_tokens,
+        "cache_read": usage.cache_read_tokens,
+        "cache_write": usage.cache_creation_tokens,
+        "reasoning": usage.reasoning_tokens,
+    }
+
+
+def assert_expected(response, expected):
+    assert response.text == expected["text"]
+    thoughts = [block for block in response.content if block.type == "thinking"]
+    assert "".join(block.thinking for block in thoughts) == expected["thinking"]
+    assert [block.signature for block in thoughts if block.signature] == expected["signatures"]
+    kinds = [block.kind if block.type == "other" else block.type for block in response.content]
+    assert kinds == expected["blocks"]
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls]
+    assert calls == [
+        {name: call[name] for name in ("id", "name", "arguments")} for call in expected["tool_calls"]
+    ]
+    for call, wanted in zip(response.tool_calls, expected["tool_calls"], strict=True):
+        if wanted["arguments_raw"] is not None:
+            assert call.raw == wanted["arguments_raw"]
+    assert response.raw_stop_reason == expected["stop_reason"]
+    assert response.model == expected["model"]
+    assert response.response_id == expected["response_id"]
+    told, wanted = usage_of(response.usage), expected["usage"] or {}
+    assert {key: told[key] for key in wanted} == wanted
+
+
+@needs_recordings
+@pytest.mark.parametrize(("path", "expected"), CASES)
+def test_a_recorded_answer_gives_what_it_should_in_every_arrival(path, expected):
+    body = body_of(path)
+    content_type = "text/event-stream" if expected["kind"] == "sse" else "application/json"
+    first = None
+    for name, pieces in arrivals(body):
+        events = decoded(pieces, content_type)
+        assert_laws(events)
+        first = first or events
+        assert merge_deltas(events) == merge_deltas(first), name
+    assert_expected(response_of(first), expected)
+
+
+@needs_recordings
+def test_there_are_recordings_enough():
+    assert len(CASES) >= 100

@@ -1,0 +1,227 @@
+"""Thinking levels by family of models, and what must give way to them."""
+
+import pytest
+
+from jumpseat.chat import (
+    ChatRequest,
+    Message,
+    NamedTool,
+    Origin,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.anthropic_messages import MessagesFacts, ModelRules, encode_with_warnings, rules_of
+from jumpseat.dialects.anthropic_messages.models import family_and_version, told_rules
+
+SUMMARIZED = {"type": "adaptive", "display": "summarized"}
+
+
+def encoded(model, *, rules=None, parameters=None, **more):
+    request = ChatRequest(**{"messages": (Message.user("Hi"),), "model": model, **more})
+    facts = MessagesFacts(provider="acme", rules=rules, parameters=parameters or {})
+    body, warnings = encode_with_warnings(request, facts)
+    return body, [each.code for each in warnings]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("claude-opus-4-20250514", ("opus", (4, 0))),
+        ("claude-opus-4-1-20250805", ("opus", (4, 1))),
+        ("claude-sonnet-4.5", ("sonnet", (4, 5))),
+        ("anthropic/claude-opus-4.8", ("opus", (4, 8))),
+        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", ("haiku", (4, 5))),
+        ("claude-3-7-sonnet-20250219", ("sonnet", (3, 7))),
+        ("claude-3-haiku-20240307", ("haiku", (3, 0))),
+        ("claude-fable-5-1", ("fable", (5, 1))),
+        ("claude-mythos-preview", ("mythos", (5, 0))),
+        ("claude-2.1", ("", (0, 0))),
+        ("kimi-k2", None),
+        ("mythomax-13b", None),
+    ],
+)
+def test_names_are_read_however_a_gateway_spells_them(name, expected):
+    assert family_and_version(name) == expected
+
+
+@pytest.mark.requirement("messages:thinking-budget")
+@pytest.mark.parametrize(
+    "model", ["claude-3-7-sonnet-20250219", "claude-opus-4-5", "claude-haiku-4-5", "kimi-k2"]
+)
+def test_older_models_get_a_budget_on_top_of_the_answers_tokens(model):
+    body, warnings = encoded(model, thinking="medium", max_tokens=1000)
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 8192}
+    assert body["max_tokens"] == 9192
+    assert "output_config" not in body
+    assert warnings == []
+
+
+@pytest.mark.requirement("messages:thinking-budget")
+@pytest.mark.parametrize(
+    ("limit", "asked", "total", "budget"),
+    [(32_000, 32_000, 32_000, 16_000), (32_000, 30_000, 32_000, 16_000)],
+)
+def test_the_models_limit_is_shared_between_thinking_and_answer(limit, asked, total, budget):
+    body, _ = encoded("x", rules=ModelRules(max_output_tokens=limit), thinking="high", max_tokens=asked)
+    assert (body["max_tokens"], body["thinking"]["budget_tokens"]) == (total, budget)
+
+
+@pytest.mark.requirement("messages:thinking-budget")
+def test_a_budget_below_the_least_is_not_asked_for():
+    body, warnings = encoded("x", rules=ModelRules(max_output_tokens=2000), thinking="low", max_tokens=2000)
+    assert "thinking" not in body
+    assert warnings == ["thinking_dropped"]
+    assert encoded("claude-3-haiku-20240307", max_tokens=8192)[0]["max_tokens"] == 4096
+
+
+@pytest.mark.requirement("messages:thinking-adaptive", "messages:thinking-display")
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        ("claude-opus-4-6", {"type": "adaptive"}),
+        ("claude-sonnet-4-6", {"type": "adaptive"}),
+        ("claude-opus-4-7", SUMMARIZED),
+        ("claude-opus-5", SUMMARIZED),
+        ("claude-sonnet-5-5", SUMMARIZED),
+        ("claude-fable-5", SUMMARIZED),
+        ("claude-mythos-5", SUMMARIZED),
+    ],
+)
+def test_newer_models_get_an_effort(model, thinking):
+    body, warnings = encoded(model, thinking="low", max_tokens=1000)
+    assert body["thinking"] == thinking
+    assert body["output_config"] == {"effort": "low"}
+    assert (body["max_tokens"], warnings) == (1000, [])
+
+
+@pytest.mark.requirement("messages:thinking-off")
+@pytest.mark.parametrize(
+    ("model", "thinking", "told"),
+    [
+        ("claude-haiku-4-5", {"type": "disabled"}, []),
+        ("claude-opus-5", {"type": "disabled"}, []),
+        ("claude-sonnet-5", {"type": "disabled"}, []),
+        ("claude-sonnet-5-5", {"type": "between_tools"}, ["thinking_adjusted"]),
+        ("claude-opus-5-5", {"type": "adaptive"}, ["thinking_adjusted"]),
+        ("claude-fable-5-1", {"type": "adaptive"}, ["thinking_adjusted"]),
+        ("claude-mythos-5", {"type": "adaptive"}, ["thinking_adjusted"]),
+        ("claude-3-5-haiku-20241022", None, []),
+    ],
+)
+def test_thinking_is_turned_off_as_far_as_the_model_lets_it(model, thinking, told):
+    body, warnings = encoded(model, thinking="off")
+    assert body.get("thinking") == thinking
+    effort = {"effort": "low"} if thinking == {"type": "adaptive"} else None
+    assert body.get("output_config") == effort
+    assert warnings == told
+
+
+@pytest.mark.requirement("messages:thinking-off-effort")
+def test_a_configured_effort_gives_way_where_thinking_is_off():
+    parameters = {"output_config": {"effort": "xhigh", "x": 1}}
+    body, warnings = encoded("claude-opus-5", thinking="off", parameters=parameters)
+    assert body["output_config"] == {"x": 1}
+    assert warnings == ["parameter_dropped"]
+    body, _ = encoded("claude-opus-5", thinking="high", parameters=parameters)
+    assert body["output_config"]["effort"] == "xhigh"
+
+
+def test_a_model_without_thinking_is_not_asked_for_it():
+    body, warnings = encoded("claude-3-5-sonnet-20241022", thinking="high")
+    assert "thinking" not in body
+    assert warnings == ["thinking_dropped"]
+
+
+@pytest.mark.requirement("messages:forced-tools")
+@pytest.mark.parametrize("choice", ["required", NamedTool("f")])
+def test_a_forced_tool_and_thinking_do_not_go_together_everywhere(choice):
+    tools = {"tools": (ToolDefinition("f"),), "tool_choice": choice}
+    for model in ("claude-fable-5", "claude-mythos-5"):
+        body, warnings = encoded(model, **tools)
+        assert "tool_choice" not in body
+        assert warnings == ["tool_choice_dropped"]
+    body, warnings = encoded("claude-haiku-4-5", thinking="low", **tools)
+    assert "tool_choice" in body
+    assert "thinking" not in body
+    assert warnings == ["thinking_dropped"]
+    body, warnings = encoded("claude-opus-5", thinking="low", **tools)
+    assert body["thinking"] == SUMMARIZED
+    assert "tool_choice" in body
+    assert warnings == []
+
+
+@pytest.mark.requirement("messages:sampling-by-model")
+@pytest.mark.parametrize(
+    ("model", "taken"),
+    [
+        ("claude-opus-4-6", True),
+        ("claude-opus-4-7", False),
+        ("claude-sonnet-5", False),
+        ("claude-fable-5", False),
+        ("claude-mythos-5", False),
+        ("claude-sonnet-4-5", True),
+        ("qwen3", True),
+    ],
+)
+def test_sampling_goes_only_to_models_that_take_it(model, taken):
+    settings = {"temperature": 1, "top_p": 1, "top_k": 4}
+    body, warnings = encoded(model, settings=settings)
+    assert {name: body[name] for name in settings if name in body} == (settings if taken else {})
+    assert warnings == ([] if taken else ["parameter_dropped"] * 3)
+
+
+@pytest.mark.requirement("messages:sampling-while-thinking")
+def test_sampling_that_thinking_refuses_gives_way():
+    refused = {"temperature": 0.2, "top_p": 0.5, "top_k": 4}
+    body, warnings = encoded("claude-haiku-4-5", thinking="low", settings=refused)
+    assert not refused.keys() & body.keys()
+    assert warnings == ["parameter_dropped"] * 3
+    body, warnings = encoded("claude-haiku-4-5", thinking="low", settings={"temperature": 1, "top_p": 0.97})
+    assert (body["temperature"], body["top_p"], warnings) == (1, 0.97, [])
+    assert encoded("claude-haiku-4-5", thinking="off", settings=refused)[1] == []
+    assert encoded("kimi-k2", thinking="low", settings=refused)[1] == []
+
+
+@pytest.mark.requirement("messages:replay-loop")
+def test_a_tool_loop_without_thinking_goes_on_without_it():
+    model = "claude-sonnet-4-5"
+
+    def loop(*thoughts):
+        turn = Message("assistant", (*thoughts, ToolUseBlock("t", "f", {}, "{}")))
+        messages = (Message.user("a"), turn, Message("user", (ToolResultBlock("t", "ok"),)))
+        return encoded(model, thinking="low", messages=messages)
+
+    assert "thinking" not in loop()[0]
+    assert loop()[1] == ["thinking_dropped"]
+    assert "thinking" not in loop(ThinkingBlock("x", "s", origin=Origin("acme", "other")))[0]
+    assert "thinking" in loop(ThinkingBlock("x", "s", origin=Origin("acme", model)))[0]
+
+
+def supported(flag):
+    return {"supported": flag}
+
+
+@pytest.mark.requirement("messages:model-capabilities")
+def test_what_the_list_says_goes_before_the_name():
+    def row(adaptive, enabled, disabled, between):
+        types = {"adaptive": adaptive, "enabled": enabled, "disabled": disabled, "between_tools": between}
+        thinking = {"types": {name: supported(flag) for name, flag in types.items()}}
+        effort = {**supported(True), "low": supported(False), "high": supported(True)}
+        more = {"structured_outputs": supported(True), "effort": effort}
+        return {"max_tokens": 9000, "capabilities": {"thinking": thinking, **more}}
+
+    base = rules_of("brand-new")
+    assert told_rules(base, {}) == base
+    told = told_rules(base, row(True, False, False, True))
+    assert (told.thinking, told.off, told.max_output_tokens) == ("adaptive", "between_tools", 9000)
+    assert told.takes_schemas
+    assert told.effort_levels == {"high"}
+    assert told_rules(base, row(False, True, True, False)).thinking == "enabled"
+    assert told_rules(base, row(False, False, True, False)).thinking == "none"
+    assert told_rules(base, row(True, False, False, False)).off == "low_effort"
+    body, warnings = encoded("brand-new", rules=told, thinking="low")
+    assert body["thinking"] == {"type": "adaptive"}
+    assert "output_config" not in body
+    assert warnings == ["thinking_adjusted"]

@@ -1,0 +1,72 @@
+"""The fake Anthropic is held to the official client, so that fake and decoder cannot be wrong together."""
+
+import pytest
+
+from tests.fakes.messages import Call, Redacted, Thought, Words, error_body, message_body, message_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+anthropic = pytest.importorskip("anthropic", reason="the official client is not installed")
+
+QUESTION = [{"role": "user", "content": "Hi"}]
+PARTS = (
+    Thought(["Let ", "me"], "sig"),
+    Redacted("d"),
+    Words(["Hel", "lo"]),
+    Call("t1", "f", ['{"a"', ": 1}"]),
+    Call("t2", "g", [], {}),
+)
+
+
+def client_for(upstream):
+    return anthropic.AsyncAnthropic(base_url=upstream.origin, api_key="fake-key", max_retries=0)
+
+
+def facts_of(message):
+    thought, redacted, text, call, empty = message.content
+    return (
+        (thought.thinking, thought.signature, redacted.data, text.text),
+        (call.id, call.name, call.input, empty.input),
+        (message.id, message.model, message.stop_reason),
+        (message.usage.input_tokens, message.usage.output_tokens),
+    )
+
+
+EXPECTED = (
+    ("Let me", "sig", "d", "Hello"),
+    ("t1", "f", {"a": 1}, {}),
+    ("msg_fake", "claude-fake", "tool_use"),
+    (10, 5),
+)
+
+
+async def test_the_official_client_reads_a_streamed_answer():
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.events(message_stream(*PARTS)))
+        async with client.messages.stream(model="m", max_tokens=9, messages=QUESTION) as stream:
+            message = await stream.get_final_message()
+        assert facts_of(message) == EXPECTED
+        request = await upstream.wait_for_request()
+        assert (request.method, request.path) == ("POST", "/v1/messages")
+        assert request.json["messages"] == QUESTION
+
+
+async def test_the_official_client_reads_a_whole_answer():
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.json(message_body(*PARTS)))
+        message = await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
+        assert facts_of(message) == EXPECTED
+
+
+async def test_the_official_client_understands_the_errors():
+    async with FakeUpstream() as upstream, client_for(upstream) as client:
+        upstream.script(Reply.json(error_body("overloaded_error", "Overloaded"), 529))
+        with pytest.raises(anthropic.APIStatusError) as failed:
+            await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
+        assert failed.value.status_code == 529
+        assert failed.value.body["error"]["type"] == "overloaded_error"
+        upstream.script(
+            Reply.events([*message_stream()[:1], ("error", error_body("overloaded_error", "Overloaded"))])
+        )
+        with pytest.raises(anthropic.APIStatusError):
+            async with client.messages.stream(model="m", max_tokens=9, messages=QUESTION) as stream:
+                await stream.get_final_message()
