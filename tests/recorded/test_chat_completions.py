@@ -3,36 +3,18 @@
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """
 
-import json
-from pathlib import Path
-
 import pytest
 
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.http.failures import error_from_response
+from tests.recorded.recordings import TRANSCRIPTS, recordings
 from tests.unit.dialects.laws import assert_laws
 
-TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
-
-
-def recordings():
-    for path in sorted(TRANSCRIPTS.rglob("*.expected.json")):
-        expected = json.loads(path.read_text())
-        if expected.get("api") == "chat":
-            yield path, expected
-
-
-CASES = [
-    pytest.param(path, expected, id=f"{path.parent.name}-{path.name[:2]}") for path, expected in recordings()
-]
+CASES = [pytest.param(each, id=each.name) for each in recordings("chat")]
 
 needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
-
-
-def body_of(path):
-    return next(path.parent.glob(f"{path.name.removesuffix('.expected.json')}.body.*")).read_bytes()
 
 
 def arrivals(body):
@@ -64,17 +46,15 @@ def usage_of(usage):
 
 
 @needs_recordings
-@pytest.mark.parametrize(("path", "expected"), CASES)
-def test_a_recorded_answer_gives_what_it_should_in_every_arrival(path, expected):
-    body = body_of(path)
-    if "error" in expected:
+@pytest.mark.parametrize("recording", CASES)
+def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+    body, expected = recording.body, recording.expected
+    if recording.fails:
         with pytest.raises(ChatError) as failed:
-            raise error_from_response(
-                expected["http_status"] or 400, {}, body, provider="acme", url="http://x/"
-            )
+            raise error_from_response(recording.status, {}, body, provider="acme", url="http://x/")
         assert expected["error"]["message"][:100] in failed.value.message
         return
-    content_type = "text/event-stream" if expected["kind"] == "sse" else "application/json"
+    content_type = recording.content_type
     first = None
     for name, pieces in arrivals(body):
         events = decoded(pieces, content_type)

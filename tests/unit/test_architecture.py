@@ -31,6 +31,10 @@ ORDER = (
 
 ABOVE_ALL = ("__main__", "testing")
 LONGEST_MODULE = 400
+ADAPTERS = frozenset({where.partition(":")[0].rpartition(".")[2] for where in KINDS.values()})
+NO_ADAPTERS = ("base", "endpoint")
+"""What adapters share; `endpoint` with whatever begins so."""
+
 PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.__version__")
 CLI_MAY_IMPORT = (
@@ -125,12 +129,17 @@ def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
 def _other_adapters(name: str, imports: set[str]) -> list[str]:
     own = _family(name)
     families = {_family(each) for each in imports if _is_under(each, "jumpseat.adapters")}
-    return [f"imports the adapter {family}" for family in sorted(families - {own, "base", ""})]
+    return [f"imports the adapter {family}" for family in sorted(families - {own, *NO_ADAPTERS, ""})]
 
 
 def _family(name: str) -> str:
-    """`local` for `jumpseat.adapters.local_install`: what belongs to one adapter shares its prefix."""
-    return f"{name}..".split(".")[2].split("_")[0]
+    """`local` for `jumpseat.adapters.local_install`: what belongs to one adapter begins with its name.
+
+    The longest name decides, so that `openai_responses` is an adapter of its own and no part of `openai`.
+    """
+    module = f"{name}..".split(".")[2]
+    owners = [each for each in (*ADAPTERS, *NO_ADAPTERS) if f"{module}_".startswith(f"{each}_")]
+    return max(owners, key=len, default=module)
 
 
 def _method_names(layer: str, tree: ast.Module, source: str) -> list[str]:
@@ -191,6 +200,7 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.shelf.stuff", "", "no place in the order"),
         ("jumpseat.adapters.openai", "from jumpseat.adapters import local", "the adapter local"),
         ("jumpseat.adapters.openai", "from jumpseat.adapters.local_install import x", "the adapter local"),
+        ("jumpseat.adapters.openai_responses", "import jumpseat.adapters.openai", "the adapter openai"),
         ("jumpseat.providers.names", "import httpx2", "imports httpx2"),
         ("jumpseat.adapters.openai", "def f():\n    from httpx2 import AsyncClient", "imports httpx2"),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
@@ -217,6 +227,7 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
         ("jumpseat.rpc.faults", "from jumpseat.wire import encode\nimport jumpseat"),
         ("jumpseat.adapters.local", "from jumpseat.adapters.base import Adapter"),
         ("jumpseat.adapters.local", "from jumpseat.adapters.local_model import find"),
+        ("jumpseat.adapters.openai", "from jumpseat.adapters.endpoint_models import read_models"),
         ("jumpseat.http.client", "import httpx2"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),

@@ -1,0 +1,16 @@
+"""OpenAI's Responses API: requests encoded, answers decoded."""
+
+from jumpseat.dialects.responses.decode import ResponsesDecoder
+from jumpseat.dialects.responses.encode import EndpointFacts, encode
+from jumpseat.dialects.responses.history import without_encrypted_content
+from jumpseat.dialects.responses.refusals import refused_by_model, unsayable, without
+
+__all__ = [
+    "EndpointFacts",
+    "ResponsesDecoder",
+    "encode",
+    "refused_by_model",
+    "unsayable",
+    "without",
+    "without_encrypted_content",
+]

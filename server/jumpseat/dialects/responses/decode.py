@@ -1,0 +1,251 @@
+"""Answers of the Responses dialect, as events.
+
+Owns what each event and each end of an answer means; each rule below has its row in the openai-responses
+reference. A body that was not streamed is the last event of a stream without its name, and goes the same
+way. Above it is the HTTP exchange that feeds it; below it `items` and the assembler.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.chat import (
+    ChatError,
+    DoneEvent,
+    ProtocolError,
+    ResponseEvent,
+    StopReason,
+    StreamEvent,
+    Usage,
+    UsageEvent,
+    WarningEvent,
+)
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+from jumpseat.dialects.responses.item import part_of, text_of
+from jumpseat.dialects.responses.items import OutputItems
+from jumpseat.dialects.responses.usage import read_usage
+
+INCOMPLETE_REASONS: dict[str, StopReason] = {
+    "max_output_tokens": "max_tokens",
+    "max_tokens": "max_tokens",
+    "length": "max_tokens",
+    "content_filter": "content_filter",
+    "max_messages": "pause_turn",
+    "steered": "pause_turn",
+}
+
+# Event: the kind of item, its field, the member that numbers its parts, the member with the whole text.
+_TEXTS: dict[str, tuple[str, str, str, str]] = {
+    "output_text": ("message", "text", "content_index", "text"),
+    "refusal": ("message", "refusal", "content_index", "refusal"),
+    "reasoning_summary_text": ("reasoning", "summary", "summary_index", "text"),
+    "reasoning_text": ("reasoning", "reasoning", "content_index", "text"),
+    "function_call_arguments": ("function_call", "arguments", "", "arguments"),
+    "custom_tool_call_input": ("custom_tool_call", "arguments", "", "input"),
+}
+_ENDS = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_UNREADABLE_END = re.compile(r'\{\s*"type"\s*:\s*"response\.completed"')
+
+
+class ResponsesDecoder:
+    """Decodes one answer; implements `jumpseat.dialects.Decoder`."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for origins and errors.
+            model: the model as the request names it.
+        """
+        self.complete = False
+        self._provider = provider
+        self._model = model
+        self._blocks = BlockAssembler(provider, model)
+        self._items = OutputItems(provider, self._blocks)
+        self._told = False
+        self._failure: ChatError | None = None
+
+    def feed_event(self, name: str, data: str) -> list[StreamEvent]:
+        """Take one server-sent event."""
+        if self.complete or not data or data.isspace():
+            return []
+        self._raise_failure()
+        if data.strip() == "[DONE]":
+            return self._ended_by_mark()
+        try:
+            event = read_answer(data)
+        except ValueError:
+            return self._unreadable(name, data)
+        if not isinstance(event, dict):
+            return self._unreadable(name, data)
+        self._take_event(text_of(event.get("type")) or name, event)
+        events = self._blocks.take()
+        if not events:
+            self._raise_failure()
+        return events
+
+    def feed_body(self, body: bytes) -> list[StreamEvent]:
+        """Take the whole body of an answer that was not streamed."""
+        try:
+            answer = read_answer(body)
+        except ValueError:
+            told = plain_words(body[:200].decode("utf-8", "replace"))
+            raise ProtocolError(
+                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
+            ) from None
+        if not isinstance(answer, dict):
+            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        if not isinstance(answer.get("output"), list):
+            if answer.get("error") or answer.get("type") == "error":
+                raise error_from_fault(read_fault(answer), self._provider)
+            raise ProtocolError(f"{self._provider} sent an answer that holds no output.")
+        self._take_end(answer, "completed")
+        events = self._blocks.take()
+        if not events:
+            self._raise_failure()
+        return events
+
+    def finish(self) -> list[StreamEvent]:
+        """Take the end of the input."""
+        if self.complete:
+            return []
+        self._raise_failure()
+        raise ProtocolError(f"{self._provider} ended its answer early.")
+
+    def _raise_failure(self) -> None:
+        """Raise what the last event said about the answer, once its own events are out."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _take_event(self, kind: str, event: Mapping[str, Any]) -> None:
+        if kind == "error" or (event.get("error") and not kind.startswith("response.")):
+            raise error_from_fault(read_fault(event), self._provider)
+        action = kind.removeprefix("response.")
+        if action in _ENDS:
+            response = event.get("response")
+            self._take_end(response if isinstance(response, dict) else {}, action)
+        elif action in ("created", "queued", "in_progress"):
+            response = event.get("response")
+            self._tell_response(response if isinstance(response, dict) else {})
+        else:
+            self._take_item_event(action, event)
+
+    def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
+        """An event about one item; those of hosted tools are left out, as the whole item follows."""
+        text, _, step = action.rpartition(".")
+        if text in _TEXTS and step in ("delta", "done"):
+            self._tell_response({})
+            kind, name, numbered_by, whole = _TEXTS[text]
+            item = self._items.find(event, kind)
+            slot = (name, _number(event.get(numbered_by)))
+            if step == "delta":
+                self._items.add(item, slot, text_of(event.get("delta")))
+            else:
+                self._items.complete(item, slot, text_of(event.get(whole)))
+        elif action in ("output_item.added", "output_item.done"):
+            fields = event.get("item")
+            if isinstance(fields, dict):
+                self._tell_response({})
+                take = self._items.begin if step == "added" else self._items.end
+                take(event.get("output_index"), fields)
+        elif action in ("content_part.done", "reasoning_summary_part.done"):
+            self._take_part(event)
+        elif action == "output_text.annotation.added":
+            self._tell_response({})
+            self._items.cite(self._items.find(event, "message"), event.get("annotation"))
+
+    def _take_part(self, event: Mapping[str, Any]) -> None:
+        part = event.get("part")
+        if not isinstance(part, dict):
+            return
+        self._tell_response({})
+        slot, whole = part_of(part, _number(event.get("content_index", event.get("summary_index"))))
+        item = self._items.find(event, "message" if slot[0] in ("text", "refusal") else "reasoning")
+        annotations = part.get("annotations")
+        for annotation in annotations if isinstance(annotations, list) else ():
+            self._items.cite(item, annotation)
+        self._items.complete(item, slot, whole)
+
+    def _take_end(self, response: Mapping[str, Any], named: str) -> None:
+        """The terminal event's response; its own status goes before the event's name."""
+        status = text_of(response.get("status"))
+        if status not in _ENDS:
+            if status in ("queued", "in_progress") and not response.get("output"):
+                raise ProtocolError(f"{self._provider} sent an answer that is not finished ({status}).")
+            status = named
+        if status != "failed":
+            self._tell_response(response)
+        usage = response.get("usage")
+        told = read_usage(usage) if isinstance(usage, dict) else None
+        if status in ("failed", "cancelled") or response.get("error"):
+            if told is not None and any((told.input_tokens, told.output_tokens)):
+                self._blocks.emit(UsageEvent(told))
+            self._failure = self._failure_of(response, status)
+            return
+        self._items.end_all(response.get("output"))
+        details = response.get("incomplete_details")
+        reason = text_of(details.get("reason")) if isinstance(details, dict) else ""
+        if status == "incomplete":
+            self._end(INCOMPLETE_REASONS.get(reason, "pause_turn"), reason or "incomplete", told)
+        else:
+            self._end(None, status, told)
+
+    def _failure_of(self, response: Mapping[str, Any], status: str) -> ChatError:
+        if status == "cancelled":
+            return ProtocolError(f"{self._provider} cancelled its answer.", provider=self._provider)
+        return error_from_fault(read_fault({"error": response.get("error") or {}}), self._provider)
+
+    def _end(self, stop: StopReason | None, raw: str | None, usage: Usage | None) -> None:
+        """End the answer. Nothing says that tools were called, or that the model refused, but the items."""
+        self.complete = True
+        self._blocks.close_all()
+        if stop is None:
+            stop = "refusal" if self._items.refused else "end_turn"
+            stop = "tool_use" if self._blocks.calls_seen else stop
+        if usage is not None:
+            self._blocks.emit(UsageEvent(usage))
+        self._blocks.emit(DoneEvent(stop, usage or Usage(), raw))
+
+    def _ended_by_mark(self) -> list[StreamEvent]:
+        """Imitators end with `[DONE]`; without a terminal event it will do where every item is complete."""
+        if not (self._items.begun and self._items.all_done):
+            raise ProtocolError(f"{self._provider} ended its answer early.", provider=self._provider)
+        self._end(None, None, None)
+        return self._blocks.take()
+
+    def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
+        """Leave out an event that is no JSON object, as the end of each part repeats what deltas said.
+
+        If it is the last one, nothing is missing but the usage: the items have come before it.
+        """
+        if not self._items.lossy:
+            self._items.lossy = True
+            told = plain_words(data[:80])
+            self._blocks.emit(
+                WarningEvent(
+                    "unreadable_event", f"{self._provider} sent an event that is not a JSON object: {told}"
+                )
+            )
+        at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None
+        if at_end and self._items.begun and self._items.all_done:
+            self._tell_response({})
+            self._end(None, None, None)
+        return self._blocks.take()
+
+    def _tell_response(self, response: Mapping[str, Any]) -> None:
+        """Tell who answers, once: a second time would say that the answer begins anew."""
+        if self._told:
+            return
+        self._told = True
+        name = text_of(response.get("id"))
+        # An id that was made up must differ between the answers of a conversation.
+        tail = re.sub(r"[^a-zA-Z0-9]", "", name)[-8:]
+        self._blocks.mint_suffix = f"_{tail}" if tail else ""
+        self._blocks.emit(ResponseEvent(text_of(response.get("model")) or self._model, name or None))
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int else 0

@@ -1,0 +1,95 @@
+"""Requests of the Responses dialect.
+
+Source: POST /responses in OpenAI's API reference, and the openai-responses reference. The conversation is
+`history`'s; what a model refuses is `refusals`'. Above it are adapters; it does no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
+from jumpseat.dialects.responses.history import call_id_of, input_items
+from jumpseat.dialects.responses.refusals import may_reason, without
+
+STRUCTURE = frozenset({"input", "instructions", "model", "stream", "tools"})
+"""What parameters of a configuration may not replace, and no endpoint can do without."""
+
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointFacts:
+    """The switches in which endpoints of this dialect differ."""
+
+    provider: str
+    """The configured provider's id: opaque data of another origin is left out."""
+
+    obfuscates: bool = False
+    """The endpoint pads streamed deltas unless told not to, as OpenAI's own does."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of the body, laid over what the request gives."""
+
+    dropped: Collection[str] = ()
+    """Parameters that the endpoint refuses; `reasoning.summary` names a member of one."""
+
+
+def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
+    """The request's JSON body. Nothing is stored by the provider: the conversation travels whole.
+
+    Stop sequences cannot be said (`unsayable` names them); blocks that the dialect cannot say and opaque
+    data of another provider or model are left out.
+    """
+    origin = Origin(facts.provider, request.model)
+    body: dict[str, Any] = {"model": request.model, "input": input_items(request.messages, origin)}
+    if request.system:
+        body["instructions"] = request.system
+    if request.stream:
+        body["stream"] = True
+        if facts.obfuscates:
+            body["stream_options"] = {"include_obfuscation": False}
+    body["store"] = False
+    if may_reason(request.model):
+        body["include"] = [ENCRYPTED_REASONING]
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        if isinstance(request.tool_choice, NamedTool):
+            body["tool_choice"] = {"type": "function", "name": request.tool_choice.name}
+        elif request.tool_choice != "auto":
+            body["tool_choice"] = request.tool_choice
+    body["max_output_tokens"] = request.max_tokens
+    if request.thinking == "off":
+        body["reasoning"] = {"effort": "none"}
+    elif request.thinking is not None:
+        body["reasoning"] = {"effort": request.thinking, "summary": "auto"}
+    if isinstance(request.output_mode, JsonSchemaOutput):
+        # Not `strict`: that is refused for schemas that leave a property optional.
+        schema = {"name": "output", "schema": dict(request.output_mode.schema), "strict": False}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
+    elif request.output_mode == "json":
+        body["text"] = {"format": {"type": "json_object"}}
+    if request.conversation_id:
+        body["prompt_cache_key"] = call_id_of(request.conversation_id)
+    for name, value in {**facts.parameters, **request.settings}.items():
+        if name not in STRUCTURE:
+            known = body.get(name)
+            # `text` and `reasoning` hold what the request says beside what a configuration may add.
+            both = isinstance(known, dict) and isinstance(value, Mapping)
+            body[name] = {**known, **value} if both and known is not None else value
+    return without(body, [name for name in facts.dropped if name not in STRUCTURE])
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    definition: dict[str, Any] = {
+        "type": "function",
+        "name": tool.name,
+        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
+        # Left out, the server may switch it on, and then refuse schemas that leave a property optional.
+        "strict": False,
+    }
+    if tool.description:
+        definition["description"] = tool.description
+    return definition

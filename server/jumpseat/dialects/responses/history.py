@@ -1,0 +1,171 @@
+"""A conversation as the input items of this dialect.
+
+Source: POST /responses in OpenAI's API reference, "Input item list", and the openai-responses reference,
+"Round-trip rules". Above it is `encode`; below it `replay`, which knows what travels with a block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from jumpseat.chat import (
+    ChatRequest,
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    OtherBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.responses.replay import call_item, is_custom_call, read_opaque, reasoning_item
+
+MAX_CALL_ID = 64
+"""Characters of a `call_id`; the ids of other providers may be longer."""
+
+
+def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
+    """The items, in order.
+
+    Blocks that the dialect cannot say, and opaque data of another origin, are left out.
+
+    Args:
+        messages: the conversation, oldest first.
+        origin: the provider and model that are asked.
+    """
+    items: list[dict[str, Any]] = []
+    custom: set[str] = set()
+    for role, group in groupby(messages, lambda message: message.role):
+        run = list(group)
+        if role == "assistant":
+            items += _assistant(run, origin)
+            blocks = (block for message in run for block in message.content)
+            custom |= {
+                b.id for b in blocks if isinstance(b, ToolUseBlock) and is_custom_call(_own(b, origin))
+            }
+        else:
+            items += _user(run, custom)
+    return items
+
+
+def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
+    """The request without what only the endpoint that made it can read; None where it holds no such thing.
+
+    Hosted tools' items go with the reasoning: by their ids they are bound to it, and refused without it.
+    """
+    messages = [
+        Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
+        for message in request.messages
+    ]
+    return None if messages == list(request.messages) else replace(request, messages=messages)
+
+
+def _is_bound(block: ContentBlock) -> bool:
+    if isinstance(block, ThinkingBlock):
+        return block.signature is not None
+    return isinstance(block, OtherBlock) and block.opaque is not None
+
+
+def call_id_of(own: str) -> str:
+    """The id as the dialect takes it: the same one, unless that is too long."""
+    if len(own) <= MAX_CALL_ID:
+        return own
+    return f"call_{hashlib.sha256(own.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def _own(block: ContentBlock, origin: Origin) -> str | None:
+    return block.opaque if block.origin == origin else None
+
+
+def _user(run: Sequence[Message], custom: set[str]) -> Iterable[dict[str, Any]]:
+    """Results first: they belong to the calls that came before."""
+    blocks = [block for message in run for block in message.content]
+    for block in blocks:
+        if isinstance(block, ToolResultBlock):
+            kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
+            yield {"type": kind, "call_id": call_id_of(block.tool_use_id), "output": _result(block)}
+    parts = [part for block in blocks if (part := _part(block)) is not None]
+    if all(part["type"] == "input_text" for part in parts):
+        # Plain text where it will do: every imitator takes that.
+        text = "\n\n".join(part["text"] for part in parts if part["text"])
+        if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
+            yield {"role": "user", "content": text}
+    else:
+        yield {"role": "user", "content": parts}
+
+
+def _result(block: ToolResultBlock) -> str:
+    """The dialect has no flag for a failed tool, so the text has to say it."""
+    if block.is_error and not block.content.lower().startswith("error"):
+        return f"Error: {block.content}"
+    return block.content
+
+
+def _part(block: ContentBlock) -> dict[str, Any] | None:
+    match block:
+        case TextBlock():
+            return {"type": "input_text", "text": block.text}
+        case ContextBlock():
+            return {"type": "input_text", "text": render_context(block)}
+        case ImageBlock():
+            return {"type": "input_image", "image_url": _image_url(block), "detail": "auto"}
+        case _:
+            return None
+
+
+def _image_url(block: ImageBlock) -> str:
+    if block.source.startswith(("data:", "https:", "http:")):
+        return block.source
+    return f"data:{block.media_type or 'image/png'};base64,{block.source}"
+
+
+def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    for message in run:
+        previous: tuple[Any, ...] | None = None  # The message item that a further text would belong to.
+        for block in message.content:
+            opaque = _own(block, origin)
+            belongs: tuple[Any, ...] | None = None
+            match block:
+                case TextBlock() if block.text:
+                    known = read_opaque(opaque)
+                    belongs = (known.get("id"), known.get("phase"))
+                    if belongs == previous:
+                        items[-1]["content"].append(_output_part(block.text, known))
+                    else:
+                        items.append(_message_item(block.text, known))
+                case ThinkingBlock() if block.origin == origin and block.signature:
+                    items.append(reasoning_item(block.thinking, block.signature, opaque))
+                case ToolUseBlock():
+                    items.append(call_item(call_id_of(block.id), block.name, block.raw, opaque))
+                case OtherBlock() if item := read_opaque(opaque):
+                    items.append(item)
+                case _:
+                    continue
+            previous = belongs
+    # Reasoning without the item that it led to is an error 400.
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
+
+
+def _message_item(text: str, known: dict[str, Any]) -> dict[str, Any]:
+    # Without the item's id: that would bind the item to the reasoning before it, which may be gone.
+    item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
+    if isinstance(known.get("phase"), str):
+        item["phase"] = known["phase"]
+    return {**item, "content": [_output_part(text, known)]}
+
+
+def _output_part(text: str, known: dict[str, Any]) -> dict[str, Any]:
+    if known.get("refusal"):
+        return {"type": "refusal", "refusal": text}
+    return {"type": "output_text", "text": text, "annotations": []}

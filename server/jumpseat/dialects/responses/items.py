@@ -1,0 +1,258 @@
+"""The output items of one answer, as blocks in the order in which the items were first seen.
+
+Owns which item an event belongs to, what of an item has been told, and that items which overlap do not mix:
+what comes for a later item waits until the earlier ones are complete. Source: the openai-responses reference,
+"Events" and "Divergences". Above it is `decode`; below it the assembler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from jumpseat.chat import CitationEvent, OtherBlock, ProtocolError
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.responses.item import (
+    CALLS,
+    Item,
+    Slot,
+    arguments_of,
+    dicts_in,
+    parts_of,
+    text_of,
+    trusted_fields,
+)
+from jumpseat.dialects.responses.replay import (
+    PART_SEPARATOR,
+    call_opaque,
+    text_opaque,
+    thinking_opaque,
+    write_opaque,
+)
+
+
+class OutputItems:
+    """Takes what the events say of items, and tells the assembler."""
+
+    def __init__(self, provider: str, blocks: BlockAssembler) -> None:
+        self._provider = provider
+        self._blocks = blocks
+        self._items: list[Item] = []
+        self.refused = False
+        """Whether a refusal has come."""
+
+        self.lossy = False
+        """Whether an event could not be read, so that text may be missing."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is any item."""
+        return bool(self._items)
+
+    @property
+    def all_done(self) -> bool:
+        """Whether every item is complete."""
+        return all(item.done for item in self._items)
+
+    def find(self, event: Mapping[str, Any], kind: str) -> Item:
+        """The item that an event belongs to: by its index, as ids are rotated by some; made if it is new."""
+        index, name = _index(event.get("output_index")), text_of(event.get("item_id"))
+        return self._known(index, name, kind) or self._new(kind, index, name)
+
+    def begin(self, index: Any, fields: Mapping[str, Any]) -> Item:
+        """Take an item as it begins; one that events have named before is the same."""
+        kind, name = text_of(fields.get("type")), text_of(fields.get("id"))
+        known = self._known(_index(index), name, kind)
+        if known is not None and known.ids and name and name not in known.ids:
+            # The same place again. Calls may overlap; of anything else nothing more is to come.
+            if kind not in CALLS:
+                self._finish(known, {})
+            known = None
+        item = known or self._new(kind, _index(index), name)
+        item.fields.update(fields)
+        if kind in CALLS:
+            self._do(item, lambda: self._call(item, ""))
+            self._rest(item, ("arguments", 0), arguments_of(fields))
+        return item
+
+    def end(self, index: Any, fields: Mapping[str, Any]) -> None:
+        """Take an item that is complete; the second time it is left alone."""
+        kind, name = text_of(fields.get("type")), text_of(fields.get("id"))
+        item = self._known(_index(index), name, kind) or self._new(kind, _index(index), name)
+        item.rotates = bool(item.ids and name) and item.ids != {name}
+        self._finish(item, fields)
+
+    def add(self, item: Item, slot: Slot, piece: str) -> None:
+        """More of a part."""
+        if not piece or item.done:
+            return
+        item.texts.setdefault(slot, []).append(piece)
+        self._do(item, lambda: self._tell(item, slot, piece))
+
+    def complete(self, item: Item, slot: Slot, whole: str) -> None:
+        """A part as it is in the end; what no delta has said of it is told now."""
+        if not item.done:
+            self._rest(item, slot, whole)
+            item.whole.add(slot)
+
+    def cite(self, item: Item, annotation: Any) -> None:
+        """A source that a text names."""
+        if not isinstance(annotation, dict) or item.done:
+            return
+        nested = annotation.get("url_citation")
+        source = nested if isinstance(nested, dict) else annotation
+        url, title = (
+            text_of(source.get("url")),
+            text_of(source.get("title")) or text_of(source.get("filename")),
+        )
+        if (url or title) and (url, title) not in item.cited:
+            item.cited.add((url, title))
+            self._do(
+                item,
+                lambda: self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, title or None)),
+            )
+
+    def end_all(self, output: Any) -> None:
+        """Take the end of the answer, with the list of its items where there is one.
+
+        The list may be empty, or the first that is heard of an item. Its ids and places may differ from
+        those of the events, so the so-manieth of a kind there is the so-manieth of that kind here.
+        """
+        unmatched: dict[str, Iterator[Item]] = {}
+        for fields in output if isinstance(output, list) else ():
+            if not isinstance(fields, dict):
+                continue
+            kind = text_of(fields.get("type"))
+            if kind not in unmatched:
+                unmatched[kind] = iter([item for item in self._items if item.kind == kind])
+            item = next(unmatched[kind], None) or self._new(kind, None, text_of(fields.get("id")))
+            self._finish(item, fields)
+        for item in self._items:
+            if self.lossy and not item.done:
+                raise self._lost()
+            self._finish(item, {})
+
+    def _lost(self) -> ProtocolError:
+        return ProtocolError(
+            f"{self._provider} sent an event that cannot be read, and a part of its answer was in it.",
+            provider=self._provider,
+        )
+
+    def _known(self, index: int | None, name: str, kind: str) -> Item | None:
+        alike = [item for item in reversed(self._items) if item.kind == kind]
+        placed = next((item for item in alike if index is not None and item.index == index), None)
+        named = next((item for item in alike if name and name in item.ids), None)
+        if placed is not None and (name in placed.ids or named is None):
+            # A place that is used again, by servers that number everything 0, belongs to another item.
+            return None if placed.done and name and name not in placed.ids else placed
+        if named is not None:
+            return named
+        if index is None and not name:
+            return next((item for item in alike if not item.done), None)
+        return None
+
+    def _new(self, kind: str, index: int | None, name: str) -> Item:
+        item = Item(len(self._items), kind, index, {name} if name else set(), {"type": kind})
+        self._items.append(item)
+        return item
+
+    def _rest(self, item: Item, slot: Slot, whole: str) -> None:
+        told = "".join(item.texts.get(slot, ()))
+        if whole.startswith(told):
+            self.add(item, slot, whole[len(told) :])
+        elif self.lossy:
+            raise self._lost()
+
+    def _finish(self, item: Item, fields: Mapping[str, Any]) -> None:
+        if item.done:
+            return
+        item.fields.update(fields)
+        for slot, whole in parts_of(item):
+            self._rest(item, slot, whole)
+        for part in dicts_in(item.fields.get("content")):
+            for annotation in dicts_in(part.get("annotations")):
+                self.cite(item, annotation)
+        self._do(item, lambda: self._close(item))
+        item.done = True
+        self._go_on()
+
+    def _do(self, item: Item, action: Callable[[], None]) -> None:
+        """Do it now, or when the items before this one are complete; calls may overlap with calls."""
+        for earlier in self._items[: item.number]:
+            if earlier.settled and not earlier.done:
+                self._finish(earlier, {})
+        if item.waiting or not self._may_speak(item):
+            item.waiting.append(action)
+        else:
+            action()
+
+    def _may_speak(self, item: Item) -> bool:
+        return all(
+            (earlier.done and not earlier.waiting) or (earlier.kind in CALLS and item.kind in CALLS)
+            for earlier in self._items[: item.number]
+        )
+
+    def _go_on(self) -> None:
+        for item in self._items:
+            if item.waiting and self._may_speak(item):
+                actions, item.waiting = item.waiting, []
+                for action in actions:
+                    action()
+
+    def _tell(self, item: Item, slot: Slot, piece: str) -> None:
+        name, _ = slot
+        before, item.open = item.open, slot
+        if name == "arguments":
+            self._call(item, piece)
+        elif name in ("summary", "reasoning"):
+            if before is not None and before[0] != name:
+                item.open = before  # The summary and the reasoning itself say the same; the first counts.
+                return
+            separator = PART_SEPARATOR if before not in (None, slot) else ""
+            self._blocks.thinking(separator + piece)
+        else:
+            if before not in (None, slot):
+                self._close_text(item, before)
+            self.refused = self.refused or name == "refusal"
+            self._blocks.text(piece)
+
+    def _call(self, item: Item, piece: str) -> None:
+        call_id = text_of(item.fields.get("call_id")) or text_of(item.fields.get("id"))
+        name = text_of(item.fields.get("name"))
+        self._blocks.tool_call(item.number, id=call_id, name=name, arguments=piece)
+
+    def _close_text(self, item: Item, slot: Slot | None) -> None:
+        if slot is not None:
+            self._blocks.stamp(text_opaque(trusted_fields(item), refusal=slot[0] == "refusal"))
+            self._blocks.close_prose()
+
+    def _close(self, item: Item) -> None:
+        if item.kind == "message":
+            self._close_text(item, item.open)
+        elif item.kind == "reasoning":
+            self._close_reasoning(item)
+        elif item.kind in CALLS:
+            self._call(item, "")
+            self._blocks.tool_call(item.number, opaque=call_opaque(trusted_fields(item)))
+            self._blocks.close_tool_call(item.number)
+        else:
+            self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
+
+    def _close_reasoning(self, item: Item) -> None:
+        encrypted = text_of(item.fields.get("encrypted_content"))
+        if encrypted:
+            self._blocks.sign_thinking(encrypted)
+        if encrypted or item.open is not None:
+            summary = [text_of(part.get("text")) for part in dicts_in(item.fields.get("summary"))]
+            thinking = PART_SEPARATOR.join(
+                "".join(pieces)
+                for slot, pieces in item.texts.items()
+                if item.open is not None and slot[0] == item.open[0]
+            )
+            item_id = text_of(trusted_fields(item).get("id"))
+            self._blocks.stamp(thinking_opaque(item_id, summary, thinking) if encrypted else None)
+            self._blocks.close_prose()
+
+
+def _index(value: Any) -> int | None:
+    return value if type(value) is int else None

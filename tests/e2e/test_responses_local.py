@@ -1,0 +1,118 @@
+"""The `openai-responses` adapter against a real server that is not ours: llama.cpp's own /v1/responses."""
+
+import asyncio
+import contextlib
+from importlib.util import find_spec
+
+import pytest
+
+from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local_process import LocalServer
+from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatRequest,
+    Fold,
+    Message,
+    TextDeltaEvent,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from tests.unit.dialects.laws import assert_laws
+
+WAIT_SECONDS = 60.0
+"""A loaded machine computes slowly; a hang is for ever."""
+
+# Looked up when this module is read, before a fixture moves the data directory.
+MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+
+pytestmark = [
+    pytest.mark.local_model,
+    pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
+    # One server for all of them, so that one worker runs them all.
+    pytest.mark.xdist_group("responses-local"),
+]
+
+QUESTION = Message.user("What is the capital of France? Answer with one word.")
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+@pytest.fixture(scope="module")
+def server():
+    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
+    running = LocalServer("local", MODEL, "small")
+    running.start()
+    yield running
+    running.close()
+
+
+@contextlib.asynccontextmanager
+async def asking(server, **config):
+    """An adapter with connections of its own: now and then llama.cpp closes one that it was to keep.
+
+    The turn engine would try again; this is below it.
+    """
+    table = {
+        "kind": "openai-responses",
+        "base_url": f"{server.address}/v1",
+        "api_key": server.api_key,
+        "parameters": {"temperature": 0},
+        **config,
+    }
+    http = HttpClient()
+    try:
+        yield OpenAIResponsesAdapter("llama", ProviderConfig(**table), http)
+    finally:
+        await http.aclose()
+
+
+async def response_to(server, *messages, config=None, **more):
+    fold, events = Fold("llama", "small"), []
+    request = ChatRequest(**{"messages": messages or (QUESTION,), "model": "small", "max_tokens": 20, **more})
+    async with asyncio.timeout(WAIT_SECONDS), asking(server, **(config or {})) as adapter:
+        async for event in adapter.stream(request):
+            events.append(event)
+            fold.add(event)
+    assert_laws(events)
+    return fold.response(), events
+
+
+@pytest.mark.requirement("responses:llama-cpp", "responses:unnumbered")
+async def test_llama_cpp_answers_streamed_and_whole_alike(server):
+    streamed, events = await response_to(server)
+    assert "Paris" in streamed.text
+    assert (streamed.stop_reason, streamed.raw_stop_reason) == ("end_turn", "completed")
+    assert streamed.usage.input_tokens > 0
+    assert streamed.usage.output_tokens > 0
+    assert any(isinstance(event, TextDeltaEvent) for event in events)
+    whole, _ = await response_to(server, stream=False)
+    assert (whole.text, whole.stop_reason) == (streamed.text, streamed.stop_reason)
+
+
+@pytest.mark.requirement("responses:llama-cpp")
+async def test_llama_cpp_takes_the_conversation_back_with_calls_and_results(server):
+    first, _ = await response_to(server, system="You are a geographer.", thinking="low")
+    call = Message("assistant", (ToolUseBlock("c-1", "weather", {"city": "Rome"}, '{"city": "Rome"}'),))
+    result = Message("user", (ToolResultBlock("c-1", "Sunny"),))
+    tools = (ToolDefinition("weather", "The weather of a city", CITY),)
+    again, _ = await response_to(server, QUESTION, first.as_message(), QUESTION, call, result, tools=tools)
+    assert again.content
+
+
+async def test_a_wrong_key_is_refused(server):
+    with pytest.raises(AuthenticationError):
+        await response_to(server, config={"api_key": "wrong"})
+
+
+async def test_leaving_the_answer_frees_the_server_for_the_next(server):
+    story = ChatRequest(messages=(Message.user("Tell a long story."),), model="small", max_tokens=4000)
+    async with asyncio.timeout(WAIT_SECONDS), asking(server) as adapter:
+        events = adapter.stream(story)
+        async for event in events:
+            if isinstance(event, TextDeltaEvent):
+                break
+        await events.aclose()
+    assert "Paris" in (await response_to(server))[0].text

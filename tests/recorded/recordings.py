@@ -1,0 +1,84 @@
+"""The recorded exchanges beside the repository, and what each of them should come to.
+
+They are not part of the project: without the folder every test over them is skipped, visibly. One
+recording is three files: `NN.body.*` as it came, `NN.meta.json` with status and headers, and
+`NN.expected.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One exchange. `name` is its folder and number."""
+
+    path: Path
+    expected: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.parent.name}-{self.path.name[:2]}"
+
+    @property
+    def streamed(self) -> bool:
+        return self.expected["kind"] != "json"
+
+    @property
+    def fails(self) -> bool:
+        return "error" in self.expected
+
+    @property
+    def status(self) -> int:
+        """As recorded; where it was not, an error that came in a stream had none of its own."""
+        return self.expected["http_status"] or (400 if self.fails and not self.streamed else 200)
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._beside("meta.json").read_text("utf-8"))
+        return found
+
+    @cached_property
+    def body(self) -> bytes:
+        return self._beside("body.*").read_bytes()
+
+    @property
+    def model(self) -> str:
+        """The model that was asked for, as far as it was recorded."""
+        request = self.meta["request"]
+        asked = request.get("model") if isinstance(request, dict) else None
+        return asked or self.expected.get("model") or "asked-model"
+
+    @property
+    def content_type(self) -> str:
+        told: str | None = self.meta["headers"].get("content-type")
+        forms = {"sse": "text/event-stream", "ndjson": "application/x-ndjson", "json": "application/json"}
+        return told or forms[self.expected["kind"]]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The recorded headers that still hold for the recorded bytes."""
+        stale = ("content-length", "content-encoding", "transfer-encoding", "connection", "content-type")
+        return {
+            name.lower(): value
+            for name, value in self.meta["headers"].items()
+            if name.lower() not in stale and isinstance(value, str) and value.isascii()
+        }
+
+    def _beside(self, ending: str) -> Path:
+        return next(self.path.parent.glob(f"{self.path.name.removesuffix('.expected.json')}.{ending}"))
+
+
+def recordings(api: str) -> list[Recording]:
+    """All recordings of one dialect, in a fixed order; none where the folder is not there."""
+    found = (
+        Recording(path, json.loads(path.read_text("utf-8"))) for path in TRANSCRIPTS.rglob("*.expected.json")
+    )
+    return sorted((each for each in found if each.expected.get("api") == api), key=lambda each: each.path)

@@ -1,0 +1,128 @@
+"""The Responses decoder against recorded answers of many servers, in every arrival."""
+
+import pytest
+
+from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.http.answer import AnswerReader
+from jumpseat.http.failures import error_from_response
+from tests.recorded.recordings import TRANSCRIPTS, recordings
+from tests.unit.dialects.laws import assert_laws
+
+CASES = [pytest.param(each, id=each.name) for each in recordings("responses")]
+
+ALLOWED = {
+    "openai__github-copilot-id-rotation.1.chunks-01": {
+        "response_id": "every event of it has another id; ours is that of the first, theirs of the last"
+    },
+    "openai__openai-shell-container.1.chunks-01": {
+        "text": "its deltas say another text than its last event; what was streamed cannot be taken back"
+    },
+}
+"""Expected values that are not ours, by recording, each with the reason."""
+
+SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
+ALLOWED |= {
+    name: dict.fromkeys(
+        ("text", "thinking", "tool_calls", "items", "model", "response_id", "usage"), SEVERAL_ANSWERS
+    )
+    for name in (
+        "azure__azure-reasoning-encrypted-content.1.chunks-01",
+        "openai__openai-reasoning-encrypted-content.1.chunks-01",
+        "openai__openai-shell-tool.1.chunks-01",
+    )
+}
+
+needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
+
+
+def arrivals(body):
+    yield "whole", [body]
+    yield "bytes", [body[i : i + 1] for i in range(len(body))]
+    yield "sevens", [body[i : i + 7] for i in range(0, len(body), 7)]
+    yield "kibibytes", [body[i : i + 1024] for i in range(0, len(body), 1024)]
+
+
+def decoded(pieces, content_type):
+    decoder = ResponsesDecoder("acme", "asked-model")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    for piece in pieces:
+        reader.feed(piece, events)
+        if decoder.complete:
+            return events
+    reader.finish(events)
+    return events
+
+
+def told_of(response):
+    usage = response.usage
+    return {
+        "text": response.text,
+        "thinking": "".join(each.thinking for each in response.content if each.type == "thinking"),
+        "tool_calls": [(call.id, call.name, call.raw) for call in response.tool_calls],
+        "items": [block.kind for block in response.content if block.type == "other"],
+        "stop_reason": response.raw_stop_reason,
+        "model": response.model,
+        "response_id": response.response_id,
+        "usage": {
+            "input": usage.input_tokens,
+            "output": usage.output_tokens,
+            "cache_read": usage.cache_read_tokens,
+            "reasoning": usage.reasoning_tokens,
+            **({"cost": usage.cost.amount} if usage.cost else {}),
+        },
+    }
+
+
+def wanted_of(expected):
+    """What is expected, in our terms; where the counts were not recorded, they say nothing."""
+    kept = {"message", "reasoning", "function_call", "custom_tool_call"}
+    counts = ("input", "output", "cache_read", "reasoning", "cost")
+    return {
+        "text": expected["text"],
+        "thinking": expected["thinking"],
+        "tool_calls": [(call["id"], call["name"], call["arguments_raw"]) for call in expected["tool_calls"]],
+        "items": [item for item in expected["items"] if item not in kept],
+        "stop_reason": expected["stop_reason"],
+        "model": expected["model"] or "asked-model",
+        "response_id": expected["response_id"],
+        "usage": {name: count for name, count in (expected["usage"] or {}).items() if name in counts},
+    }
+
+
+def failure_of(recording):
+    """The error of an exchange that failed, in its stream or by its status."""
+    if not recording.streamed:
+        return error_from_response(recording.status, {}, recording.body, provider="acme", url="http://x/")
+    with pytest.raises(ChatError) as failed:
+        decoded([recording.body], "text/event-stream")
+    return failed.value
+
+
+@needs_recordings
+@pytest.mark.parametrize("recording", CASES)
+def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+    expected = recording.expected
+    if recording.fails:
+        assert expected["error"]["message"][:100] in failure_of(recording).message
+        return
+    content_type = "text/event-stream" if recording.streamed else "application/json"
+    first = None
+    for name, pieces in arrivals(recording.body):
+        events = decoded(pieces, content_type)
+        assert_laws(events)
+        first = first or events
+        assert merge_deltas(events) == merge_deltas(first), name
+    fold = Fold("acme", "asked-model")
+    for event in first:
+        fold.add(event)
+    got, wanted = told_of(fold.response()), wanted_of(expected)
+    wanted["usage"] = got["usage"] | wanted["usage"]
+    allowed = ALLOWED.get(recording.name, {})
+    assert got == {name: got[name] if name in allowed else value for name, value in wanted.items()}
+
+
+@needs_recordings
+def test_there_are_recordings_enough():
+    assert len(CASES) >= 80

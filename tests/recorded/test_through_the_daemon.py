@@ -1,0 +1,215 @@
+"""Recorded answers of many servers, replayed to one real daemon process and asked for over its protocol.
+
+A dialect joins with a row in `DIALECTS`. The recordings lie beside the repository; without them, or
+without the provider kind of a row, its tests are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from jumpseat.providers.registry import KINDS
+from tests.daemon import Daemon, running_daemon, user
+from tests.fakes.upstream import FakeUpstream, Reply
+from tests.recorded.recordings import TRANSCRIPTS, Recording, recordings
+
+Counts = dict[str, Any]
+
+
+def reasoning_beside(usage: Counts) -> Counts:
+    """xAI counts reasoning beside the completion; the daemon's output includes it."""
+    if (usage.get("reasoning") or 0) > usage.get("output", 0):
+        return {**usage, "output": usage["output"] + usage["reasoning"]}
+    return usage
+
+
+def cache_beside(usage: Counts) -> Counts:
+    """Anthropic counts cached tokens beside the input; the daemon's input includes them."""
+    cached = (usage.get("cache_read") or 0) + (usage.get("cache_write") or 0)
+    return {**usage, "input": usage["input"] + cached} if "input" in usage else usage
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a provider kind is asked, and how the recordings of its dialect count."""
+
+    api: str
+    path: str
+    """Where the provider asks for an answer; every other path of the fake server is a 404."""
+
+    base_path: str
+    """What its `base_url` adds to the server's address."""
+
+    usage: Callable[[Counts], Counts] = lambda usage: usage
+
+
+DIALECTS = {
+    "openai": Dialect("chat", "/v1/chat/completions", "/v1", reasoning_beside),
+    "openai-responses": Dialect("responses", "/v1/responses", "/v1"),
+    "anthropic": Dialect("anthropic", "/v1/messages", "", cache_beside),
+    "ollama": Dialect("ollama", "/api/chat", ""),
+}
+
+SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
+
+ALLOWED: dict[tuple[str, str], str] = {
+    ("openai__github-copilot-id-rotation.1.chunks-01", "response_id"): (
+        "every event of it has another id; ours is that of the first, theirs of the last"
+    ),
+    ("openai__openai-shell-container.1.chunks-01", "text"): (
+        "its deltas say another text than its last event; what was streamed cannot be taken back"
+    ),
+    ("openai__openai-custom-tool.1.chunks-01", "tool_calls"): "free text is no JSON object: `raw` has it",
+    ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is no JSON object: `raw` has it",
+    ("openai__parallel-tool-call-wrapper.1.chunks-01", "model"): (
+        "the events that name the model are not JSON, so it is the one that was asked for"
+    ),
+    **{
+        (name, field): SEVERAL_ANSWERS
+        for name in (
+            "azure__azure-reasoning-encrypted-content.1.chunks-01",
+            "openai__openai-reasoning-encrypted-content.1.chunks-01",
+            "openai__openai-shell-tool.1.chunks-01",
+        )
+        for field in ("text", "thinking", "tool_calls", "usage", "model", "response_id")
+    },
+    ("openai__TestClient_FunctionCall-01", "tool_calls"): (
+        "the old function_call is expected to be no call; the daemon makes it one, with an id of its own"
+    ),
+}
+"""Expected values that are wrong, by recording and field, each with the reason."""
+
+COUNTS = {
+    "input": "inputTokens",
+    "output": "outputTokens",
+    "cache_read": "cacheReadTokens",
+    "cache_write": "cacheCreationTokens",
+    "reasoning": "reasoningTokens",
+}
+
+ARRIVALS = {"streamed whole": (True, None), "streamed in slices": (True, 7), "not streamed": (False, None)}
+
+CASES = [
+    pytest.param(kind, each, arrival, id=f"{kind}-{each.name}-{arrival}")
+    for kind, dialect in DIALECTS.items()
+    if kind in KINDS
+    for each in recordings(dialect.api)
+    for arrival, (stream, _) in ARRIVALS.items()
+    if stream or not each.streamed
+]
+
+needs_recordings = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason=f"no recordings at {TRANSCRIPTS}")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[FakeUpstream]:
+    async with FakeUpstream() as running:
+        running.default(Reply.json({"error": {"message": "not recorded"}}, 404))
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+    """One daemon for all recordings, with one provider for each kind, which never retries."""
+    tables = {
+        kind: {"kind": kind, "base_url": f"{server.origin}{DIALECTS[kind].base_path}", "max_retries": 0}
+        for kind in DIALECTS
+        if kind in KINDS
+    }
+    async with running_daemon(tmp_path_factory.mktemp("home")) as daemon:
+        await daemon.initialize({"providers": tables})
+        yield daemon
+
+
+def told(result: dict[str, Any]) -> dict[str, Any]:
+    """A result in the terms of `expected.json`."""
+    usage = {name: result["usage"].get(key) for name, key in COUNTS.items()}
+    if "cost" in result["usage"]:
+        usage["cost"] = result["usage"]["cost"]["amount"]
+    return {
+        "text": result["text"],
+        "thinking": "".join(each["thinking"] for each in result["content"] if each["type"] == "thinking"),
+        "tool_calls": [
+            {"id": call["id"], "name": call["name"], "arguments": call["arguments"], "raw": call["raw"]}
+            for call in result["toolCalls"]
+        ],
+        "stop_reason": result.get("rawStopReason"),
+        "usage": usage,
+        "model": result["model"],
+        "response_id": result.get("responseId"),
+    }
+
+
+def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[str, Any]:
+    """What the recording should come to, as far as `expected.json` says and the allow-list lets it."""
+    expected = recording.expected
+    values = {name: expected[name] for name in got if name in expected}
+    # Arguments that came as an object have no text of their own; neither have those that did not come.
+    raws = [call["raw"] for call in got["tool_calls"]] + [""] * len(expected["tool_calls"])
+    values["tool_calls"] = [
+        {
+            "id": call["id"],
+            "name": call["name"],
+            "arguments": call["arguments"],
+            "raw": raw if call["arguments_raw"] is None else call["arguments_raw"],
+        }
+        for call, raw in zip(expected["tool_calls"], raws, strict=False)
+    ]
+    usage = dialect.usage(dict(expected.get("usage") or {}))
+    values["usage"] = {**got["usage"], **{name: usage[name] for name in usage if name in got["usage"]}}
+    return {name: got[name] if (recording.name, name) in ALLOWED else value for name, value in values.items()}
+
+
+@needs_recordings
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("kind", "recording", "arrival"), CASES)
+async def test_a_recorded_answer_comes_through_the_daemon_as_it_should(
+    server: FakeUpstream, replayer: Daemon, kind: str, recording: Recording, arrival: str
+) -> None:
+    stream, size = ARRIVALS[arrival]
+    dialect = DIALECTS[kind]
+    reply = Reply(
+        (recording.body,),
+        recording.status,
+        {**recording.headers, "content-type": recording.content_type},
+        chunked=recording.streamed,
+        # Every slice is a write of its own; a long answer in small ones would take its time.
+        slice_size=size and max(size, len(recording.body) // 2000),
+    )
+    # A refusal that the daemon can cure makes it ask again, and is then given again.
+    server.default(reply, path=dialect.path)
+    params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream}
+    exchange = await replayer.request("chat/start", params)
+
+    if recording.fails:
+        assert recording.expected["error"]["message"][:100] in exchange.error["message"]
+        failed_at_once = recording.status >= 400
+        assert exchange.error["data"].get("statusCode") == (recording.status if failed_at_once else None)
+        return
+    got = told(exchange.result)
+    expected = wanted(recording, dialect, got)
+    assert {name: got[name] for name in expected} == expected
+    if stream:
+        texts = [delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta"]
+        assert "".join(texts) == got["text"]
+        assert exchange.delta_types[0] == "start"
+        assert exchange.delta_types[-1] == "done"
+
+
+@needs_recordings
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_the_kind_of_provider_is_there_and_has_its_recordings(kind: str) -> None:
+    if kind not in KINDS:
+        pytest.skip(f"there is no provider kind {kind!r} yet")
+    assert recordings(DIALECTS[kind].api)
+
+
+@needs_recordings
+def test_the_allow_list_names_recordings() -> None:
+    names = {each.name for dialect in DIALECTS.values() for each in recordings(dialect.api)}
+    assert {name for name, _ in ALLOWED} <= names

@@ -1,0 +1,108 @@
+"""Hand-written answers of the dialect, and reading them in every arrival, for the tests beside this."""
+
+import json
+
+from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.http.answer import AnswerReader
+from tests.unit.dialects.laws import assert_laws
+
+CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1", "status": "in_progress"}}
+
+
+def completed(*output, kind="completed", **more):
+    response = {"id": "r-1", "model": "m-1", "status": kind, "output": list(output), **more}
+    return {"type": f"response.{kind}", "response": response}
+
+
+def added(index, kind, item_id="i-1", /, **fields):
+    return {
+        "type": "response.output_item.added",
+        "output_index": index,
+        "item": {"type": kind, "id": item_id, **fields},
+    }
+
+
+def done(index, kind, item_id="i-1", /, **fields):
+    return {**added(index, kind, item_id, **fields), "type": "response.output_item.done"}
+
+
+def delta(kind, piece, index=0, name="i-1", **more):
+    event = {"type": f"response.{kind}.delta", "output_index": index, "item_id": name, "delta": piece}
+    return {name: value for name, value in {**event, **more}.items() if value is not None}
+
+
+def text(piece, index=0, name="i-1", **more):
+    return delta("output_text", piece, index, name, **{"content_index": 0, **more})
+
+
+def part(*texts, annotations=()):
+    return [{"type": "output_text", "text": each, "annotations": list(annotations)} for each in texts]
+
+
+def stream(*events, named=True):
+    """The bytes; an event that is a string is a data line as it stands."""
+    lines = []
+    for event in events:
+        if isinstance(event, str):
+            lines.append(f"data: {event}\n\n")
+        else:
+            lines.append((f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n")
+    return "".join(lines).encode()
+
+
+def read(pieces, content_type="text/event-stream"):
+    """The events, and the error that ended them if one did."""
+    decoder = ResponsesDecoder("acme", "asked")
+    reader = AnswerReader(decoder, content_type)
+    events = []
+    try:
+        for piece in pieces:
+            reader.feed(piece, events)
+            if decoder.complete:
+                return events, None
+        reader.finish(events)
+    except ChatError as error:
+        return events, error
+    return events, None
+
+
+def fold_of(events):
+    fold = Fold("acme", "asked")
+    for event in events:
+        fold.add(event)
+    return fold
+
+
+def events_of(*events, named=True):
+    """The events of a stream; the same come out whole, byte by byte, and with every line end."""
+    data = stream(*events, named=named)
+    whole, error = read([data])
+    assert error is None
+    assert_laws(whole)
+    arrivals = [[data[i : i + 1] for i in range(len(data))], [data.replace(b"\n", b"\r\n")]]
+    for pieces in arrivals:
+        again, error = read(pieces)
+        assert error is None
+        assert merge_deltas(again) == merge_deltas(whole)
+    return whole
+
+
+def answer(*events, named=True):
+    return fold_of(events_of(*events, named=named)).response()
+
+
+def whole(response):
+    """The answer of a body that was not streamed."""
+    events, error = read([json.dumps(response).encode()], "application/json")
+    assert error is None
+    assert_laws(events)
+    return fold_of(events).response()
+
+
+def failure(*events):
+    """The error, and what of the answer is kept."""
+    got, error = read([stream(*events)])
+    assert error is not None
+    assert_laws(got, ended=False)
+    return error, fold_of(got).partial()

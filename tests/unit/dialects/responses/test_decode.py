@@ -1,0 +1,397 @@
+"""Answers of the dialect: what each event comes to, and how an answer may end."""
+
+import json
+
+import pytest
+
+from jumpseat.chat import (
+    CitationEvent,
+    ContentFilterError,
+    ProtocolError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    ResponseEvent,
+    ServerError,
+    ThinkingDoneEvent,
+    WarningEvent,
+)
+from tests.unit.dialects.responses.answers import (
+    CREATED,
+    added,
+    answer,
+    completed,
+    delta,
+    done,
+    events_of,
+    failure,
+    part,
+    read,
+    stream,
+    text,
+    whole,
+)
+
+MESSAGE = {"type": "message", "id": "i-1", "content": part("Hello")}
+USAGE = {
+    "input_tokens": 10,
+    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
+    "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 2},
+    "total_tokens": 15,
+}
+
+
+def calls_of(response):
+    return [(call.id, call.name, call.raw) for call in response.tool_calls]
+
+
+@pytest.mark.requirement("responses:text", "responses:lifecycle", "responses:usage")
+def test_a_streamed_text():
+    response = answer(
+        CREATED,
+        {**CREATED, "type": "response.in_progress"},
+        added(0, "message", content=[]),
+        {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": part("")[0]},
+        text("Hel"),
+        text("lo"),
+        {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"},
+        {
+            "type": "response.content_part.done",
+            "output_index": 0,
+            "content_index": 0,
+            "part": part("Hello")[0],
+        },
+        done(0, "message", content=part("Hello")),
+        completed(MESSAGE, usage=USAGE),
+    )
+    assert (response.text, response.model, response.response_id) == ("Hello", "m-1", "r-1")
+    assert (response.stop_reason, response.raw_stop_reason) == ("end_turn", "completed")
+    usage = response.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens) == (10, 5, 2)
+    assert (usage.cache_read_tokens, usage.cache_creation_tokens) == (4, 3)
+
+
+@pytest.mark.requirement("responses:lifecycle")
+def test_who_answers_is_told_once():
+    later = completed(MESSAGE)
+    later["response"]["id"] = "another"
+    events = events_of({**CREATED, "type": "response.queued"}, CREATED, text("Hello"), later)
+    assert [event.id for event in events if isinstance(event, ResponseEvent)] == ["r-1"]
+
+
+@pytest.mark.requirement("responses:text")
+@pytest.mark.parametrize(
+    "events",
+    [
+        [text("Hel"), done(0, "message", content=part("Hello"))],
+        [
+            text("Hel"),
+            {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"},
+        ],
+        [done(0, "message", content=part("Hello"))],
+        [done(0, "message", content="Hello")],
+        [added(0, "message"), done(0, "message", content=part("Hel", "lo"))],
+        [added(0, "message"), text("Hel"), text("lo", content_index=1)],
+    ],
+)
+def test_a_text_comes_once_however_much_of_it_is_streamed(events):
+    assert answer(CREATED, *events, completed()).text == "Hello"
+
+
+def test_half_a_surrogate_pair_and_a_nan_do_not_lose_the_text():
+    half = json.dumps(text("Hel")).replace("Hel", r"Hel\ud83d")
+    nan = json.dumps(text("lo", logprobs=[float("nan")]))
+    assert answer(CREATED, added(0, "message"), half, nan, completed()).text == "Hel\ufffdlo"
+
+
+@pytest.mark.requirement("responses:refusal")
+def test_a_refusal_is_text_with_a_stop_reason():
+    response = answer(
+        CREATED,
+        added(0, "message"),
+        delta("refusal", "I can", content_index=0),
+        completed({"type": "message", "id": "i-1", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+    )
+    assert (response.text, response.stop_reason) == ("I cannot.", "refusal")
+
+
+@pytest.mark.requirement("responses:annotations")
+def test_citations_are_told_once_from_deltas_and_from_whole_items():
+    page = {"type": "url_citation", "url": "https://x/", "title": "X", "start_index": 0, "end_index": 1}
+    file = {"type": "file_citation", "file_id": "f", "filename": "a.pdf", "index": 0}
+    nested = {"type": "url_citation", "url_citation": {"url": "https://y/"}}
+    told = {
+        "type": "response.output_text.annotation.added",
+        "output_index": 0,
+        "content_index": 0,
+        "annotation": page,
+    }
+    finished = done(0, "message", content=part("Hello", annotations=[page, file, nested]))
+    for stream_of_events in ([text("Hello"), told, finished], [finished], [text("Hello"), finished]):
+        events = events_of(CREATED, *stream_of_events, completed())
+        cited = [(e.block, e.url, e.title) for e in events if isinstance(e, CitationEvent)]
+        assert cited == [(0, "https://x/", "X"), (0, None, "a.pdf"), (0, "https://y/", None)]
+
+
+@pytest.mark.requirement("responses:summary")
+def test_summary_parts_are_one_block_with_a_blank_line_between():
+    summary = [{"type": "summary_text", "text": each} for each in ("One.", "Two.")]
+    events = [
+        added(0, "reasoning", "rs", summary=[]),
+        delta("reasoning_summary_text", "One", name="rs", summary_index=0),
+        delta("reasoning_summary_text", ".", name="rs", summary_index=0),
+        delta("reasoning_summary_text", "Two.", name="rs", summary_index=1),
+        done(0, "reasoning", "rs", summary=summary),
+    ]
+    streamed = answer(CREATED, *events, completed())
+    at_once = answer(CREATED, done(0, "reasoning", "rs", summary=summary), completed())
+    assert [b.thinking for b in streamed.content] == ["One.\n\nTwo."] == [b.thinking for b in at_once.content]
+
+
+@pytest.mark.requirement("responses:reasoning-text")
+def test_open_reasoning_is_thinking_and_a_summary_beside_it_is_not_told_again():
+    content = [{"type": "reasoning_text", "text": "Hm."}]
+    streamed = [added(0, "reasoning"), delta("reasoning_text", "Hm.", content_index=0)]
+    for events in (
+        [*streamed, done(0, "reasoning", content=content, summary=[])],
+        [done(0, "reasoning", content=content, summary=[])],
+        [*streamed, done(0, "reasoning", summary=[{"type": "summary_text", "text": "Short"}])],
+    ):
+        assert [b.thinking for b in answer(CREATED, *events, completed()).content] == ["Hm."]
+
+
+@pytest.mark.requirement("responses:encrypted-from-done", "responses:empty-encrypted")
+@pytest.mark.parametrize(("encrypted", "signature"), [("whole", "whole"), ("", None), (None, None)])
+def test_encrypted_content_is_that_of_the_finished_item(encrypted, signature):
+    events = events_of(
+        CREATED,
+        added(0, "reasoning", encrypted_content="par"),
+        delta("reasoning_summary_text", "Hm", summary_index=0),
+        done(0, "reasoning", encrypted_content=encrypted, summary=[{"type": "summary_text", "text": "Hm"}]),
+        completed(),
+    )
+    (block,) = [event.content for event in events if isinstance(event, ThinkingDoneEvent)]
+    assert block.signature == signature
+
+
+@pytest.mark.requirement("responses:encrypted-from-done")
+def test_encrypted_reasoning_without_a_word_is_a_block_and_nothing_at_all_is_none():
+    response = answer(
+        CREATED,
+        done(0, "reasoning", "a", encrypted_content="x", summary=[]),
+        done(1, "reasoning", "b"),
+        completed(),
+    )
+    assert [(block.thinking, block.signature) for block in response.content] == [("", "x")]
+
+
+@pytest.mark.requirement("responses:call-arguments", "responses:tool-use")
+@pytest.mark.parametrize(
+    "middle",
+    [
+        [
+            delta("function_call_arguments", '{"a":', 0, "fc"),
+            delta("function_call_arguments", " 1}", 0, "fc"),
+        ],
+        [delta("function_call_arguments", '{"a":', 0, "fc")],
+        [{"type": "response.function_call_arguments.done", "output_index": 0, "arguments": '{"a": 1}'}],
+        [],
+    ],
+)
+def test_arguments_come_in_deltas_or_only_at_the_end(middle):
+    response = answer(
+        CREATED,
+        added(0, "function_call", "fc", call_id="c-1", name="f", arguments=""),
+        *middle,
+        done(0, "function_call", "fc", call_id="c-1", name="f", arguments='{"a": 1}'),
+        completed(),
+    )
+    assert calls_of(response) == [("c-1", "f", '{"a": 1}')]
+    assert response.tool_calls[0].arguments == {"a": 1}
+    assert response.stop_reason == "tool_use"
+
+
+def test_arguments_that_are_an_object_and_a_call_without_an_id_are_taken():
+    response = answer(CREATED, done(0, "function_call", "fc", name="f", arguments={"a": 1}), completed())
+    assert calls_of(response) == [("fc", "f", '{"a":1}')]
+
+
+@pytest.mark.requirement("responses:hosted-events", "responses:other-items")
+def test_hosted_tools_are_other_blocks_and_their_events_are_passed_over():
+    item = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "q"}}
+    response = answer(
+        CREATED,
+        added(0, "web_search_call", "ws", status="in_progress"),
+        {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws"},
+        {"type": "response.web_search_call.completed", "output_index": 0, "item_id": "ws"},
+        {"type": "response.something.new", "output_index": 0},
+        done(0, item["type"], "ws", status="completed", action=item["action"]),
+        done(1, "message", "m", content=part("Found.")),
+        completed(),
+    )
+    other, said = response.content
+    assert (other.type, other.kind, json.loads(other.opaque)) == ("other", "web_search_call", item)
+    assert said.text == "Found."
+
+
+@pytest.mark.requirement("responses:incomplete")
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("max_output_tokens", "max_tokens"),
+        ("content_filter", "content_filter"),
+        ("max_messages", "pause_turn"),
+        ("steered", "pause_turn"),
+        ("something_new", "pause_turn"),
+    ],
+)
+def test_an_incomplete_answer_says_why(reason, stop):
+    end = completed(kind="incomplete", incomplete_details={"reason": reason})
+    response = answer(CREATED, added(0, "message"), text("Hel"), end)
+    assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hel", stop, reason)
+
+
+@pytest.mark.requirement("responses:failed")
+@pytest.mark.parametrize(
+    ("kind", "error", "expected"),
+    [
+        ("failed", {"code": "server_error", "message": "Oops"}, ServerError),
+        ("failed", {"code": "rate_limit_exceeded", "message": "Slow down"}, RateLimitError),
+        ("failed", {"code": "insufficient_quota", "message": "Pay"}, QuotaExceededError),
+        ("failed", {"code": "invalid_prompt", "message": "No"}, RequestError),
+        ("failed", {"code": "invalid_prompt", "message": "The prompt was flagged"}, ContentFilterError),
+        ("failed", {"code": "image_too_large", "message": "No"}, RequestError),
+        ("failed", None, ServerError),
+        ("cancelled", None, ProtocolError),
+    ],
+)
+def test_a_response_that_failed_is_an_error_after_what_came_before(kind, error, expected):
+    got, partial = failure(CREATED, added(0, "message"), text("Hel"), completed(kind=kind, error=error))
+    assert type(got) is expected
+    assert partial.text == "Hel"
+    body = completed(kind=kind, error=error)["response"]
+    _, whole_error = read([json.dumps(body).encode()], "application/json")
+    assert type(whole_error) is expected
+
+
+def test_the_tokens_of_a_response_that_failed_are_told():
+    end = completed(kind="failed", error={"code": "server_error"}, usage=USAGE)
+    _, partial = failure(CREATED, added(0, "message"), text("Hel"), end)
+    assert partial.usage.input_tokens == 10
+
+
+@pytest.mark.requirement("responses:error-event")
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error", "code": "rate_limit_exceeded", "message": "Slow down", "param": None},
+        {"type": "error", "error": {"type": "x", "code": "rate_limit_exceeded", "message": "Slow down"}},
+    ],
+)
+def test_an_error_event_is_an_error_flat_or_nested(event):
+    end = completed(kind="failed", error={"code": "server_error", "message": "Later"})
+    got, partial = failure(CREATED, added(0, "message"), text("Hel"), event, end)
+    assert type(got) is RateLimitError
+    assert "Slow down" in got.message
+    assert partial.text == "Hel"
+
+
+@pytest.mark.requirement("responses:no-terminal")
+@pytest.mark.parametrize(
+    "events",
+    [[], [added(0, "message"), text("Hel")], [done(0, "message", content=part("Hel"))]],
+)
+def test_an_answer_without_its_end_keeps_what_came(events):
+    got, partial = failure(CREATED, *events)
+    assert type(got) is ProtocolError
+    assert partial.text == ("Hel" if events else "")
+
+
+@pytest.mark.requirement("responses:done-mark")
+def test_the_end_mark_is_not_needed_and_will_do_where_all_is_complete():
+    finished = [CREATED, added(0, "message"), text("Hello"), done(0, "message", content=part("Hello"))]
+    assert answer(*finished, completed(MESSAGE), "[DONE]").text == "Hello"
+    response = answer(*finished, "[DONE]")
+    assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hello", "end_turn", None)
+    for unfinished in (finished[:1], finished[:3]):
+        assert type(failure(*unfinished, "[DONE]")[0]) is ProtocolError
+
+
+@pytest.mark.requirement("responses:garbage")
+@pytest.mark.parametrize("garbage", ["{not json", "[1]", '"x"', '{"type":"response.output_text.delta","del'])
+def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
+    events = events_of(
+        CREATED,
+        added(0, "message"),
+        text("Hel"),
+        garbage,
+        garbage,
+        done(0, "message", content=part("Hello")),
+        completed(),
+    )
+    assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
+    assert "".join(event.text for event in events if event.type == "text_delta") == "Hello"
+
+
+@pytest.mark.requirement("responses:garbage")
+@pytest.mark.parametrize(
+    "rest",
+    [
+        [text(" world"), done(0, "message", content=part("Hello world")), completed()],
+        [text(" world"), completed()],
+    ],
+)
+def test_text_that_was_lost_with_an_event_is_an_error(rest):
+    got, partial = failure(CREATED, added(0, "message"), text("Hel"), "{garbage", *rest)
+    assert type(got) is ProtocolError
+    assert partial.text.startswith("Hel")
+
+
+@pytest.mark.requirement("responses:garbage")
+def test_the_last_event_may_be_the_one_that_cannot_be_read():
+    finished = done(0, "function_call", "fc", call_id="c", name="f", arguments="{}")
+    for last in (
+        '{"type":"response.completed","response":{"id":',
+        b"event: response.completed\ndata: {x\n\n",
+    ):
+        data = stream(CREATED, finished) + (last if isinstance(last, bytes) else stream(last))
+        events, error = read([data])
+        assert error is None
+        assert events[-1].stop_reason == "tool_use"
+
+
+@pytest.mark.requirement("responses:whole-body")
+def test_a_body_that_is_not_streamed_gives_the_same():
+    output = [
+        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm"}]},
+        {"type": "message", "id": "m", "content": part("Hello")},
+        {"type": "function_call", "id": "fc", "call_id": "c-1", "name": "f", "arguments": "{}"},
+    ]
+    end = completed(*output, usage=USAGE)
+    streamed = answer(
+        CREATED,
+        added(0, "reasoning", "rs"),
+        delta("reasoning_summary_text", "Hm", name="rs", summary_index=0),
+        done(0, "reasoning", "rs", summary=output[0]["summary"]),
+        text("Hello", 1, "m"),
+        done(1, "message", "m", content=part("Hello")),
+        done(2, "function_call", "fc", call_id="c-1", name="f", arguments="{}"),
+        end,
+    )
+    assert whole(end["response"]) == streamed
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"error": {"code": "rate_limit_exceeded", "message": "Slow down"}}', RateLimitError),
+        (b'{"status": "completed"}', ProtocolError),
+        (b'{"status": "queued", "output": []}', ProtocolError),
+        (b"[]", ProtocolError),
+        (b'{"output": [', ProtocolError),
+    ],
+)
+def test_a_body_that_is_no_answer_is_an_error(body, expected):
+    events, error = read([body], "application/json")
+    assert (events, type(error)) == ([], expected)

@@ -1,0 +1,53 @@
+"""Streams that are out of order: the laws hold, whatever is lost, doubled or swapped."""
+
+import json
+
+import pytest
+
+from jumpseat.chat import ChatRequest, Message, ProtocolError
+from jumpseat.dialects.responses import EndpointFacts, encode
+from tests.fakes.responses import function_call, message, reasoning, response_stream
+from tests.unit.dialects.laws import assert_laws
+from tests.unit.dialects.responses.answers import fold_of, read, stream
+
+ITEMS = (
+    reasoning("First.", "Second.", encrypted="gAAA"),
+    message("Hel", "lo", phase="commentary"),
+    function_call("call_1", "f", '{"a"', ": 1}"),
+    function_call("call_2", "g", "{}", item_id="fc_2"),
+    message("Bye", item_id="msg_2"),
+)
+EVENTS = [event for _, event in response_stream(*ITEMS)]
+
+
+def without_one(position):
+    return [*EVENTS[:position], *EVENTS[position + 1 :]]
+
+
+def with_one_twice(position):
+    return [*EVENTS[: position + 1], *EVENTS[position:]]
+
+
+def with_two_swapped(position):
+    return [*EVENTS[:position], *reversed(EVENTS[position : position + 2]), *EVENTS[position + 2 :]]
+
+
+def with_one_empty(position):
+    return [*EVENTS[:position], {"type": EVENTS[position]["type"]}, *EVENTS[position + 1 :]]
+
+
+@pytest.mark.parametrize("change", [without_one, with_one_twice, with_two_swapped, with_one_empty])
+def test_one_event_out_of_place_breaks_no_law_and_loses_no_item(change):
+    for position in range(len(EVENTS)):
+        events, error = read([stream(*change(position))])
+        assert_laws(events, ended=error is None)
+        fold = fold_of(events)
+        if error is None:
+            told = fold.response()
+            assert [call.id for call in told.tool_calls] == ["call_1", "call_2"], position
+            assert told.content[0].signature == "gAAA"
+        else:
+            assert type(error) is ProtocolError
+            assert position == len(EVENTS) - 1, "only without its last event an answer is not complete"
+        request = ChatRequest(messages=(Message.user("Hi"), fold.partial().as_message()), model="asked")
+        json.dumps(encode(request, EndpointFacts(provider="acme")))

@@ -1,0 +1,158 @@
+"""Which item an event belongs to, whatever servers do with places, ids and the order of events."""
+
+import pytest
+
+from tests.unit.dialects.responses.answers import (
+    CREATED,
+    added,
+    answer,
+    completed,
+    delta,
+    done,
+    events_of,
+    part,
+    text,
+)
+
+CALL = {"call_id": "c-1", "name": "f"}
+
+
+def summary(piece, index=0, name="i-1"):
+    return delta("reasoning_summary_text", piece, index, name, summary_index=0)
+
+
+def told(response):
+    return [
+        (block.type, getattr(block, {"text": "text", "thinking": "thinking", "tool_use": "raw"}[block.type]))
+        for block in response.content
+    ]
+
+
+@pytest.mark.requirement("responses:output-index")
+def test_ids_that_are_rotated_on_every_event_do_not_matter():
+    response = answer(
+        CREATED,
+        added(0, "reasoning", "a"),
+        summary("Hm", 0, "b"),
+        done(0, "reasoning", "c", summary=[{"type": "summary_text", "text": "Hm"}]),
+        added(1, "message", "d", phase="final_answer"),
+        text("Hel", 1, "e"),
+        text("lo", 1, "f"),
+        done(1, "message", "g", phase="final_answer", content=part("Hello")),
+        added(2, "function_call", "h", **CALL),
+        delta("function_call_arguments", "{}", 2, "i"),
+        done(2, "function_call", "j", **CALL, arguments="{}"),
+        completed({"type": "message", "id": "k", "content": part("Hello")}),
+    )
+    assert told(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
+
+
+@pytest.mark.requirement("responses:overlapping")
+def test_items_that_overlap_do_not_mix():
+    response = answer(
+        CREATED,
+        added(0, "reasoning", "rs"),
+        summary("Think", 0, "rs"),
+        added(1, "message", "m"),
+        text("Hel", 1, "m"),
+        summary("ing", 0, "rs"),
+        added(2, "function_call", "fc", **CALL),
+        text("lo", 1, "m"),
+        delta("function_call_arguments", "{}", 2, "fc"),
+        done(2, "function_call", "fc", **CALL, arguments="{}"),
+        done(1, "message", "m", content=part("Hello")),
+        done(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
+        completed(),
+    )
+    assert told(response) == [("thinking", "Thinking"), ("text", "Hello"), ("tool_use", "{}")]
+
+
+@pytest.mark.requirement("responses:overlapping")
+def test_calls_may_overlap_and_a_message_whose_text_is_complete_holds_nothing_up():
+    whole_text = {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hi"}
+    events = events_of(
+        CREATED,
+        added(0, "message", "m"),
+        text("Hi", 0, "m"),
+        whole_text,
+        added(1, "function_call", "a", **CALL),
+        added(2, "function_call", "b", call_id="c-2", name="g"),
+        delta("function_call_arguments", "{", 2, "b"),
+        delta("function_call_arguments", "{", 1, "a"),
+        delta("function_call_arguments", "}", 2, "b"),
+        delta("function_call_arguments", "}", 1, "a"),
+        completed(),
+    )
+    deltas = [(event.block, event.argument_delta) for event in events if event.type == "tool_use_delta"]
+    assert deltas == [(2, "{"), (1, "{"), (2, "}"), (1, "}")]
+
+
+@pytest.mark.requirement("responses:unnumbered")
+@pytest.mark.parametrize("index", [None, 0])
+def test_items_without_places_or_with_the_same_one_are_told_apart_by_their_ids(index):
+    response = answer(
+        CREATED,
+        added(index, "message", "m-1"),
+        text("One", index, "m-1"),
+        done(index, "message", "m-1", content=part("One")),
+        added(index, "function_call", "f-1", **CALL),
+        delta("function_call_arguments", "{", index, "f-1"),
+        added(index, "function_call", "f-2", call_id="c-2", name="g"),
+        delta("function_call_arguments", "[", index, "f-2"),
+        delta("function_call_arguments", "}", index, "f-1"),
+        done(index, "function_call", "f-1", **CALL, arguments="{}"),
+        done(index, "function_call", "f-2", call_id="c-2", name="g", arguments="[]"),
+        done(index, "message", "m-2", content=part("Two")),
+        completed(),
+    )
+    assert told(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
+
+
+@pytest.mark.requirement("responses:unannounced")
+@pytest.mark.parametrize(
+    "events",
+    [
+        [text("Hello"), summary("Hm", 1, "r")],
+        [text("Hello"), summary("Hm", 1, "r"), done(0, "message", content=part("Hello"))],
+        [done(0, "message", content=part("Hello")), done(1, "reasoning", "r", summary=[{"text": "Hm"}])],
+        [text("Hello", None, None), summary("Hm", None, None)],
+        [added(0, "message"), text("Hel")],
+        [],
+    ],
+)
+def test_items_that_are_not_announced_or_not_finished_are_taken_all_the_same(events):
+    output = (
+        {"type": "message", "id": "z", "content": part("Hello")},
+        {"type": "reasoning", "id": "y", "summary": [{"type": "summary_text", "text": "Hm"}]},
+    )
+    assert told(answer(CREATED, *events, completed(*output))) == [("text", "Hello"), ("thinking", "Hm")]
+
+
+@pytest.mark.requirement("responses:empty-output")
+def test_the_last_event_need_not_repeat_the_items():
+    finished = done(0, "function_call", "fc", **CALL, arguments='{"a": "é"}')
+    for end in (completed(), {"type": "response.completed", "response": {"output": None}}):
+        response = answer(CREATED, finished, end)
+        assert told(response) == [("tool_use", '{"a": "é"}')]
+        assert response.stop_reason == "tool_use"
+
+
+def test_an_item_that_is_announced_or_finished_twice_comes_once():
+    response = answer(
+        CREATED,
+        added(0, "message"),
+        added(0, "message"),
+        text("Hello"),
+        done(0, "message", content=part("Hello")),
+        done(0, "message", content=part("Hello")),
+        text("late"),
+        completed(),
+    )
+    assert told(response) == [("text", "Hello")]
+
+
+@pytest.mark.requirement("responses:no-event-lines")
+def test_names_of_events_numbers_and_padding_do_not_matter():
+    events = [CREATED, added(0, "message"), text("Hel"), text("lo"), completed()]
+    padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
+    assert told(answer(*events, named=False)) == told(answer(*padded)) == [("text", "Hello")]

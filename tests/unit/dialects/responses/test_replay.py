@@ -1,0 +1,165 @@
+"""The way back: what a model sent, and what the next request holds of it."""
+
+import pytest
+
+from jumpseat.chat import (
+    ChatRequest,
+    Message,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.responses import EndpointFacts, encode, without_encrypted_content
+from tests.unit.dialects.responses.answers import CREATED, added, answer, completed, delta, done, part, whole
+
+ASKED = Origin("acme", "asked")
+SUMMARY = [{"type": "summary_text", "text": "One."}, {"type": "summary_text", "text": "Two."}]
+REASONING = {"type": "reasoning", "id": "rs", "summary": SUMMARY, "encrypted_content": "gAAA+/=="}
+CALL = {"type": "function_call", "call_id": "c-1", "name": "f", "arguments": '{ "a":1}'}
+
+
+def request_of(*messages, model="asked"):
+    return ChatRequest(messages=messages, model=model)
+
+
+def sent(*messages, provider="acme", model="asked"):
+    return encode(request_of(*messages, model=model), EndpointFacts(provider=provider))["input"]
+
+
+def sent_back(*output, **where):
+    """The items of the next request, for an answer of these."""
+    return sent(whole(completed(*output)["response"]).as_message(), **where)
+
+
+def said(*texts, **more):
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    return {"type": "message", "role": "assistant", "status": "completed", **more, "content": content}
+
+
+@pytest.mark.requirement("responses:reasoning-items", "responses:calls")
+def test_reasoning_goes_back_whole_and_in_place_before_the_call_that_it_led_to():
+    assert sent_back(REASONING, {**CALL, "id": "fc", "status": "completed"}) == [REASONING, CALL]
+
+
+@pytest.mark.requirement("responses:reasoning-items", "responses:summary-required")
+@pytest.mark.parametrize("summary", [[], SUMMARY[:1], SUMMARY])
+@pytest.mark.parametrize("content", [None, [{"type": "reasoning_text", "text": "Hm"}]])
+def test_the_summary_goes_back_as_it_came_and_open_reasoning_does_not(summary, content):
+    item = {**REASONING, "summary": summary}
+    assert sent_back({**item, "content": content}, CALL) == [item, CALL]
+
+
+@pytest.mark.requirement("responses:output-index", "responses:reasoning-items")
+def test_an_id_that_is_rotated_is_not_sent_back():
+    response = answer(
+        CREATED,
+        added(0, "reasoning", "a", encrypted_content="par"),
+        done(0, "reasoning", "b", encrypted_content="whole", summary=[]),
+        done(1, "message", "m", content=part("Hi")),
+        completed(),
+    )
+    assert sent(response.as_message())[0] == {
+        "type": "reasoning",
+        "summary": [],
+        "encrypted_content": "whole",
+    }
+
+
+@pytest.mark.requirement("responses:empty-encrypted", "responses:unfollowed-reasoning")
+@pytest.mark.parametrize("encrypted", ["", None])
+def test_reasoning_without_encrypted_content_cannot_go_back(encrypted):
+    assert sent_back({**REASONING, "encrypted_content": encrypted}, CALL) == [CALL]
+
+
+@pytest.mark.requirement("responses:unfollowed-reasoning")
+def test_reasoning_without_the_item_that_it_led_to_is_left_out():
+    message = whole(completed(REASONING)["response"]).as_message()
+    assert sent(Message.user("Hi"), message, Message.user("Go on")) == [
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "Go on"},
+    ]
+
+
+@pytest.mark.requirement("responses:phase")
+def test_the_phase_of_a_message_goes_back_with_it_and_its_parts_stay_together():
+    items = sent_back(
+        {"type": "message", "id": "m-1", "phase": "commentary", "content": part("Let me", " see.")},
+        {"type": "message", "id": "m-2", "phase": "final_answer", "content": part("Done.")},
+    )
+    assert items == [said("Let me", " see.", phase="commentary"), said("Done.", phase="final_answer")]
+
+
+@pytest.mark.requirement("responses:refusal")
+def test_a_refusal_goes_back_as_one():
+    refusal = {"type": "refusal", "refusal": "No."}
+    (item,) = sent_back({"type": "message", "id": "m", "content": [refusal]})
+    assert item["content"] == [refusal]
+
+
+@pytest.mark.requirement("responses:calls")
+def test_what_later_versions_add_to_a_call_goes_back_with_it():
+    caller = {"type": "program", "caller_id": "c-9"}
+    assert sent_back({**CALL, "id": "fc", "caller": caller}) == [{**CALL, "caller": caller}]
+
+
+@pytest.mark.requirement("responses:custom-calls")
+def test_a_custom_tools_call_is_a_call_with_free_text_and_its_result_has_its_own_type():
+    item = {"type": "custom_tool_call", "call_id": "c-1", "name": "sql", "input": "SELECT 1"}
+    streamed = answer(
+        CREATED,
+        added(0, "custom_tool_call", "ct", call_id="c-1", name="sql", input=""),
+        delta("custom_tool_call_input", "SELECT", 0, "ct"),
+        done(0, "custom_tool_call", "ct", call_id="c-1", name="sql", input="SELECT 1"),
+        completed(),
+    )
+    (call,) = streamed.tool_calls
+    assert (call.raw, call.arguments, streamed.stop_reason) == ("SELECT 1", None, "tool_use")
+    result = Message("user", (ToolResultBlock("c-1", "1"),))
+    assert sent(streamed.as_message(), result) == [
+        item,
+        {"type": "custom_tool_call_output", "call_id": "c-1", "output": "1"},
+    ]
+
+
+@pytest.mark.requirement("responses:other-items")
+def test_items_that_have_no_type_here_go_back_as_they_came():
+    search = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "é"}}
+    compaction = {"type": "compaction", "id": "cm", "encrypted_content": "gAAA"}
+    assert sent_back(search, compaction, {"type": "brand_new", "x": [1.5, None]}) == [
+        search,
+        compaction,
+        {"type": "brand_new", "x": [1.5, None]},
+    ]
+
+
+@pytest.mark.requirement("responses:foreign-blocks")
+@pytest.mark.parametrize("where", [{"provider": "other"}, {"model": "other"}])
+def test_what_only_its_maker_can_read_goes_to_nobody_else(where):
+    message = {"type": "message", "id": "m", "phase": "commentary", "content": part("Hi")}
+    compaction = {"type": "compaction", "encrypted_content": "gAAA"}
+    items = sent_back(REASONING, compaction, message, {**CALL, "caller": {}}, **where)
+    assert items == [said("Hi"), CALL]
+
+
+def test_blocks_of_other_dialects_are_left_out():
+    foreign = (
+        RedactedThinkingBlock("x", origin=ASKED),
+        OtherBlock("k", opaque="no json", origin=ASKED),
+        OtherBlock("k"),
+        ThinkingBlock("Hm", origin=ASKED, opaque='{"field":"reasoning_content"}'),
+        TextBlock(""),
+    )
+    assert sent(Message("assistant", (*foreign, TextBlock("Hi", opaque="[1]", origin=ASKED)))) == [said("Hi")]
+
+
+@pytest.mark.requirement("responses:foreign-encrypted")
+def test_a_conversation_can_be_had_without_encrypted_content():
+    output = (REASONING, {"type": "compaction", "encrypted_content": "x"}, {"type": "web_search_call"}, CALL)
+    request = request_of(Message.user("Hi"), whole(completed(*output)["response"]).as_message())
+    changed = without_encrypted_content(request)
+    assert [type(block) for block in changed.messages[1].content] == [ToolUseBlock]
+    assert without_encrypted_content(changed) is None

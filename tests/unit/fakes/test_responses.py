@@ -1,0 +1,48 @@
+"""The bodies of the fake are held to the official client, so that both cannot be wrong together."""
+
+import pytest
+
+from tests.fakes.responses import USAGE, function_call, message, reasoning, response, response_stream
+from tests.fakes.upstream import Reply
+
+openai = pytest.importorskip("openai", reason="the official client is not installed")
+
+ITEMS = (
+    reasoning("First.", "Second.", encrypted="gAAA"),
+    message("Hel", "lo", phase="commentary"),
+    function_call("call_1", "weather", '{"city": ', '"Rome"}'),
+)
+
+
+@pytest.fixture
+async def client(upstream):
+    made = openai.AsyncOpenAI(base_url=upstream.base_url, api_key="none", max_retries=0)
+    yield made
+    await made.close()
+
+
+def check(answer):
+    thought, said, called = answer.output
+    assert [part.text for part in thought.summary] == ["First.", "Second."]
+    assert thought.encrypted_content == "gAAA"
+    assert (answer.output_text, said.phase) == ("Hello", "commentary")
+    assert (called.call_id, called.arguments) == ("call_1", '{"city": "Rome"}')
+    assert answer.usage.total_tokens == USAGE["total_tokens"]
+
+
+async def test_the_official_client_reads_a_whole_answer(upstream, client):
+    upstream.script(Reply.json(response(ITEMS)))
+    check(await client.responses.create(model="m", input="Hi"))
+
+
+async def test_the_official_client_reads_a_streamed_answer(upstream, client):
+    upstream.script(Reply.events(response_stream(*ITEMS)))
+    async with client.responses.stream(model="m", input="Hi") as stream:
+        events = [event async for event in stream]
+        check(await stream.get_final_response())
+    assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == "Hello"
+    arguments = [e.delta for e in events if e.type == "response.function_call_arguments.delta"]
+    assert "".join(arguments) == '{"city": "Rome"}'
+    assert [e.sequence_number for e in events] == list(range(len(events)))
+    for event in events:  # What the client does not know it would keep as an extra field.
+        assert not event.model_extra, event
