@@ -17,6 +17,7 @@ from jumpseat.chat import (
     BlockDoneEvent,
     Origin,
     OtherBlock,
+    ProtocolError,
     RedactedThinkingBlock,
     StreamEvent,
     TextBlock,
@@ -31,7 +32,9 @@ from jumpseat.chat import (
     ToolUseDeltaEvent,
     ToolUseDoneEvent,
     ToolUseStartEvent,
+    WarningEvent,
 )
+from jumpseat.dialects.provider_errors import plain_words
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
@@ -83,6 +86,7 @@ class BlockAssembler:
         """Put behind the ids that are made up for calls without one, to keep them apart between answers."""
 
         self._origin = Origin(provider, model)
+        self._left_out: str | None = None
         self._thinking_opaque = thinking_opaque or (lambda: None)
         self._events: list[StreamEvent] = []
         self._next_block = 0
@@ -102,6 +106,27 @@ class BlockAssembler:
     def emit(self, event: StreamEvent) -> None:
         """Put an event of another kind between those of the blocks."""
         self._events.append(event)
+
+    def leave_out(self, data: str) -> None:
+        """Leave out an event that is no JSON, with one warning for all: a proxy's word, a keep-alive.
+
+        Raises:
+            ProtocolError: it began as an object, so a part of the answer is lost.
+        """
+        told = plain_words(data[:80])
+        provider = self._origin.provider
+        if data.lstrip().startswith("{"):
+            raise ProtocolError(f"{provider} sent an event that is not JSON: {told}", provider=provider)
+        if self._left_out is None:
+            self._left_out = told
+            words = f"{provider} sent an event that is not JSON: {told}"
+            self._events.append(WarningEvent("unreadable_event", words))
+
+    def early_end(self) -> ProtocolError:
+        """The error for an answer that ended before its end mark, with the words that were left out."""
+        provider = self._origin.provider
+        behind = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
+        return ProtocolError(f"{provider} ended its answer early{behind}", provider=provider)
 
     @property
     def calls_seen(self) -> int:

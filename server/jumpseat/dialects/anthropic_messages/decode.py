@@ -98,8 +98,8 @@ class AnthropicMessagesDecoder:
         try:
             event = read_answer(data)
         except ValueError:
-            told = plain_words(data[:80])
-            raise ProtocolError(f"{self._provider} sent an event that is not JSON: {told}") from None
+            self._blocks.leave_out(data)
+            return self._blocks.take()
         if not isinstance(event, dict):
             raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
         kind = _text(event.get("type")) or name
@@ -131,7 +131,7 @@ class AnthropicMessagesDecoder:
         if self.complete:
             return []
         if self._stop_reason is None:
-            raise ProtocolError(f"{self._provider} ended its answer early.")
+            raise self._blocks.early_end()
         return self._ended()
 
     def _failure(self, event: Mapping[str, Any]) -> ChatError:

@@ -2,7 +2,7 @@
 
 from jumpseat.dialects.chat_completions.decode import ChatCompletionsDecoder
 from jumpseat.dialects.chat_completions.encode import EndpointFacts, encode
-from jumpseat.dialects.chat_completions.reasoning_models import (
+from jumpseat.dialects.reasoning_models import (
     refused_while_reasoning,
     takes_only_max_completion_tokens,
 )

@@ -90,8 +90,10 @@ class ChatCompletionsDecoder:
         try:
             chunk = read_answer(data)
         except ValueError:
-            told = plain_words(data[:80])
-            raise ProtocolError(f"{self._provider} sent an event that is not JSON: {told}") from None
+            if name == "error":
+                raise error_from_fault(read_fault(data), self._provider) from None
+            self._blocks.leave_out(data)
+            return self._blocks.take()
         if name == "error" or not isinstance(chunk, dict):
             raise error_from_fault(read_fault(chunk), self._provider)
         self._take_chunk(chunk)
@@ -126,7 +128,7 @@ class ChatCompletionsDecoder:
             return []
         self._raise_failure()
         if self._finish_reason is None:
-            raise ProtocolError(f"{self._provider} ended its answer early.")
+            raise self._blocks.early_end()
         return self._ended()
 
     def _raise_failure(self) -> None:

@@ -62,7 +62,8 @@ class OllamaChatDecoder:
         try:
             part = read_answer(data)
         except ValueError:
-            raise self._broken("sent a line that is not JSON", data) from None
+            self._blocks.leave_out(data)
+            return self._blocks.take()
         if not isinstance(part, dict):
             raise self._broken("sent a line that is not a JSON object", data)
         self._take(part)
@@ -92,7 +93,7 @@ class OllamaChatDecoder:
         if self._failure is not None:
             raise self._failure
         if not self.complete:
-            raise ProtocolError(f"{self._provider} ended its answer early.", provider=self._provider)
+            raise self._blocks.early_end()
         return []
 
     def _broken(self, what: str, data: str) -> ProtocolError:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jumpseat.chat import ChatRequest
-from jumpseat.dialects.chat_completions.reasoning_models import SAMPLING, habit_of
+from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
 
 # Families that came before reasoning; those asked for encrypted reasoning refuse the whole request.
 _NEVER_REASONS = re.compile(r"(gpt-[34]|chatgpt-|gpt-5-chat)")

@@ -15,6 +15,7 @@ from jumpseat.chat import (
     TextDeltaEvent,
     Usage,
     UsageEvent,
+    WarningEvent,
 )
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from tests.unit.dialects.chat_completions.answers import DONE, answer, body, call, calls, chunk, read, stream
@@ -253,10 +254,24 @@ def test_an_empty_answer_is_a_protocol_error(data):
     assert isinstance(read([data])[1], ProtocolError)
 
 
-def test_an_event_that_is_not_json_is_a_protocol_error_that_shows_it():
+def test_an_answer_of_nothing_but_garbage_shows_it():
     error = read([b"data: oops\n\n"])[1]
     assert isinstance(error, ProtocolError)
     assert error.message.endswith("not JSON: oops")
+
+
+@pytest.mark.requirement("chat:garbage")
+def test_an_event_that_is_no_json_is_left_out_with_one_warning():
+    garbage = b"data: keep-alive\n\n"
+    events, error = read([garbage, garbage, stream(chunk({"content": "Hi"}), chunk({}, "stop"))])
+    assert error is None
+    assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
+
+
+@pytest.mark.requirement("chat:garbage")
+def test_a_broken_object_is_a_protocol_error_because_a_part_of_the_answer_is_lost():
+    error = read([b'data: {"choices":[{"delta":{"con\n\n'])[1]
+    assert isinstance(error, ProtocolError)
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"choices": []}', b'"text"'])

@@ -14,6 +14,7 @@ from jumpseat.chat import (
     TextDeltaEvent,
     Usage,
     UsageEvent,
+    WarningEvent,
 )
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from tests.fakes.ollama import call, last, ndjson, part
@@ -239,7 +240,16 @@ def test_an_empty_answer_is_a_protocol_error():
 
 
 @pytest.mark.requirement("ollama:garbage-line")
-@pytest.mark.parametrize("garbage", [b"<html>502</html>\n", b"[1]\n", b'{"a": }\n', b"\xff\xfe\n"])
+@pytest.mark.parametrize("garbage", [b"<html>502</html>\n", b"keep-alive\n", b"\xff\xfe\n"])
+def test_a_line_that_is_no_json_is_left_out_with_a_warning(garbage):
+    events, error = read([ndjson(part("Hi")) + garbage + garbage + ndjson(last())])
+    assert error is None
+    assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
+    assert isinstance(events[-1], DoneEvent)
+
+
+@pytest.mark.requirement("ollama:garbage-line")
+@pytest.mark.parametrize("garbage", [b"[1]\n", b'{"a": }\n'])
 def test_a_line_that_is_no_object_is_a_protocol_error(garbage):
     events, error = read([ndjson(part("Hi")) + garbage + ndjson(last())])
     assert type(error) is ProtocolError

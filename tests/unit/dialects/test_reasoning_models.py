@@ -3,7 +3,7 @@
 import pytest
 
 from jumpseat.dialects.chat_completions import refused_while_reasoning, takes_only_max_completion_tokens
-from jumpseat.dialects.chat_completions.reasoning_models import SAMPLING, habit_of
+from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
 
 ON, OFF, ALWAYS, NEVER = "on, may be off", "off, may be on", "always on", "never"
 
