@@ -79,7 +79,9 @@ class LocalAdapter(Adapter):
         call = HttpCall(
             "POST",
             f"{server.address}/v1/chat/completions",
-            headers={"authorization": f"Bearer {server.api_key}"},
+            # llama.cpp closes a connection behind a streamed answer although it announces to keep it; a next
+            # chat that took it from the pool would fail. On loopback a new one costs nothing.
+            headers={"authorization": f"Bearer {server.api_key}", "connection": "close"},
             body=encode(request, self._facts),
             timeout=self._config.timeout,
         )
