@@ -8,10 +8,15 @@ recording is three files: `NN.body.*` as it came, `NN.meta.json` with status and
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from jumpseat.chat import StreamEvent
+from jumpseat.dialects import Decoder
+from jumpseat.http.answer import AnswerReader
 
 TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
 
@@ -82,3 +87,25 @@ def recordings(api: str) -> list[Recording]:
         Recording(path, json.loads(path.read_text("utf-8"))) for path in TRANSCRIPTS.rglob("*.expected.json")
     )
     return sorted((each for each in found if each.expected.get("api") == api), key=lambda each: each.path)
+
+
+def arrivals(body: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """The body as a network may bring it: a name for each way, and the pieces."""
+    yield "whole", [body]
+    for name, size in (("bytes", 1), ("sevens", 7), ("kibibytes", 1024)):
+        yield name, [body[start : start + size] for start in range(0, len(body), size)]
+
+
+def read_all(decoder: Decoder, pieces: Iterable[bytes], content_type: str) -> list[StreamEvent]:
+    """The events that the pieces come to.
+
+    Raises:
+        ChatError: as the decoder says.
+    """
+    reader = AnswerReader(decoder, content_type)
+    events: list[StreamEvent] = []
+    for piece in pieces:
+        reader.feed(piece, events)
+    if not decoder.complete:
+        reader.finish(events)
+    return events

@@ -4,16 +4,13 @@ The recordings lie beside the repository and are not part of it; without them th
 """
 
 import json
-from pathlib import Path
 
 import pytest
 
 from jumpseat.chat import Fold, merge_deltas
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
-from jumpseat.http.answer import AnswerReader
+from tests.recorded.recordings import TRANSCRIPTS, arrivals, read_all
 from tests.unit.dialects.laws import assert_laws
-
-TRANSCRIPTS = Path(__file__).parents[3] / "shared" / "transcripts"
 
 
 def recordings():
@@ -34,22 +31,8 @@ def body_of(path):
     return next(path.parent.glob(f"{path.name.removesuffix('.expected.json')}.body.*")).read_bytes()
 
 
-def arrivals(body):
-    yield "whole", [body]
-    yield "bytes", [body[i : i + 1] for i in range(len(body))]
-    yield "sevens", [body[i : i + 7] for i in range(0, len(body), 7)]
-    yield "kibibytes", [body[i : i + 1024] for i in range(0, len(body), 1024)]
-
-
 def decoded(pieces, content_type):
-    decoder = AnthropicMessagesDecoder("acme", "asked-model")
-    reader = AnswerReader(decoder, content_type)
-    events = []
-    for piece in pieces:
-        reader.feed(piece, events)
-    if not decoder.complete:
-        reader.finish(events)
-    return events
+    return read_all(AnthropicMessagesDecoder("acme", "asked-model"), pieces, content_type)
 
 
 def response_of(events):

@@ -7,9 +7,8 @@ import pytest
 
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
-from jumpseat.http.answer import AnswerReader
 from jumpseat.http.failures import error_from_response
-from tests.recorded.recordings import TRANSCRIPTS, recordings
+from tests.recorded.recordings import TRANSCRIPTS, arrivals, read_all, recordings
 from tests.unit.dialects.laws import assert_laws
 
 CASES = [pytest.param(each, id=each.name) for each in recordings("ollama")]
@@ -17,22 +16,8 @@ CASES = [pytest.param(each, id=each.name) for each in recordings("ollama")]
 needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 
 
-def arrivals(body):
-    yield "whole", [body]
-    yield "bytes", [body[i : i + 1] for i in range(len(body))]
-    yield "sevens", [body[i : i + 7] for i in range(0, len(body), 7)]
-    yield "kibibytes", [body[i : i + 1024] for i in range(0, len(body), 1024)]
-
-
 def decoded(pieces, content_type):
-    decoder = OllamaChatDecoder("acme", "asked-model", mint_suffix="")
-    reader = AnswerReader(decoder, content_type)
-    events = []
-    for piece in pieces:
-        reader.feed(piece, events)
-    if not decoder.complete:
-        reader.finish(events)
-    return events
+    return read_all(OllamaChatDecoder("acme", "asked-model", mint_suffix=""), pieces, content_type)
 
 
 @needs_recordings

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from jumpseat.chat import StreamEvent
+from jumpseat.chat import ProtocolError, StreamEvent
+from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.wire import read_json
 
 
@@ -19,6 +20,24 @@ def read_answer(text: bytes | str) -> Any:
         ValueError: it is not JSON, or only a part of one.
     """
     return read_json(text, allow_inf_nan=True)
+
+
+def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
+    """The object that an answer which was not streamed consists of.
+
+    Raises:
+        ProtocolError: it is no JSON object, or only a part of one.
+    """
+    try:
+        answer = read_answer(body)
+    except ValueError:
+        told = plain_words(body[:200].decode("utf-8", "replace"))
+        raise ProtocolError(
+            f"{provider} sent an answer that is not JSON, or only a part of it: {told}", provider=provider
+        ) from None
+    if not isinstance(answer, dict):
+        raise ProtocolError(f"{provider} sent an answer that is not a JSON object.", provider=provider)
+    return answer
 
 
 class Decoder(Protocol):

@@ -32,7 +32,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.anthropic_messages.blocks import write_opaque
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.assembly import BlockAssembler
-from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -110,15 +110,7 @@ class AnthropicMessagesDecoder:
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Take the whole body of an answer that was not streamed."""
-        try:
-            answer = read_answer(body)
-        except ValueError:
-            told = plain_words(body[:200].decode("utf-8", "replace"))
-            raise ProtocolError(
-                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
-            ) from None
-        if not isinstance(answer, dict):
-            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        answer = read_whole_answer(body, self._provider)
         if answer.get("type") == "error" or answer.get("error"):
             raise self._failure(answer)
         if "content" not in answer:

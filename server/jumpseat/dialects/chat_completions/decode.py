@@ -26,7 +26,7 @@ from jumpseat.chat import (
     UsageEvent,
 )
 from jumpseat.dialects.assembly import BlockAssembler
-from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, write_opaque
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
@@ -104,15 +104,7 @@ class ChatCompletionsDecoder:
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Take the whole body of an answer that was not streamed."""
-        try:
-            answer = read_answer(body)
-        except ValueError:
-            told = plain_words(body[:200].decode("utf-8", "replace"))
-            raise ProtocolError(
-                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
-            ) from None
-        if not isinstance(answer, dict):
-            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        answer = read_whole_answer(body, self._provider)
         self._content = ThinkTagSplitter(may_lack_opening=True)
         self._take_chunk(answer)
         for message in _further_messages(answer.get("choices")):

@@ -30,6 +30,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, read_opaque, replayed_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.user_parts import image_url, result_text
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 """What parameters of a configuration may not replace, and no endpoint can do without."""
@@ -147,7 +148,7 @@ def _user(run: Sequence[Message]) -> Iterable[dict[str, Any]]:
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
-            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": _result(block)}
+            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "text" for part in parts):
         # Plain text where it will do: many servers know no parts.
@@ -158,13 +159,6 @@ def _user(run: Sequence[Message]) -> Iterable[dict[str, Any]]:
         yield {"role": "user", "content": parts}
 
 
-def _result(block: ToolResultBlock) -> str:
-    """The dialect has no flag for a failed tool, so the text has to say it."""
-    if block.is_error and not block.content.lower().startswith("error"):
-        return f"Error: {block.content}"
-    return block.content
-
-
 def _part(block: ContentBlock) -> dict[str, Any] | None:
     match block:
         case TextBlock():
@@ -172,15 +166,9 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
         case ContextBlock():
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
-            return {"type": "image_url", "image_url": {"url": _image_url(block)}}
+            return {"type": "image_url", "image_url": {"url": image_url(block)}}
         case _:
             return None
-
-
-def _image_url(block: ImageBlock) -> str:
-    if block.source.startswith(("data:", "https:", "http:")):
-        return block.source
-    return f"data:{block.media_type or 'image/png'};base64,{block.source}"
 
 
 def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.user_parts import result_text
 
 _B = TypeVar("_B")
 
@@ -165,7 +166,7 @@ def _user(run: Sequence[Message], names: Mapping[str, str], provider: str) -> It
     """Tool results first: they must follow the calls before anything else does."""
     results = _blocks(run, ToolResultBlock)
     for result in results:
-        message = {"role": "tool", "content": _result(result), "tool_call_id": result.tool_use_id}
+        message = {"role": "tool", "content": result_text(result), "tool_call_id": result.tool_use_id}
         if result.tool_use_id in names:
             message["tool_name"] = names[result.tool_use_id]
         yield message
@@ -181,13 +182,6 @@ def _user(run: Sequence[Message], names: Mapping[str, str], provider: str) -> It
         yield {"role": "user", "content": text, "images": images}
     elif text or not results:
         yield {"role": "user", "content": text}
-
-
-def _result(block: ToolResultBlock) -> str:
-    """The dialect has no flag for a failed tool, so the text has to say it."""
-    if block.is_error and not block.content.lower().startswith("error"):
-        return f"Error: {block.content}"
-    return block.content
 
 
 def _image(block: ImageBlock, provider: str) -> str:

@@ -23,7 +23,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.assembly import BlockAssembler
-from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.responses.item import part_of, text_of
 from jumpseat.dialects.responses.items import OutputItems
@@ -89,15 +89,7 @@ class ResponsesDecoder:
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Take the whole body of an answer that was not streamed."""
-        try:
-            answer = read_answer(body)
-        except ValueError:
-            told = plain_words(body[:200].decode("utf-8", "replace"))
-            raise ProtocolError(
-                f"{self._provider} sent an answer that is not JSON, or only a part of it: {told}"
-            ) from None
-        if not isinstance(answer, dict):
-            raise ProtocolError(f"{self._provider} sent an answer that is not a JSON object.")
+        answer = read_whole_answer(body, self._provider)
         if not isinstance(answer.get("output"), list):
             if answer.get("error") or answer.get("type") == "error":
                 raise error_from_fault(read_fault(answer), self._provider)

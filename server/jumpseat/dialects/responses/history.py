@@ -27,6 +27,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.responses.replay import call_item, is_custom_call, read_opaque, reasoning_item
+from jumpseat.dialects.user_parts import image_url, result_text
 
 MAX_CALL_ID = 64
 """Characters of a `call_id`; the ids of other providers may be longer."""
@@ -91,7 +92,7 @@ def _user(run: Sequence[Message], custom: set[str]) -> Iterable[dict[str, Any]]:
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
-            yield {"type": kind, "call_id": call_id_of(block.tool_use_id), "output": _result(block)}
+            yield {"type": kind, "call_id": call_id_of(block.tool_use_id), "output": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "input_text" for part in parts):
         # Plain text where it will do: every imitator takes that.
@@ -102,13 +103,6 @@ def _user(run: Sequence[Message], custom: set[str]) -> Iterable[dict[str, Any]]:
         yield {"role": "user", "content": parts}
 
 
-def _result(block: ToolResultBlock) -> str:
-    """The dialect has no flag for a failed tool, so the text has to say it."""
-    if block.is_error and not block.content.lower().startswith("error"):
-        return f"Error: {block.content}"
-    return block.content
-
-
 def _part(block: ContentBlock) -> dict[str, Any] | None:
     match block:
         case TextBlock():
@@ -116,15 +110,9 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
         case ContextBlock():
             return {"type": "input_text", "text": render_context(block)}
         case ImageBlock():
-            return {"type": "input_image", "image_url": _image_url(block), "detail": "auto"}
+            return {"type": "input_image", "image_url": image_url(block), "detail": "auto"}
         case _:
             return None
-
-
-def _image_url(block: ImageBlock) -> str:
-    if block.source.startswith(("data:", "https:", "http:")):
-        return block.source
-    return f"data:{block.media_type or 'image/png'};base64,{block.source}"
 
 
 def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
