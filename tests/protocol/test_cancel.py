@@ -36,7 +36,9 @@ async def test_a_cancel_by_request_id_aborts_upstream_and_keeps_the_partial(
     assert exchange.error["data"]["kind"] == "cancelled"
     partial = exchange.error["data"]["partial"]
     assert partial["content"] == done["content"]
-    assert partial["content"][0]["text"] == partial["text"] == "Hel"
+    origin = {"provider": "fake", "model": "m"}
+    assert partial["content"] == [{"type": "text", "text": "Hel", "origin": origin}]
+    assert partial["text"] == "Hel"
     assert partial["turnId"] == "t1"
     assert "stopReason" not in partial
 

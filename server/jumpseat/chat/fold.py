@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from jumpseat.chat.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from jumpseat.chat.blocks import ContentBlock, Origin, TextBlock, ThinkingBlock, ToolUseBlock
 from jumpseat.chat.events import (
     BlockDoneEvent,
     DoneEvent,
@@ -38,6 +38,11 @@ class Fold:
     _usage: Usage = field(default_factory=Usage)
     _stop_reason: StopReason | None = None
     _raw_stop_reason: str | None = None
+    _origin: Origin = field(init=False)
+    """Who is asked, by the name in the request: what a decoder writes into the blocks it finishes."""
+
+    def __post_init__(self) -> None:
+        self._origin = Origin(self.provider, self.model)
 
     def add(self, event: StreamEvent) -> None:
         """Take the next event."""
@@ -62,6 +67,7 @@ class Fold:
                 self._provider_request_id = event.provider_request_id or self._provider_request_id
             case StartEvent():
                 self.provider, self.model = event.provider, event.model
+                self._origin = Origin(event.provider, event.model)
             case DoneEvent():
                 self._usage = event.usage or self._usage
                 self._stop_reason = event.stop_reason
@@ -99,7 +105,7 @@ class Fold:
         blocks = dict(self._done_blocks)
         for number, pieces in self._open_text.items():
             if pieces:
-                blocks[number] = TextBlock("".join(pieces))
+                blocks[number] = TextBlock("".join(pieces), origin=self._origin)
         content = [blocks[number] for number in sorted(blocks)]
         calls_a_tool = any(isinstance(block, ToolUseBlock) and _is_replayable(block) for block in content)
         return self._build(

@@ -17,6 +17,7 @@ from jumpseat.chat import (
     DoneEvent,
     InvalidRequestError,
     Message,
+    Origin,
     ProgressEvent,
     ProtocolError,
     RateLimitError,
@@ -148,7 +149,10 @@ async def test_an_error_in_mid_stream_keeps_what_had_come() -> None:
     assert outcome is error
     assert error.provider == "fake"
     assert error.partial is not None
-    assert (error.partial.content, error.partial.stop_reason) == ([TextBlock("Hi")], None)
+    assert (error.partial.content, error.partial.stop_reason) == (
+        [TextBlock("Hi", origin=Origin("fake", "m"))],
+        None,
+    )
     done = last(sink)
     assert (done.stop_reason, done.error, done.content) == ("error", error, error.partial.content)
     assert done.usage == Usage(3, 1)
@@ -217,7 +221,11 @@ async def test_a_cancel_closes_the_adapter_and_keeps_what_had_come() -> None:
     assert error.partial is not None
     assert error.partial.text == "Hi"
     done = last(sink)
-    assert (done.stop_reason, done.error, done.content) == ("cancelled", error, [TextBlock("Hi")])
+    assert (done.stop_reason, done.error, done.content) == (
+        "cancelled",
+        error,
+        [TextBlock("Hi", origin=Origin("fake", "m"))],
+    )
     assert adapter.closed == 1
 
 
