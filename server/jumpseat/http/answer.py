@@ -14,6 +14,9 @@ from jumpseat.http.json_lines import JsonLinesDecoder
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """As large as a frame of ours may be: a longer answer could not be told to a client anyway."""
 
+UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
+"""Content types that say nothing of the content."""
+
 
 class AnswerReader:
     """Feeds a decoder. Both methods append to `out`, so that events stay where a later one fails."""
@@ -35,7 +38,9 @@ class AnswerReader:
             self._lines = JsonLinesDecoder()
         elif kind.endswith("json"):
             self._body = bytearray()
-        # Anything else: some proxies label a stream text/plain, or nothing. The first character tells.
+        # Some proxies label a stream text/plain, or nothing: there the first character tells. A stream of any
+        # other type is refused, as the standard wants it.
+        self._kind = kind
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
         """Take what one read of the connection gave.
@@ -49,6 +54,8 @@ class AnswerReader:
                 return
             # Only an event stream begins with a field name, a colon or a byte order mark.
             if piece[:1] in b":deir\xef":
+                if self._kind not in UNTYPED:
+                    raise ProtocolError(f"A stream came under the content type {self._kind!r}.")
                 self._events = EventStreamDecoder()
             else:
                 self._body = bytearray()

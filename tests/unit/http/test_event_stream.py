@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.chat import ProtocolError
+from jumpseat.chat import ProtocolError, TextDeltaEvent
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.http.answer import AnswerReader
 from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
 
 WPT = Path(__file__).parents[4] / "shared" / "data" / "wpt_eventsource_cases.json"
@@ -133,12 +135,41 @@ def test_a_long_event_in_small_pieces_takes_linear_time():
     assert time.process_time() - started < 5
 
 
+def refused(pieces, content_type):
+    """Whether a stream under this content type is refused before any event of it reaches the decoder."""
+    reader, out = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type), []
+    try:
+        for piece in pieces:
+            reader.feed(piece, out)
+    except ProtocolError as error:
+        return out == [] and "content type" in error.message
+    return False
+
+
+@pytest.mark.parametrize("content_type", ["text/x-bogus", "x bogus", "text/html; charset=utf-8"])
+def test_a_stream_that_calls_itself_something_else_is_refused(content_type):
+    for pieces in arrivals(b"data: {}\n\n"):
+        assert refused(pieces, content_type)
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/octet-stream"])
+def test_a_stream_whose_type_says_nothing_is_read(content_type):
+    reader = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type)
+    out = []
+    reader.feed(b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n', out)
+    assert any(isinstance(event, TextDeltaEvent) for event in out)
+
+
 @pytest.mark.skipif(not WPT.exists(), reason=f"the cases of web-platform-tests are not at {WPT}")
 def test_web_platform_tests_pass_in_every_arrival():
-    cases = [case for case in json.loads(WPT.read_text())["cases"] if "event-stream" in case["content_type"]]
-    assert len(cases) >= 28
+    cases = json.loads(WPT.read_text())["cases"]
+    assert len(cases) == 30
     for case in cases:
         data = base64.b64decode(case["input_b64"])
+        if case["connection"] == "fail":
+            for pieces in arrivals(data):
+                assert refused(pieces, case["content_type"]), (case["name"], pieces)
+            continue
         expected = [(e["type"], e["data"], e["lastEventId"]) for e in case["events"]]
         for pieces in arrivals(data):
             events, decoder = read(pieces)
