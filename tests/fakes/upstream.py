@@ -201,6 +201,12 @@ class FakeUpstream:
             await self._arrived.wait_for(lambda: len(self.requests) >= number)
         return self.requests[number - 1]
 
+    async def wait_until_unconnected(self) -> None:
+        """Return once every connection is closed, by either side."""
+        if self._connections:
+            _, still_open = await asyncio.wait(tuple(self._connections), timeout=WAIT_SECONDS)
+            assert not still_open, f"{len(still_open)} connections are still open"
+
     async def wait_for_disconnect(self, number: int = 1) -> None:
         """Return once the client has closed the connection of that request before its answer ended."""
         request = await self.wait_for_request(number)

@@ -1,7 +1,7 @@
 """Imports `lsprotocol.types` without building the classes that a chat daemon never touches.
 
 pygls imports the module whole: some 550 attrs classes, whose generated methods are compiled at import and
-make up more than half of the daemon's start. An editor's user waits for that start, so here only the
+make up about half of the daemon's imports. An editor's user waits for that start, so here only the
 classes of JSON-RPC errors are built; the others stay plain names. It is done for the one version it was
 tried with, and for any other the import is left alone. `tests/unit/rpc/test_lean_lsprotocol.py` holds both.
 

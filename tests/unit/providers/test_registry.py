@@ -12,6 +12,7 @@ from jumpseat.chat import ChatError, ConfigError, ConnectionError, RequestError
 from jumpseat.config import Config
 from jumpseat.providers import Registry
 from jumpseat.providers.registry import KINDS
+from tests.fakes.upstream import FakeUpstream, Reply
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
@@ -205,4 +206,12 @@ def test_the_settings_schema_is_the_kinds_rows_under_the_users_in_order() -> Non
 
 
 async def test_closing_closes_what_was_made() -> None:
-    await configured(a={"kind": "openai"}).aclose()
+    async with FakeUpstream() as upstream:
+        upstream.default(Reply.json({"data": []}))
+        registry = configured(a={"kind": "openai", "base_url": upstream.base_url})
+        await registry.list_models("a")
+        assert upstream.open_connections == 1, "the connection is kept for the next request"
+
+        await registry.aclose()
+
+        await upstream.wait_until_unconnected()
