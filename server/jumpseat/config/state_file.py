@@ -1,0 +1,258 @@
+"""A file of state that several daemons share: one JSON object, versioned, private, never half written.
+
+Owns how such a file is read, locked, replaced and set aside; what is in it belongs to its users (saved
+settings above it in this package, tokens in `auth/`). Everything here blocks: on the event loop's side it
+is called through `asyncio.to_thread`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from jumpseat.chat import ConfigError
+
+logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 10.0
+"""How long to wait for another process; each holds the lock for one small file, or one token exchange."""
+
+LEFTOVER_SECONDS = 60.0
+"""A temporary file that is older belongs to no write under way."""
+
+VERSION_KEY = "version"
+
+Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class StateFile:
+    """One file. Readers need no lock: they see the old content or the new one, never a part.
+
+    On POSIX the directory is created with mode 0700 and the file with 0600, from their first moment on.
+    On Windows both inherit the access list of the user's profile, which other users cannot read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        version: int = 1,
+        migrations: Mapping[int, Migration] | None = None,
+        private: bool = False,
+    ) -> None:
+        """
+        Args:
+            path: where the file lies; it and its directory may not exist yet.
+            version: what `write` notes in the file.
+            migrations: by the version that a file has, how to bring its content to the next one.
+            private: refuse a file, or its directory, that other users can open: for secrets.
+        """
+        self.path = path
+        self.version = version
+        self._migrations = migrations or {}
+        self._private = private
+
+    def read(self) -> dict[str, Any]:
+        """The content without its version; empty where there is no file.
+
+        A file that is no JSON object is set aside under another name, logged, and counts as empty.
+
+        Raises:
+            ConfigError: the file cannot be opened, or is private and others can open it.
+        """
+        content = self._read()
+        if content is None:
+            with self.locked():
+                content = self._read()  # Another process may have mended it in the meantime.
+                if content is None:
+                    self._set_aside()
+        return self._migrated(content or {})
+
+    def write(self, content: Mapping[str, Any]) -> None:
+        """Replace the content as one step; the caller holds the lock if it built on what it read.
+
+        Raises:
+            ConfigError: the file belongs to a newer version, or cannot be written.
+        """
+        self._refuse_newer()
+        body = json.dumps({VERSION_KEY: self.version, **content}, indent=2, ensure_ascii=False) + "\n"
+        # A link that the user made to a file of their own is followed; for secrets there are none.
+        target = self.path if self._private else self.path.resolve()
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+        try:
+            self._make_directory()
+            _remove_leftovers(target)
+            self._write_new(temporary, body.encode())
+            temporary.replace(target)
+            _sync_directory(target.parent)
+        except OSError as error:
+            raise ConfigError(f"{self.path} cannot be written: {_reason(error)}.") from None
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def update(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+        """Read, change and write under the lock, and return what was written.
+
+        Raises:
+            ConfigError: as `read`, `write` and `locked` raise it.
+        """
+        with self.locked():
+            changed = dict(change(self.read()))
+            self.write(changed)
+            return changed
+
+    def delete(self) -> None:
+        """Remove the file if it is there.
+
+        Raises:
+            ConfigError: it cannot be removed.
+        """
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{self.path} cannot be removed: {_reason(error)}.") from None
+
+    @contextlib.contextmanager
+    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Hold the file against other processes and threads; may be nested within one thread.
+
+        The operating system gives the lock back if the holder dies.
+
+        Raises:
+            ConfigError: somebody else held it for too long, or there is no place for it.
+        """
+        from filelock import FileLock, Timeout  # Deferred: reading needs no lock.
+
+        lock_path = self.path.with_name(f"{self.path.name}.lock")
+        try:
+            self._make_directory()
+            # One object for each path, so that a thread that holds the lock may take it again.
+            lock = FileLock(lock_path, mode=0o600, is_singleton=True)
+            lock.acquire(timeout=seconds, poll_interval=0.01)
+        except Timeout:
+            raise ConfigError(
+                f"{lock_path} has been held by another process for {seconds:g} s.",
+                hint="If no other jumpseat is running, end the process that holds the file open.",
+            ) from None
+        except OSError as error:
+            raise ConfigError(f"{lock_path} cannot be locked: {_reason(error)}.") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Changes whenever the file is replaced, at the cost of one `stat`; None while there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
+    def _read(self) -> dict[str, Any] | None:
+        """The content as it lies there; None where it is broken."""
+        try:
+            body = self._checked_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise ConfigError(
+                    f"{self.path} is a symbolic link; a file with secrets must be a file of its own.",
+                    hint=f"Move the file it points to in its place: {self.path}",
+                ) from None
+            raise ConfigError(f"{self.path} cannot be read: {_reason(error)}.") from None
+        try:
+            content = json.loads(body)
+        except (ValueError, RecursionError):
+            return None
+        return content if isinstance(content, dict) else None
+
+    def _checked_bytes(self) -> bytes:
+        # The descriptor is what is checked, so that nothing can be put in its place in between.
+        no_follow = getattr(os, "O_NOFOLLOW", 0) if self._private else 0
+        descriptor = os.open(self.path, os.O_RDONLY | no_follow | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if self._private and sys.platform != "win32":
+                _refuse_loose(self.path.parent.stat(), self.path.parent, "700")
+                _refuse_loose(os.fstat(file.fileno()), self.path, "600")
+            return file.read()
+
+    def _migrated(self, content: dict[str, Any]) -> dict[str, Any]:
+        found = content.pop(VERSION_KEY, self.version)
+        while isinstance(found, int) and found < self.version and found in self._migrations:
+            content = self._migrations[found](content)
+            found += 1
+        return content
+
+    def _refuse_newer(self) -> None:
+        found = (self._read() or {}).get(VERSION_KEY, self.version)
+        if isinstance(found, int) and found > self.version:
+            raise ConfigError(
+                f"{self.path} was written by a newer version of jumpseat and is left as it is.",
+                hint="Update jumpseat, or move the file away.",
+            )
+
+    def _set_aside(self) -> None:
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+        aside = self.path.with_name(f"{self.path.name}.broken-{moment}-{secrets.token_hex(3)}")
+        try:
+            self.path.replace(aside)
+        except OSError as error:
+            raise ConfigError(f"{self.path} is broken and cannot be set aside: {_reason(error)}.") from None
+        logger.warning("%s was no JSON object; it is kept as %s, and a new one is begun", self.path, aside)
+
+    def _make_directory(self) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @staticmethod
+    def _write_new(path: Path, body: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _refuse_loose(found: os.stat_result, path: Path, mode: str) -> None:
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConfigError(
+            f"{path} can be opened by other users, so the secrets in it are not used.",
+            hint=f"Run: chmod {mode} {path}",
+        )
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes that were killed in the midst of a write left of it: it may be a secret."""
+    for path in target.parent.glob(f".{target.name}.*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                path.unlink()
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a rename last through a power cut, where the system can."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
