@@ -21,7 +21,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from tests.unit.dialects.laws import assert_laws
+from jumpseat.testing import assert_laws
 
 WAIT_SECONDS = 60.0
 """A loaded machine computes slowly; a hang is for ever."""

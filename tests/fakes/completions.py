@@ -1,106 +1,28 @@
-"""Bodies of the chat-completions dialect, for scripts of the fake upstream.
-
-Shapes: the streaming and whole answers of POST /chat/completions in OpenAI's API reference.
-"""
+"""Bodies of the chat-completions dialect, and the firehose of the benchmarks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from jumpseat.testing.answers.chat_completions import (
+    MODEL,
+    RESPONSE_ID,
+    USAGE,
+    FakeCall,
+    chunk,
+    completion_body,
+    completion_stream,
+)
+from jumpseat.testing.upstream import Reply
 
-from tests.fakes.upstream import Event, Reply
-
-RESPONSE_ID = "chatcmpl-fake"
-MODEL = "fake-model"
-USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-
-
-@dataclass(frozen=True, slots=True)
-class FakeCall:
-    """A tool call; its arguments are streamed in the given pieces of JSON text."""
-
-    id: str
-    name: str
-    arguments: Sequence[str] = ("{}",)
-
-
-def chunk(
-    delta: dict[str, Any] | None = None, finish_reason: str | None = None, **extra: Any
-) -> dict[str, Any]:
-    """One `chat.completion.chunk`; without a delta and a finish reason, one that has no choices."""
-    choices = []
-    if delta is not None or finish_reason is not None:
-        choices = [{"index": 0, "delta": delta or {}, "finish_reason": finish_reason}]
-    return {
-        "id": RESPONSE_ID,
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": MODEL,
-        "choices": choices,
-        **extra,
-    }
-
-
-def completion_stream(
-    text_pieces: Sequence[str] = (),
-    *,
-    reasoning: Sequence[str] = (),
-    tool_calls: Sequence[FakeCall] = (),
-    usage: dict[str, Any] | None = USAGE,
-    finish_reason: str | None = None,
-    done: bool = True,
-) -> list[Event]:
-    """The events of an answer: reasoning, text, tool calls, the finish, the usage, the end mark."""
-    events: list[Event] = [chunk({"role": "assistant", "content": ""})]
-    events += [chunk({"reasoning_content": piece}) for piece in reasoning]
-    events += [chunk({"content": piece}) for piece in text_pieces]
-    for index, call in enumerate(tool_calls):
-        function = {"name": call.name, "arguments": ""}
-        start = {"index": index, "id": call.id, "type": "function", "function": function}
-        events.append(chunk({"tool_calls": [start]}))
-        events += [
-            chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-            for piece in call.arguments
-        ]
-    events.append(chunk({}, finish_reason or ("tool_calls" if tool_calls else "stop")))
-    if usage is not None:
-        events.append(chunk(usage=usage))
-    if done:
-        events.append("[DONE]")
-    return events
-
-
-def completion_body(
-    text: str | None,
-    *,
-    reasoning: str | None = None,
-    tool_calls: Sequence[FakeCall] = (),
-    usage: dict[str, Any] | None = USAGE,
-    finish_reason: str | None = None,
-) -> dict[str, Any]:
-    """The same answer, not streamed."""
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if reasoning is not None:
-        message["reasoning_content"] = reasoning
-    if tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": "".join(call.arguments)},
-            }
-            for call in tool_calls
-        ]
-    reason = finish_reason or ("tool_calls" if tool_calls else "stop")
-    return {
-        "id": RESPONSE_ID,
-        "object": "chat.completion",
-        "created": 1,
-        "model": MODEL,
-        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": usage,
-    }
+__all__ = [
+    "MODEL",
+    "RESPONSE_ID",
+    "USAGE",
+    "FakeCall",
+    "chunk",
+    "completion_body",
+    "completion_stream",
+    "firehose",
+]
 
 
 def firehose(deltas: int, events_per_write: int = 1, piece: str = "word ") -> Reply:

@@ -1,31 +1,45 @@
 """An Ollama server made of a script, on top of the fake upstream.
 
-Owns the bytes of its API: `/api/chat`, `/api/tags`, `/api/show`, `/api/ps` and `/api/version`, and how it
+Owns the bytes of its API beside chats (`/api/tags`, `/api/show`, `/api/ps` and `/api/version`) and how it
 refuses. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` holds them
-against the official Python client. Chats are scripted; the rest follows from the installed models.
+against the official Python client. Chats are scripted with the builders of `jumpseat.testing`, which are
+here under their names too; the rest follows from the installed models.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from jumpseat.testing.answers.ollama_chat import (
+    CREATED_AT,
+    NDJSON,
+    STATS,
+    Line,
+    call,
+    error,
+    last,
+    lines,
+    ndjson,
+    part,
+)
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
-CREATED_AT = "2026-01-02T03:04:05.678901234Z"
-STATS = {
-    "total_duration": 4_000_000_000,
-    "load_duration": 1_000_000_000,
-    "prompt_eval_count": 26,
-    "prompt_eval_duration": 1_000_000_000,
-    "eval_count": 29,
-    "eval_duration": 2_000_000_000,
-}
-NDJSON = "application/x-ndjson"
-
-Line = Mapping[str, Any] | Gate
+__all__ = [
+    "CREATED_AT",
+    "NDJSON",
+    "STATS",
+    "FakeModel",
+    "FakeOllama",
+    "Line",
+    "call",
+    "error",
+    "last",
+    "lines",
+    "ndjson",
+    "part",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +96,6 @@ class FakeModel:
         if self.remote_host:
             told |= {"remote_model": self.name, "remote_host": self.remote_host}
         return told
-
-
-def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """One object of an answer that goes on; `message` takes `thinking` and `tool_calls`."""
-    told = {"role": "assistant", "content": content, **message}
-    return {"model": model, "created_at": CREATED_AT, "message": told, "done": done}
-
-
-def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> dict[str, Any]:
-    """The last object of an answer; `extra` replaces and adds keys, None takes one away."""
-    told = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
-    return {key: value for key, value in told.items() if value is not None}
-
-
-def call(
-    name: str, arguments: Any = None, *, call_id: str | None = None, index: int | None = 0
-) -> dict[str, Any]:
-    """A tool call; older servers send neither an id nor an index that counts."""
-    function = {"name": name, "arguments": {} if arguments is None else arguments}
-    if index is not None:
-        function["index"] = index
-    return {"id": call_id, "function": function} if call_id is not None else {"function": function}
-
-
-def lines(*objects: Line, **headers: str) -> Reply:
-    """A streamed answer, one write for each line."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    pieces = tuple(each if isinstance(each, Gate) else json.dumps(each).encode() + b"\n" for each in objects)
-    return Reply(pieces, 200, {"content-type": NDJSON, **named}, chunked=True)
-
-
-def ndjson(*objects: Mapping[str, Any]) -> bytes:
-    """The same as bytes."""
-    return lines(*objects).body
-
-
-def error(message: str, status: int, **extra: Any) -> Reply:
-    """A refusal, in the server's one shape."""
-    return Reply.json({"error": message, **extra}, status)
 
 
 @dataclass

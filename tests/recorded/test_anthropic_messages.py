@@ -9,8 +9,8 @@ import pytest
 
 from jumpseat.chat import Fold, merge_deltas
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
+from jumpseat.testing import assert_laws
 from tests.recorded.recordings import TRANSCRIPTS, arrivals, read_all
-from tests.unit.dialects.laws import assert_laws
 
 
 def recordings():

@@ -13,8 +13,8 @@ from jumpseat.adapters.endpoint_models import read_models
 from jumpseat.chat import Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http.answer import AnswerReader
+from jumpseat.testing import assert_laws
 from tests.recorded.recordings import TRANSCRIPTS, recordings
-from tests.unit.dialects.laws import assert_laws
 
 COPILOT = TRANSCRIPTS / "copilot"
 STREAMS = sorted([*COPILOT.glob("opencode/*.sse"), *COPILOT.glob("codecompanion/*_streaming*.txt")])

@@ -8,8 +8,8 @@ import pytest
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http.failures import error_from_response
+from jumpseat.testing import assert_laws
 from tests.recorded.recordings import TRANSCRIPTS, arrivals, read_all, recordings
-from tests.unit.dialects.laws import assert_laws
 
 CASES = [pytest.param(each, id=each.name) for each in recordings("chat")]
 

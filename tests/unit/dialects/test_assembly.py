@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from jumpseat.chat import Fold, OtherBlock, RedactedThinkingBlock, ToolUseStartEvent
 from jumpseat.dialects import BlockAssembler
-from tests.unit.dialects.laws import assert_laws
+from jumpseat.testing import assert_laws
 
 pieces = st.text(max_size=3)
 steps = st.one_of(

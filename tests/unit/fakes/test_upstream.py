@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 import urllib.request
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -44,6 +45,29 @@ async def test_the_official_client_reads_a_streamed_answer():
         assert (request.method, request.path) == ("POST", "/v1/chat/completions")
         assert request.headers["authorization"] == "Bearer fake-key"
         assert request.json["messages"] == QUESTION
+
+
+async def test_a_held_answer_does_not_even_send_its_head_before_the_gate_opens():
+    gate = Gate()
+    async with FakeUpstream() as upstream:
+        upstream.script(replace(Reply.json({"object": "list"}), held=gate))
+        reader, writer = await raw_exchange(upstream)
+        await upstream.wait_for_request()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                pytest.fail(f"it sent {await reader.read(1)!r}")
+        gate.open()
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+async def test_leaving_a_held_answer_is_seen_as_a_disconnect():
+    async with FakeUpstream() as upstream:
+        upstream.script(replace(Reply.json({}), held=Gate()))
+        _, writer = await raw_exchange(upstream)
+        await upstream.wait_for_request()
+        writer.close()
+        await upstream.wait_for_disconnect()
 
 
 async def test_the_official_client_reads_tool_calls_and_whole_answers():
@@ -148,3 +172,30 @@ async def test_the_firehose_puts_many_events_into_one_write():
         upstream.script(reply)
         events = await collect(upstream)
         assert sum(bool(e.choices and e.choices[0].delta.content) for e in events) == 100
+
+
+async def test_a_body_in_chunks_is_put_together():
+    async with FakeUpstream() as upstream:
+        upstream.default(Reply.raw(b"taken"))
+        reader, writer = await asyncio.open_connection(*_address(upstream))
+        head = b"POST /v1/x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+        writer.write(head + b"3;a=b\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"taken"), 5)
+        assert upstream.requests[0].body == b"abcde"
+        # The connection is left where the next request begins.
+        writer.write(b"GET /v1/y HTTP/1.1\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"taken"), 5)
+        assert upstream.requests[1].path == "/v1/y"
+        writer.close()
+
+
+async def test_a_port_can_be_asked_for():
+    async with FakeUpstream() as first:
+        _, port = _address(first)
+    async with FakeUpstream(port) as second:
+        assert second.origin == f"http://127.0.0.1:{port}"
+
+
+def _address(upstream):
+    parts = urlsplit(upstream.origin)
+    return parts.hostname, parts.port

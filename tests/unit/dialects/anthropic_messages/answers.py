@@ -5,8 +5,8 @@ import json
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
 from jumpseat.http.answer import AnswerReader
+from jumpseat.testing import assert_laws
 from tests.fakes.messages import event, message, message_stream
-from tests.unit.dialects.laws import assert_laws
 
 
 def raw(*events, named=True):

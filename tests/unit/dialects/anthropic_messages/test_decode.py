@@ -21,6 +21,7 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
+from jumpseat.testing import assert_laws
 from tests.fakes.messages import (
     Call,
     Redacted,
@@ -42,7 +43,6 @@ from tests.unit.dialects.anthropic_messages.answers import (
     started,
     stream,
 )
-from tests.unit.dialects.laws import assert_laws
 
 TEXT = {"type": "text", "text": ""}
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}

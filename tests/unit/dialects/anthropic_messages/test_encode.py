@@ -177,6 +177,41 @@ def test_a_trailing_assistant_message_does_not_end_in_white_space():
     assert sent(Message.assistant("kept "), Message.user("a"))[0]["content"] == [text("kept ")]
 
 
+@pytest.mark.requirement("messages:no-prefill")
+@pytest.mark.parametrize(
+    ("model", "asks"),
+    [("claude-sonnet-4-5", False), ("claude-opus-4-6", True), ("claude-sonnet-5", True), ("other", False)],
+)
+def test_a_model_that_takes_no_prefill_is_asked_to_go_on(model, asks):
+    half = (Message.user("a"), Message.assistant("Once upon a "))
+    assert len(body(*half, model=model)["messages"]) == 2 + asks
+    assert codes(*half, model=model) == (["prefill_replaced"] if asks else [])
+    if asks:
+        *_, kept, last = body(*half, model=model)["messages"]
+        assert (kept["content"], last["role"]) == ([text("Once upon a ")], "user")
+
+
+@pytest.mark.requirement("messages:no-prefill")
+def test_a_turn_that_has_paused_goes_back_as_it_is():
+    origin = Origin("acme", "claude-opus-4-6")
+    search = OtherBlock("server_tool_use", opaque='{"type":"server_tool_use","id":"s"}', origin=origin)
+    paused = (Message.user("a"), assistant(TextBlock("I search."), search))
+    assert len(body(*paused, model="claude-opus-4-6")["messages"]) == 2
+    assert codes(*paused, model="claude-opus-4-6") == []
+
+
+@pytest.mark.requirement("messages:final-thinking")
+def test_thinking_that_led_to_nothing_is_left_out():
+    cut_off = (
+        *(ThinkingBlock("x", "s", origin=HERE), TextBlock("So")),
+        *(ThinkingBlock("y", "t", origin=HERE), RedactedThinkingBlock("d", origin=HERE)),
+    )
+    kinds = [
+        part["type"] for part in sent(Message.user("a"), assistant(*cut_off), Message.user("b"))[1]["content"]
+    ]
+    assert kinds == ["thinking", "text"]
+
+
 SCHEMA = {
     "type": "object",
     "properties": {"list": {"type": "array", "items": {"type": "object"}}, "open": {"type": "object"}},
@@ -226,8 +261,8 @@ def test_thinking_goes_back_byte_for_byte_in_place():
         RedactedThinkingBlock("cipher", origin=HERE),
         TextBlock("So:", origin=HERE),
         ThinkingBlock("", "c2ln", origin=HERE),
-        call(origin=HERE),
         ThinkingBlock("unsigned", origin=HERE),
+        call(origin=HERE),
     )
     got = sent(Message.user("a"), assistant(*blocks), user(ToolResultBlock("t", "ok")))
     assert got[1]["content"] == [
@@ -235,8 +270,8 @@ def test_thinking_goes_back_byte_for_byte_in_place():
         {"type": "redacted_thinking", "data": "cipher"},
         text("So:"),
         {"type": "thinking", "thinking": "", "signature": "c2ln"},
-        {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
         {"type": "thinking", "thinking": "unsigned", "signature": ""},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
     ]
 
 
@@ -277,7 +312,9 @@ def test_two_turns_that_become_one_lose_their_thinking():
     nothing = assistant(TextBlock(" "))
     assert len(sent(Message.user("q"), first, nothing, Message.user("r"))[1]["content"]) == 2
     bare = assistant(ThinkingBlock("x", "s", origin=HERE))
-    assert [each["role"] for each in sent(Message.user("q"), bare, bare, Message.user("r"))] == ["user"] * 2
+    assert sent(Message.user("q"), bare, bare, Message.user("r")) == [
+        {"role": "user", "content": [text("q"), text("r")]}
+    ]
 
 
 @pytest.mark.requirement("messages:replay-raw")

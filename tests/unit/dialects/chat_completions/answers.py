@@ -5,7 +5,7 @@ import json
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http.answer import AnswerReader
-from tests.unit.dialects.laws import assert_laws
+from jumpseat.testing import assert_laws
 
 DONE = "data: [DONE]\n\n"
 

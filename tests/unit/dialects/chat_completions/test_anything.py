@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumpseat.chat import DoneEvent
+from jumpseat.testing import assert_laws
 from tests.unit.dialects.chat_completions.answers import read
-from tests.unit.dialects.laws import assert_laws
 
 ODD = st.one_of(
     st.none(),

@@ -18,8 +18,8 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.testing import assert_laws
 from tests.unit.dialects.chat_completions.answers import DONE, answer, body, call, calls, chunk, read, stream
-from tests.unit.dialects.laws import assert_laws
 
 
 @pytest.mark.requirement("chat:stream")

@@ -3,8 +3,8 @@
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.http.answer import AnswerReader
+from jumpseat.testing import assert_laws
 from tests.fakes.ollama import NDJSON, ndjson
-from tests.unit.dialects.laws import assert_laws
 
 
 def read(pieces, content_type=NDJSON):

@@ -17,8 +17,8 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
+from jumpseat.testing import assert_laws
 from tests.fakes.ollama import call, last, ndjson, part
-from tests.unit.dialects.laws import assert_laws
 from tests.unit.dialects.ollama_chat.answers import answer, arrivals, read
 
 

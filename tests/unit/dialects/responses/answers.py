@@ -5,7 +5,7 @@ import json
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http.answer import AnswerReader
-from tests.unit.dialects.laws import assert_laws
+from jumpseat.testing import assert_laws
 
 CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1", "status": "in_progress"}}
 

@@ -1,0 +1,64 @@
+"""The contract suite: what every adapter passes, those of plug-ins too.
+
+Owns the checks that make an adapter one: the laws of events, the shape of responses, the round trip of
+opaque things, errors, cancels, many chats at once. A plug-in's tests hold a subclass:
+
+    from pathlib import Path
+
+    from jumpseat.adapters.base import Adapter
+    from jumpseat.http import HttpClient
+    from jumpseat.testing import AdapterContract, ChatCompletionsScript
+
+    class TestMyProvider(AdapterContract):
+        recordings = Path(__file__).with_name("recordings")  # Each recording in it adds tests.
+        script = ChatCompletionsScript()  # The provider's dialect, or a `Script` of one's own.
+
+        def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
+            return MyAdapter("mine", MyConfig(base_url=base_url), http)
+
+The provider is a real HTTP server on loopback that does what it is told (`FakeUpstream`); nothing is
+mocked, and nothing leaves the machine. An adapter that asks no HTTP server says `speaks_http = False`, and
+gives a `live_request` that it can really answer. The format of recordings is in `recordings`.
+
+Nothing below imports this package; it needs pytest, and no async plug-in of it. Public for plug-ins, and
+kept stable: `tests/unit/test_public_names.py` holds the names.
+"""
+
+try:
+    import pytest  # noqa: F401 - what is missing is said here, and in one sentence
+except ImportError as missing:
+    raise ImportError("jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`.") from missing
+
+from jumpseat.testing.contract import AdapterContract
+from jumpseat.testing.laws import assert_laws, assert_response, assert_usage
+from jumpseat.testing.recordings import Recording, load_recordings
+from jumpseat.testing.scripts import (
+    AnthropicMessagesScript,
+    ChatCompletionsScript,
+    OllamaChatScript,
+    ResponsesScript,
+    Script,
+)
+from jumpseat.testing.stage import Stage
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+
+__all__ = [
+    "AdapterContract",
+    "AnthropicMessagesScript",
+    "ChatCompletionsScript",
+    "FakeUpstream",
+    "Gate",
+    "OllamaChatScript",
+    "RecordedRequest",
+    "Recording",
+    "Reply",
+    "ResponsesScript",
+    "Script",
+    "Stage",
+    "ThreadedUpstream",
+    "assert_laws",
+    "assert_response",
+    "assert_usage",
+    "load_recordings",
+]

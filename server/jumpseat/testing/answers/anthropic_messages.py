@@ -1,0 +1,146 @@
+"""Bodies of the Messages dialect, for scripts of the fake upstream.
+
+Shapes: the streaming and whole answers of POST /v1/messages in Anthropic's API reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.testing.upstream import Event
+
+MESSAGE_ID = "msg_fake"
+MODEL = "claude-fake"
+USAGE = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A thinking block; its text is streamed in the given pieces."""
+
+    pieces: Sequence[str]
+    signature: str = "sig"
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A redacted thinking block."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A text block, streamed in the given pieces."""
+
+    pieces: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; its input is streamed in the given pieces of JSON text."""
+
+    id: str
+    name: str
+    pieces: Sequence[str] = ('{"a"', ": 1}")
+    input: Any = None
+    """The same input parsed, for the whole answer."""
+
+
+FakeBlock = Thought | Redacted | Words | Call
+
+
+def message(content: Sequence[Any] = (), stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
+    """A `message` object."""
+    return {
+        "id": MESSAGE_ID,
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": list(content),
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+        "usage": USAGE,
+        **more,
+    }
+
+
+def event(kind: str, **data: Any) -> tuple[str, dict[str, Any]]:
+    """One event under its name."""
+    return kind, {"type": kind, **data}
+
+
+def block_events(index: int, block: FakeBlock) -> list[Event]:
+    """One block from its start to its stop."""
+    start, deltas = _parts(block)
+    return [
+        event("content_block_start", index=index, content_block=start),
+        *(event("content_block_delta", index=index, delta=delta) for delta in deltas),
+        event("content_block_stop", index=index),
+    ]
+
+
+def message_stream(
+    *blocks: FakeBlock, stop_reason: str | None = None, usage: dict[str, Any] | None = None
+) -> list[Event]:
+    """The events of an answer of these blocks; the usage is that of `message_delta`."""
+    events: list[Event] = [event("message_start", message=message()), event("ping")]
+    for index, block in enumerate(blocks):
+        events += block_events(index, block)
+    reason = stop_reason or _natural_end(blocks)
+    delta = {"stop_reason": reason, "stop_sequence": None}
+    events.append(event("message_delta", delta=delta, usage=usage or {"output_tokens": 5}))
+    events.append(event("message_stop"))
+    return events
+
+
+def message_body(*blocks: FakeBlock, stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
+    """The same answer, not streamed."""
+    return message([_whole(block) for block in blocks], stop_reason or _natural_end(blocks), **more)
+
+
+def error_body(kind: str, text: str, **more: Any) -> dict[str, Any]:
+    """An error, as a body or as the data of an event."""
+    return {"type": "error", "error": {"type": kind, "message": text, **more}, "request_id": "req_fake"}
+
+
+def _natural_end(blocks: Sequence[FakeBlock]) -> str:
+    return "tool_use" if any(isinstance(block, Call) for block in blocks) else "end_turn"
+
+
+def _parts(block: FakeBlock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    match block:
+        case Thought():
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in block.pieces]
+            signed = {"type": "signature_delta", "signature": block.signature}
+            return {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, signed]
+        case Redacted():
+            return {"type": "redacted_thinking", "data": block.data}, []
+        case Words():
+            return {"type": "text", "text": ""}, [
+                {"type": "text_delta", "text": piece} for piece in block.pieces
+            ]
+        case Call():
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}, [
+                {"type": "input_json_delta", "partial_json": piece} for piece in ("", *block.pieces)
+            ]
+
+
+def _whole(block: FakeBlock) -> dict[str, Any]:
+    start, _ = _parts(block)
+    match block:
+        case Thought():
+            return {**start, "thinking": "".join(block.pieces), "signature": block.signature}
+        case Words():
+            return {**start, "text": "".join(block.pieces)}
+        case Call():
+            return {**start, "input": {"a": 1} if block.input is None else block.input}
+        case _:
+            return start

@@ -1,0 +1,124 @@
+"""Checks of cancels: leaving the events closes the connection to the provider at once, at any moment.
+
+Above it is `contract`; below it are the dialect's script and the hooks in `stage`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import replace
+
+from jumpseat.adapters.base import events_of
+from jumpseat.chat import ChatRequest, Message, TextDeltaEvent
+from jumpseat.testing.checks.failures import AFTER, BEFORE, up_to
+from jumpseat.testing.laws import check
+from jumpseat.testing.stage import TIDY_SECONDS, ContractBase, Stage, bounded
+from jumpseat.testing.upstream import Gate, RecordedRequest, Reply
+
+
+class CancelChecks(ContractBase):
+    """The user stops waiting."""
+
+    @bounded
+    async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
+        """The provider has the request, and has not begun to answer."""
+        script = self.answers()
+        async with self.stage() as stage:
+            stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
+            chat = asyncio.create_task(stage.events(self._story()))
+            request = await stage.chat_arrives(chats=[chat])
+            await _cancelled(chat)
+            await _is_let_go(request)
+            await self._goes_on(stage)
+
+    @bounded
+    async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
+        """Whoever awaits the next event is cancelled."""
+        async with self.stage() as stage:
+            stage.answer(self._endless())
+            begun = asyncio.Event()
+
+            async def reads() -> None:
+                async with events_of(stage.adapter, self._story()) as events:
+                    async for event in events:
+                        if isinstance(event, TextDeltaEvent):
+                            begun.set()
+
+            chat = asyncio.create_task(reads())
+            await _happens(begun, chat)
+            request = await stage.chat_arrives()
+            await _cancelled(chat)
+            await _is_let_go(request)
+            await self._goes_on(stage)
+
+    @bounded
+    async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
+        """Whoever has seen enough closes the iterator, between two events."""
+        async with self.stage() as stage:
+            stage.answer(self._endless())
+            async with events_of(stage.adapter, self._story()) as events:
+                async for event in events:
+                    if isinstance(event, TextDeltaEvent):
+                        break
+            await _is_let_go(await stage.chat_arrives())
+            await self._goes_on(stage)
+
+    @bounded
+    async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
+        """As a client does that cancels and then leaves."""
+        async with self.stage() as stage:
+            stage.answer(self._endless())
+            chat = asyncio.create_task(stage.events(self._story()))
+            request = await stage.chat_arrives(chats=[chat])
+            chat.cancel()
+            await asyncio.sleep(0)
+            await _cancelled(chat)
+            await _is_let_go(request)
+            await self._goes_on(stage)
+
+    def _story(self) -> ChatRequest:
+        return ChatRequest(messages=(Message.user("Tell a long story."),), model=self.model)
+
+    def _endless(self) -> Reply:
+        half = up_to(self.answers().text_answer([BEFORE, AFTER], streamed=True), BEFORE)
+        return replace(half, pieces=(*half.pieces, Gate()))
+
+    async def _goes_on(self, stage: Stage) -> None:
+        stage.answer(self.answers().text_answer(["Next."], streamed=True))
+        text = (await stage.chat(self._story())).text
+        check(text == "Next.", f"after a cancel the next chat comes to {text!r}.")
+
+
+async def _cancelled(chat: asyncio.Task[object]) -> None:
+    """Cancel it and wait for its end.
+
+    Raises:
+        AssertionError: it swallowed the cancel.
+    """
+    chat.cancel()
+    done, _ = await asyncio.wait({chat}, timeout=TIDY_SECONDS)
+    check(done, f"a cancelled chat has not ended after {TIDY_SECONDS:g} s.")
+    with contextlib.suppress(asyncio.CancelledError):
+        check(False, f"a cancelled chat ended as if it was not, with {await chat!r}.")
+
+
+async def _happens(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
+    waiting = asyncio.create_task(event.wait())
+    await asyncio.wait({waiting, chat}, timeout=TIDY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not event.is_set():
+        if chat.done():
+            await chat
+        raise AssertionError("a delta that the provider has sent was not yielded: the answer is held back.")
+
+
+async def _is_let_go(request: RecordedRequest) -> None:
+    try:
+        async with asyncio.timeout(TIDY_SECONDS):
+            await request.disconnected.wait()
+    except TimeoutError:
+        raise AssertionError(
+            f"the connection to the provider is still open {TIDY_SECONDS:g} s after the chat was left: "
+            "the provider goes on, and so does its bill."
+        ) from None

@@ -1,0 +1,213 @@
+"""Checks of errors: each failure of the provider is of its class, in a sentence, with what came before it.
+
+Above it is `contract`; below it are the dialect's script and the hooks in `stage`. The tree of errors is
+drawn in `jumpseat/chat/errors.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from jumpseat.adapters.base import events_of
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ConnectionError,
+    ProtocolError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    ServerError,
+    StreamEvent,
+    TextDeltaEvent,
+)
+from jumpseat.config.sources import SHORTEST_HIDDEN
+from jumpseat.testing.laws import assert_laws, check
+from jumpseat.testing.stage import ContractBase, Stage, bounded
+from jumpseat.testing.upstream import Gate, Reply
+
+BEFORE, AFTER = "Half-of-it", "and-the-rest"
+LONGEST_MESSAGE = 1000
+
+STATUSES: Sequence[tuple[int, type[ChatError]]] = (
+    (400, RequestError),
+    (401, AuthenticationError),
+    (402, QuotaExceededError),
+    (403, AuthorizationError),
+    (404, RequestError),
+    (422, RequestError),
+    (429, RateLimitError),
+    (500, ServerError),
+    (503, ServerError),
+    (529, ServerError),
+)
+
+_HTML = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body><h1>Oh</h1></body></html>"
+_TAG = re.compile(r"<[a-zA-Z!/][^>]*>")
+
+
+class FailureChecks(ContractBase):
+    """What a provider does when it does not answer."""
+
+    @pytest.mark.parametrize(("status", "cls"), STATUSES, ids=lambda value: getattr(value, "kind", None))
+    @bounded
+    async def test_a_refusal_is_of_its_class(self, status: int, cls: type[ChatError]) -> None:
+        """With the provider's words or its name, and the status."""
+        script = self.answers()
+        for stream in (True, False):
+            async with self.stage() as stage:
+                stage.answer(script.error_answer(status, "The provider has its reasons."))
+                error = await stage.failure(self.hello(stream=stream))
+                self._assert_error(error, cls, stage, status)
+                # Who knows the provider well may say it better than the provider does.
+                told = "has its reasons" in error.message or stage.provider in error.message
+                check(told, f"neither the provider nor its words are in {error.message!r}.")
+                is_finer = cls is AuthenticationError and isinstance(error, AuthorizationError)
+                check(not is_finer, "401 is a matter of the credential, not of what it allows.")
+                check(error.partial is not None and not error.partial.content, "the partial is not empty.")
+
+    @bounded
+    async def test_a_limit_of_requests_says_how_long_to_wait(self) -> None:
+        """`retry-after` in seconds, and as a date."""
+        script = self.answers()
+        async with self.stage() as stage:
+            stage.answer(script.error_answer(429, "Too many requests.", retry_after="7"))
+            error = await stage.failure(self.hello())
+            self._assert_error(error, RateLimitError, stage, 429)
+            check(error.retry_after == 7, f"retry-after 7 is {error.retry_after!r}.")
+            moment = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+            stage.answer(script.error_answer(429, "Too many requests.", retry_after=moment))
+            waits = (await stage.failure(self.hello())).retry_after
+            check(waits is not None and 20 < waits <= 41, f"a date 40 s from now is {waits!r} s.")
+
+    @bounded
+    async def test_a_page_of_a_proxy_is_told_in_words(self) -> None:
+        """No HTML reaches the user."""
+        self.answers()
+        async with self.stage() as stage:
+            stage.answer(Reply.raw(_HTML.encode(), 502, "text/html; charset=utf-8"))
+            self._assert_error(await stage.failure(self.hello()), ServerError, stage, 502)
+
+    @bounded
+    async def test_a_body_that_is_no_answer_is_a_protocol_error(self) -> None:
+        """A sign-in page with status 200, and an answer without a word."""
+        self.answers()
+        async with self.stage() as stage:
+            for body, kind in ((_HTML.encode(), "text/html"), (b"", "application/json")):
+                stage.answer(Reply.raw(body, 200, kind))
+                self._assert_error(await stage.failure(self.hello()), ProtocolError, stage, None)
+
+    @bounded
+    async def test_a_credential_goes_to_the_provider_and_into_no_message(self) -> None:
+        """Not even if the provider repeats it."""
+        script = self.answers()
+        if self.secret is None:
+            pytest.skip("this contract names no `secret`")
+        long_enough = len(self.secret) >= SHORTEST_HIDDEN
+        check(long_enough, f"the contract's `secret` must have {SHORTEST_HIDDEN} characters or more.")
+        async with self.stage() as stage:
+            stage.answer(script.error_answer(401, f"Incorrect API key provided: {self.secret}."))
+            error = await stage.failure(self.hello())
+            self._assert_error(error, AuthenticationError, stage, 401)
+            sent = " ".join(stage.chats[-1].headers.values())
+            check(self.secret in sent, "the credential did not reach the provider in a header.")
+            check(self.secret not in stage.chats[-1].query, "the credential stands in the address.")
+
+    @bounded
+    async def test_a_provider_that_is_not_there_is_a_connection_error(self) -> None:
+        """Nobody listens at the base URL."""
+        script = self.answers()
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))  # Bound and not listening: nobody else gets the port either.
+            async with self.stage() as stage:
+                address = f"http://127.0.0.1:{nobody.getsockname()[1]}{script.base_path}"
+                adapter, stage.adapter = stage.adapter, self.make_adapter(address, stage.http)
+                error = await stage.failure(self.hello())
+                await stage.adapter.aclose()
+                stage.adapter = adapter
+                self._assert_error(error, ConnectionError, stage, None)
+
+    @bounded
+    async def test_a_connection_that_breaks_in_mid_stream_keeps_what_came(self) -> None:
+        """Reset by the provider after half of the answer."""
+        gate = Gate()
+        half = self._half()
+        reply = replace(half, pieces=(*half.pieces, gate), ending="reset")
+        await self._breaks(reply, gate, (ConnectionError, ProtocolError))
+
+    @bounded
+    async def test_a_connection_that_closes_in_mid_stream_keeps_what_came(self) -> None:
+        """Closed in the midst of a chunked body."""
+        await self._breaks(replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError))
+
+    @bounded
+    async def test_an_answer_that_ends_early_is_a_protocol_error(self) -> None:
+        """In good order as far as HTTP goes, but without the dialect's end."""
+        await self._breaks(self._half(), None, (ProtocolError,))
+
+    async def _breaks(self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]) -> None:
+        async with self.stage() as stage:
+            stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
+            events: list[StreamEvent] = []
+            try:
+                async with events_of(stage.adapter, self.hello()) as coming:
+                    async for event in coming:
+                        events.append(event)
+                        if gate is not None and isinstance(event, TextDeltaEvent):
+                            gate.open()
+            except ChatError as failed:
+                error = failed
+            else:
+                raise AssertionError(f"the failure was swallowed: the events end with {events[-1:]!r}.")
+            self._assert_error(error, classes, stage, None)
+            assert_laws(events, ended=False)
+            text = "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
+            check(text == BEFORE, f"before the failure {text!r} was yielded; sent was {BEFORE!r}.")
+            partial = (await stage.failure(self.hello())).partial
+            check(partial is not None and partial.text == BEFORE, f"the partial is {partial!r}.")
+            stage.answer(self.answers().text_answer(["Again."], streamed=True))
+            again = await stage.chat(self.hello())
+            check(again.text == "Again.", f"after a failure the next chat comes to {again.text!r}.")
+
+    def _half(self) -> Reply:
+        """A streamed answer up to the first of its two texts, ended in good order."""
+        whole = self.answers().text_answer([BEFORE, AFTER], streamed=True)
+        return up_to(whole, BEFORE)
+
+    def _assert_error(
+        self,
+        error: ChatError,
+        cls: type[ChatError] | tuple[type[ChatError], ...],
+        stage: Stage,
+        status: int | None,
+    ) -> None:
+        check(isinstance(error, cls), f"it is a {type(error).__name__}: {error.message}")
+        check(error.status_code == status, f"status_code is {error.status_code!r}, not {status!r}.")
+        check(error.provider == stage.provider, f"provider is {error.provider!r}, not {stage.provider!r}.")
+        told = " ".join(filter(None, (error.message, error.hint, str(error), repr(error))))
+        check(error.message.strip(), "the message is empty.")
+        check(len(error.message) <= LONGEST_MESSAGE, f"the message has {len(error.message)} characters.")
+        check(not _TAG.search(told), f"HTML stands in the message: {told!r}")
+        check("Traceback" not in told, f"a traceback stands in the message: {told!r}")
+        if self.secret is not None:
+            check(self.secret not in told, f"the credential stands in the error: {told!r}")
+
+
+def up_to(reply: Reply, words: str) -> Reply:
+    """The answer up to the write that holds these words.
+
+    Raises:
+        AssertionError: the answer does not hold them in one write, so the script does not stream it.
+    """
+    for number, piece in enumerate(reply.pieces):
+        if isinstance(piece, bytes) and words.encode() in piece:
+            return replace(reply, pieces=reply.pieces[: number + 1])
+    raise AssertionError(f"the script's text_answer has no write that holds {words!r}: {reply.body!r}")

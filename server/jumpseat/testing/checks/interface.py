@@ -1,0 +1,193 @@
+"""Checks of the adapter interface itself: what is cheap, what is offline, and what the defaults promise.
+
+Above it is `contract`; below it are the hooks in `stage`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from jumpseat.adapters.base import Adapter, Capabilities, ChatModel
+from jumpseat.auth import AuthStatus
+from jumpseat.auth.status import AuthState
+from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatError, ConfigError, ModelInfo
+from jumpseat.chat.errors import AuthenticationError
+from jumpseat.config import SettingRow
+from jumpseat.http import HttpClient
+from jumpseat.testing.laws import check
+from jumpseat.testing.stage import ContractBase, bounded
+
+_INPUT_AND_OUTPUT = frozenset(
+    {"open", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.fork", "os.posix_spawn"}
+)
+_watched: list[str] | None = None
+_watching_thread = 0
+_installed = False
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _watched is None or event not in _INPUT_AND_OUTPUT or threading.get_ident() != _watching_thread:
+        return
+    # Importing a module opens its file, which an adapter may do whenever it likes.
+    if event == "open" and str(arguments[0]).endswith((".py", ".pyc", ".pyd", ".so", ".dylib", ".zip")):
+        return
+    _watched.append(f"{event} {arguments[0]!r}")
+
+
+@contextmanager
+def watched_input_and_output() -> Iterator[list[str]]:
+    """What is opened, connected to or started inside the block, a line for each; imports do not count."""
+    global _installed, _watched, _watching_thread
+    if not _installed:
+        sys.addaudithook(_hook)
+        _installed = True
+    found: list[str] = []
+    _watched, _watching_thread = found, threading.get_ident()
+    try:
+        yield found
+    finally:
+        _watched = None
+
+
+class InterfaceChecks(ContractBase):
+    """What `adapters/base.py` says of every adapter."""
+
+    def test_constructing_does_no_input_or_output(self) -> None:
+        """Set-up is cheap and offline: an editor constructs every configured provider at its start."""
+        http = HttpClient()
+        with watched_input_and_output() as found:
+            adapter = self.make_adapter("http://127.0.0.1:9", http)
+        check(isinstance(adapter, Adapter), f"{type(adapter).__name__} is no subclass of Adapter.")
+        check(not found, f"the constructor does input or output: {', '.join(found)}")
+
+    @bounded
+    async def test_constructing_reads_no_credential(self) -> None:
+        """One that cannot be had is told by the chat that needs it, before anything is sent."""
+        script = self.answers()
+        async with self.stage() as stage:
+            base_url = f"{stage.upstream.origin}{script.base_path}"
+            adapter = self.make_adapter_without_credential(base_url, stage.http)
+            if adapter is None:
+                pytest.skip("this contract has no make_adapter_without_credential")
+            stage.adapter, before = adapter, stage.adapter
+            error = await stage.failure(self.hello())
+            stage.adapter = before
+            wanted = isinstance(error, ConfigError | AuthenticationError)
+            check(wanted, f"a missing credential is a {type(error).__name__}, not a ConfigError.")
+            check(not stage.chats, "a chat was sent without its credential.")
+            status = await adapter.auth_status()
+            check(status.state == "signed_out", f"auth_status says {status.state} without a credential.")
+            check(status.message, "auth_status does not say what to do about the missing credential.")
+
+    @bounded
+    async def test_it_says_what_it_is(self) -> None:
+        """Name, capabilities and default model, all without asking anybody."""
+        async with self.stage() as stage:
+            adapter = stage.adapter
+            named = isinstance(adapter.provider_name, str) and adapter.provider_name
+            check(named, "provider_name is the provider's id, and never empty.")
+            known = isinstance(adapter.capabilities, Capabilities)
+            check(known, f"capabilities is a {type(adapter.capabilities).__name__}, not Capabilities.")
+            default = adapter.default_model
+            check(default is None or (isinstance(default, str) and default), f"default_model is {default!r}.")
+            check(not stage.upstream.requests, "it asked its provider to say what it is.")
+
+    @bounded
+    async def test_what_users_may_set_is_told_offline(self) -> None:
+        """Rows of settings, keys of the configuration, files to watch."""
+        async with self.stage() as stage:
+            adapter = stage.adapter
+            for name, row in adapter.settings_rows.items():
+                known = isinstance(name, str) and isinstance(row, SettingRow)
+                check(known, f"the setting {name!r} is a {type(row).__name__}, not a SettingRow.")
+            files = adapter.watched_files()
+            check(all(isinstance(file, Path) for file in files), f"watched_files gives {files!r}, not paths.")
+            found = adapter.inline_output("x = 1")
+            check(found is None or isinstance(found, str), f"inline_output gives {found!r}.")
+            check(not stage.upstream.requests, "it asked its provider what users may set.")
+
+    @bounded
+    async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
+        """The entry for programs without a daemon."""
+        async with self.stage() as stage:
+            bound = stage.adapter.bind(self.model)
+            check(isinstance(bound, ChatModel), f"bind gives a {type(bound).__name__}, not a ChatModel.")
+            check(bound.model_name == self.model, f"model_name is {bound.model_name!r}, not {self.model!r}.")
+            check(bound.provider_name == stage.provider, "a bound model has another provider_name.")
+            check(bound.max_tokens == DEFAULT_MAX_TOKENS, f"max_tokens is {bound.max_tokens} by default.")
+            limit = bound.max_context_tokens
+            check(limit is None or (type(limit) is int and limit > 0), f"max_context_tokens is {limit!r}.")
+
+    @bounded
+    async def test_nothing_is_sent_before_the_first_event_is_asked_for(self) -> None:
+        """`stream` only makes the iterator."""
+        async with self.stage() as stage:
+            events = stage.adapter.stream(self.hello())
+            check(hasattr(events, "__anext__"), "stream gives no asynchronous iterator.")
+            close = getattr(events, "aclose", None)
+            if close is not None:
+                await close()
+            check(not stage.upstream.requests, "stream asked its provider before anybody took an event.")
+
+    @bounded
+    async def test_the_list_of_models_is_of_this_provider(self) -> None:
+        """Rows of `ModelInfo` under the provider's own name; unknown limits are absent, never 0."""
+        if self.speaks_http:
+            self.answers()
+        async with self.stage() as stage:
+            try:
+                models = await stage.adapter.list_models()
+            except NotImplementedError:
+                pytest.skip("this adapter lists no models")
+            for model in models:
+                check(isinstance(model, ModelInfo), f"a row is a {type(model).__name__}, not a ModelInfo.")
+                check(model.provider == stage.provider, f"{model.model} is listed under {model.provider!r}.")
+                limits = (model.max_context_tokens, model.max_prompt_tokens, model.max_output_tokens)
+                check(all(each is None or each > 0 for each in limits), f"{model.model} has a limit of 0.")
+            names = [model.model for model in models]
+            check(len(names) == len(set(names)), f"a model is listed twice: {names}.")
+            check(sum(model.is_default for model in models) <= 1, "several models are the default.")
+            if self.speaks_http:
+                missing = [name for name in self.models if name not in names]
+                check(not missing, f"the provider lists {missing}, which list_models leaves out.")
+
+    @bounded
+    async def test_a_count_of_tokens_is_a_number_or_minus_one(self) -> None:
+        """-1 where the provider offers no count; never a guess, and never 0 for a prompt."""
+        async with self.stage() as stage:
+            tokens = await stage.adapter.count_tokens(self.hello())
+            check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
+
+    @bounded
+    async def test_the_state_of_the_credential_is_told_offline(self) -> None:
+        """Only `refresh` may ask over the network."""
+        async with self.stage() as stage:
+            status = await stage.adapter.auth_status()
+            check(isinstance(status, AuthStatus), f"auth_status gives a {type(status).__name__}.")
+            check(status.provider == stage.provider, f"auth_status is of {status.provider!r}.")
+            check(status.state in get_args(AuthState), f"auth_status has the state {status.state!r}.")
+            check(not stage.upstream.requests, "auth_status asks the provider though refresh is false.")
+
+    @bounded
+    async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
+        """What it cannot ask it leaves open."""
+        async with self.stage() as stage:
+            try:
+                found = await stage.adapter.probe()
+            except ChatError:
+                return
+            check(found is None or isinstance(found, Capabilities), f"probe gives a {type(found).__name__}.")
+
+    @bounded
+    async def test_closing_twice_is_harmless(self) -> None:
+        """The registry closes what it made, and a plug-in's own code may have done so before."""
+        async with self.stage() as stage:
+            await stage.adapter.aclose()
+            await stage.adapter.aclose()

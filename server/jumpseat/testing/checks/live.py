@@ -1,0 +1,53 @@
+"""Checks against a provider that really answers, for adapters that nobody can script.
+
+Above it is `contract`; below it are the hooks in `stage`. What a real model says is its own affair: the laws
+and shapes hold whatever it says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.adapters.base import events_of
+from jumpseat.chat import ChatRequest, Fold, Message, Response, TextDeltaEvent
+from jumpseat.testing.laws import assert_laws, assert_response, check
+from jumpseat.testing.stage import ContractBase, Stage, bounded
+
+AT_ONCE = 4
+
+
+class LiveChecks(ContractBase):
+    """Skipped unless the contract names a `live_request`."""
+
+    @bounded
+    async def test_a_real_provider_answers_streamed_and_whole_and_takes_its_answer_back(self) -> None:
+        """Also at once, and after a cancel."""
+        if self.live_request is None:
+            pytest.skip("this contract names no `live_request`")
+        request = self.live_request
+        async with self.stage() as stage:
+            for stream in (True, False):
+                response = await _answer(stage, replace(request, stream=stream))
+                check(response.text or response.tool_calls, "the real provider said nothing.")
+            again = Message.user("Say it once more, please.")
+            longer = replace(request, messages=(*request.messages, response.as_message(), again))
+            await _answer(stage, longer)
+            async with events_of(stage.adapter, request) as events:
+                async for event in events:
+                    if isinstance(event, TextDeltaEvent):
+                        break
+            await asyncio.gather(*(_answer(stage, request) for _ in range(AT_ONCE)))
+
+
+async def _answer(stage: Stage, request: ChatRequest) -> Response:
+    events = await stage.events(request)
+    assert_laws(events)
+    fold = Fold(stage.provider, request.model)
+    for event in events:
+        fold.add(event)
+    response = fold.response()
+    assert_response(response, provider=stage.provider, model=request.model)
+    return response

@@ -1,0 +1,170 @@
+"""Checks of what reaches the provider: every part of a request, once, and in its place.
+
+Above it is `contract`; below it are the dialect's script and the hooks in `stage`. A request is looked at
+as JSON, and never by the names of one dialect: what counts is that the words and numbers stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatRequest, Message, TextBlock
+from jumpseat.testing.laws import assert_laws, assert_response, check
+from jumpseat.testing.recordings import strings_in, values_in
+from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
+
+
+class RequestChecks(ContractBase):
+    """One chat with a scripted provider, and a look at what came there."""
+
+    @bounded
+    async def test_a_text_comes_back_as_blocks_streamed_and_not(self) -> None:
+        """The least that an adapter does; `content` is a list of blocks, `text` the joined string."""
+        script = self.answers()
+        async with self.stage() as stage:
+            for streamed in (True, False):
+                stage.answer(script.text_answer(["Hel", "lo."], streamed=streamed))
+                request = self.hello(stream=streamed)
+                response = await stage.chat(request)
+                assert_response(response, provider=stage.provider, model=self.model)
+                check(response.text == "Hello.", f"text is {response.text!r}.")
+                check([block.type for block in response.content] == ["text"], f"{response.content!r}")
+                check(response.stop_reason == "end_turn", f"it stops for {response.stop_reason!r}.")
+                asked = script.asks_to_stream(stage.chats[-1])
+                check(asked == streamed, f"stream is {streamed}, but asked for was {asked}.")
+
+    @bounded
+    async def test_every_event_is_seen_by_on_delta(self) -> None:
+        """Also by one that has to be awaited, and also where nothing was streamed."""
+        script = self.answers()
+        async with self.stage() as stage:
+            for streamed in (True, False):
+                stage.answer(script.text_answer(["Hel", "lo."], streamed=streamed))
+                seen: list[Any] = []
+
+                async def take(event: Any, seen: list[Any] = seen) -> None:
+                    seen.append(event)
+
+                await stage.adapter.bind(self.model).chat(
+                    self.hello().messages, stream=streamed, on_delta=take
+                )
+                assert_laws(seen)
+
+    @bounded
+    async def test_the_model_reaches_the_provider(self) -> None:
+        """By the name in the request."""
+        script = self.answers()
+        async with self.stage() as stage:
+            for name in self.models:
+                stage.answer(script.text_answer(["Yes."], streamed=True))
+                await stage.events(self.hello(model=name))
+                told = [*strings_in(stage.sent()), *stage.chats[-1].path.split("/")]
+                check(name in told, f"the model {name!r} is not in the request: {stage.sent()!r}")
+
+    @bounded
+    async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
+        """The bound one by default, that of a call before it, and 8192 where nobody says."""
+        script = self.answers()
+        async with self.stage() as stage:
+            bound = stage.adapter.bind(self.model, max_tokens=4321)
+            limits: list[tuple[Any, int | None, int]] = [
+                (bound, None, 4321),
+                (bound, 1234, 1234),
+                (stage.adapter.bind(self.model), None, DEFAULT_MAX_TOKENS),
+            ]
+            for model, of_the_call, wanted in limits:
+                stage.answer(script.text_answer(["Yes."], streamed=False))
+                await model.chat(self.hello().messages, max_tokens=of_the_call)
+                numbers = [value for value in values_in(stage.sent()) if type(value) is int]
+                check(wanted in numbers, f"the limit {wanted} is not in the request: {stage.sent()!r}")
+
+    @bounded
+    async def test_tools_are_the_same_as_definitions_and_as_mappings(self) -> None:
+        """And their names, descriptions and schemas all reach the provider."""
+        script = self.answers()
+        async with self.stage() as stage:
+            bodies = []
+            for tools in (TOOLS, _as_mappings()):
+                stage.answer(script.text_answer(["Yes."], streamed=False))
+                await stage.adapter.bind(self.model).chat(self.hello().messages, tools=tools)
+                bodies.append(stage.sent())
+            check(bodies[0] == bodies[1], f"tools as mappings send {bodies[1]!r}\ninstead of {bodies[0]!r}")
+            texts = list(strings_in(bodies[0]))
+            for tool in TOOLS:
+                check(tool.name in texts, f"the tool {tool.name!r} is not in the request: {bodies[0]!r}")
+                check(tool.description in texts, f"the description of {tool.name!r} is not in the request.")
+            objects = [value for value in values_in(bodies[0]) if isinstance(value, Mapping)]
+            for name, schema in TOOLS[0].parameters["properties"].items():
+                stands = any(_extends(value.get(name), schema) for value in objects)
+                check(stands, f"the parameter {name!r} of the tool is not in the request: {bodies[0]!r}")
+
+    @bounded
+    async def test_the_system_prompt_reaches_the_provider_and_is_no_message_of_the_user(self) -> None:
+        """Wherever the dialect has its place for it."""
+        script = self.answers()
+        async with self.stage() as stage:
+            stage.answer(script.text_answer(["Yes."], streamed=True))
+            await stage.events(self.hello(system="Be-brief-prompt."))
+            body = stage.sent()
+            found = sum("Be-brief-prompt." in text for text in strings_in(body))
+            check(found == 1, f"the system prompt stands {found} times in the request: {body!r}")
+            users = [value for value in values_in(body) if isinstance(value, dict) and _is_users(value)]
+            told = any("Be-brief-prompt." in text for user in users for text in strings_in(user))
+            check(not told, f"the system prompt is sent as a message of the user: {body!r}")
+
+    @bounded
+    async def test_messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order(self) -> None:
+        """Merged or kept apart, as the dialect wants it."""
+        script = self.answers()
+        roles = ["user", "user", "assistant", "assistant", "user", "user", "user"]
+        texts = [f"passage-{number}-of-the-talk" for number in range(len(roles))]
+        messages = [
+            Message(role, (TextBlock(text), TextBlock(f"{text}-goes-on")))  # type: ignore[arg-type]
+            for role, text in zip(roles, texts, strict=True)
+        ]
+        async with self.stage() as stage:
+            stage.answer(script.text_answer(["Yes."], streamed=True))
+            await stage.events(self.hello(messages=messages))
+            sent = "\n".join(strings_in(stage.sent()))
+            for text in texts:
+                check(sent.count(f"{text}-goes-on") == 1, f"{text!r} stands not once in the request: {sent}")
+            places = [sent.index(part) for text in texts for part in (text, f"{text}-goes-on")]
+            check(places == sorted(places), f"the messages lost their order: {sent}")
+
+    @bounded
+    async def test_one_chat_sends_one_request(self) -> None:
+        """An adapter makes one attempt; trying again is the turn engine's."""
+        script = self.answers()
+        async with self.stage() as stage:
+            stage.answer_all(script.error_answer(500, "Down for a moment."))
+            await stage.failure(self.hello())
+            check(len(stage.chats) == 1, f"a failing chat was sent {len(stage.chats)} times.")
+
+    @bounded
+    async def test_a_chat_leaves_nothing_behind_for_the_next(self) -> None:
+        """The same request twice sends the same body: no conversation is kept."""
+        async with self.stage() as stage:
+            first = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
+            await self._body_of(stage, self.hello(messages=(Message.user("Other."),)))
+            again = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
+            check(first == again, f"the second time it sends {again!r}\ninstead of {first!r}")
+
+    async def _body_of(self, stage: Stage, request: ChatRequest) -> Any:
+        stage.answer(self.answers().text_answer(["Yes."], streamed=True))
+        await stage.events(request)
+        return stage.sent()
+
+
+def _as_mappings() -> list[Mapping[str, Any]]:
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in TOOLS
+    ]
+
+
+def _extends(value: Any, schema: Mapping[str, Any]) -> bool:
+    return isinstance(value, Mapping) and schema.items() <= value.items()
+
+
+def _is_users(value: Mapping[str, Any]) -> bool:
+    return value.get("role") == "user"

@@ -1,0 +1,29 @@
+"""The contract that every adapter passes: the hooks of `stage` with all the checks."""
+
+from __future__ import annotations
+
+from jumpseat.testing.checks.cancel import CancelChecks
+from jumpseat.testing.checks.concurrency import ConcurrencyChecks
+from jumpseat.testing.checks.failures import FailureChecks
+from jumpseat.testing.checks.interface import InterfaceChecks
+from jumpseat.testing.checks.live import LiveChecks
+from jumpseat.testing.checks.recorded import RecordedChecks
+from jumpseat.testing.checks.replay import ReplayChecks
+from jumpseat.testing.checks.requests import RequestChecks
+
+
+class AdapterContract(
+    InterfaceChecks,
+    RecordedChecks,
+    ReplayChecks,
+    RequestChecks,
+    FailureChecks,
+    CancelChecks,
+    ConcurrencyChecks,
+    LiveChecks,
+):
+    """Subclass it as `Test…`, fill in the hooks of `ContractBase`, and pytest collects the checks.
+
+    `make_adapter` is the only hook without a default. With `recordings` and `script` every check runs;
+    what is missing is skipped, with the reason.
+    """

@@ -1,0 +1,237 @@
+"""The laws of events, and the shape of a response, as assertions.
+
+Owns what every answer must keep whatever the dialect: section 2 of the protocol page, and the docstrings of
+`chat/events.py` and `chat/response.py`. Above it are the contract suite and the tests of decoders; below it
+is the vocabulary alone. A broken law is an `AssertionError` that says which event breaks it, and how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from jumpseat.chat import (
+    BLOCK_CLASSES,
+    BlockDoneEvent,
+    DoneEvent,
+    OtherBlock,
+    RedactedThinkingBlock,
+    Response,
+    ResponseEvent,
+    RetryEvent,
+    StartEvent,
+    StopReason,
+    StreamEvent,
+    TextBlock,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ThinkingBlock,
+    ThinkingDeltaEvent,
+    ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseBlock,
+    ToolUseDeltaEvent,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
+    Usage,
+    UsageEvent,
+)
+
+STARTS = (TextStartEvent, ThinkingStartEvent, ToolUseStartEvent)
+DELTAS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
+DONES = (TextDoneEvent, ThinkingDoneEvent, ToolUseDoneEvent)
+FINAL_STOP_REASONS = tuple(each for each in get_args(StopReason) if each not in ("cancelled", "error"))
+
+_CONTENT = {
+    TextDoneEvent: (TextBlock, "text"),
+    ThinkingDoneEvent: (ThinkingBlock, "thinking"),
+    ToolUseDoneEvent: (ToolUseBlock, "raw"),
+}
+
+
+def check(holds: object, sentence: str) -> None:
+    """Fail with a sentence.
+
+    Raises:
+        AssertionError: it does not hold.
+    """
+    if not holds:
+        raise AssertionError(sentence)
+
+
+class _Laws:
+    """What is known after the events so far."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, tuple[str, list[str]]] = {}
+        self.seen = 0
+        self.prose: int | None = None
+        self.done = False
+
+    def forget(self) -> None:
+        """The answer begins anew: what came before, if anything did, is void."""
+        self.open, self.seen, self.prose = {}, 0, None
+
+    def take(self, event: StreamEvent, at: str) -> None:
+        """The next event; `at` names it for a sentence."""
+        check(not self.done, f"{at} comes after done, which must be the last event, and the only one.")
+        match event:
+            case TextStartEvent() | ThinkingStartEvent() | ToolUseStartEvent():
+                self._start(event, at)
+            case TextDeltaEvent() | ThinkingDeltaEvent() | ToolUseDeltaEvent():
+                self._delta(event, at)
+            case TextDoneEvent() | ThinkingDoneEvent() | ToolUseDoneEvent():
+                self._finish(event, at)
+            case BlockDoneEvent():
+                self._number(event.block, at)
+                check(self.prose is None, f"{at} comes while block {self.prose} is still open.")
+                whole = isinstance(event.content, RedactedThinkingBlock | OtherBlock)
+                check(whole, f"{at} holds a {_kind(event.content)}, which has events of its own.")
+                check(event.content.origin is not None, f"{at} holds a block without an origin.")
+            case UsageEvent():
+                assert_usage(event.usage, at)
+            case ResponseEvent():
+                self.forget()
+            case DoneEvent():
+                check(not self.open, f"{at} comes while blocks {sorted(self.open)} are still open.")
+                _stop_reason(event.stop_reason, at)
+                self.done = True
+            case StartEvent() | RetryEvent():
+                raise AssertionError(f"{at} is the turn engine's to make, not an adapter's.")
+            case _:
+                pass
+
+    def _number(self, block: int, at: str) -> None:
+        check(block == self.seen, f"{at} has the block number {block}; the next one is {self.seen}.")
+        self.seen += 1
+
+    def _start(self, event: TextStartEvent | ThinkingStartEvent | ToolUseStartEvent, at: str) -> None:
+        self._number(event.block, at)
+        check(self.prose is None, f"{at} comes before block {self.prose} was done; what starts closes it.")
+        if not isinstance(event, ToolUseStartEvent):
+            self.prose = event.block
+        self.open[event.block] = (_stem(event), [])
+
+    def _delta(self, event: TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent, at: str) -> None:
+        kind, pieces = self._opened(event, at)
+        check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
+        piece = event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
+        check(piece != "", f"{at} is empty.")
+        pieces.append(piece)
+
+    def _finish(self, event: TextDoneEvent | ThinkingDoneEvent | ToolUseDoneEvent, at: str) -> None:
+        kind, pieces = self._opened(event, at)
+        check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
+        del self.open[event.block]
+        cls, field = _CONTENT[type(event)]
+        check(type(event.content) is cls, f"{at} holds a {_kind(event.content)}, not a {cls.__name__}.")
+        whole = getattr(event.content, field)
+        check("".join(pieces) == whole, f"{at} says {whole!r}, but its deltas join to {''.join(pieces)!r}.")
+        check(event.content.origin is not None, f"{at} holds a block without an origin.")
+        self.prose = None if event.block == self.prose else self.prose
+
+    def _opened(self, event: Any, at: str) -> tuple[str, list[str]]:
+        found = self.open.get(event.block)
+        if found is None:
+            was = "was done already" if event.block < self.seen else "never started"
+            raise AssertionError(f"{at} belongs to block {event.block}, which {was}.")
+        return found
+
+
+def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
+    """Numbers rise; start < deltas < done for a block; deltas join to the whole; done is last, once.
+
+    Args:
+        events: what one `stream` yielded, from its first event on.
+        ended: whether the answer came to its end; a failure or a cancel leaves blocks open and no done.
+
+    Raises:
+        AssertionError: a law is broken; the message says by which event.
+    """
+    laws = _Laws()
+    for position, event in enumerate(events):
+        laws.take(event, f"event {position} ({type(event).type})")
+    if ended:
+        check(laws.done, f"the last of {len(events)} events is not done, which ends every answer.")
+
+
+def assert_usage(usage: Usage, at: str = "usage") -> None:
+    """Counts are not negative; input includes cached tokens, and output those of reasoning.
+
+    Raises:
+        AssertionError: the counts contradict each other.
+    """
+    counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_creation_tokens]
+    for count in counts:
+        check(type(count) is int and count >= 0, f"{at}: the count {count!r} is no whole number from 0 on.")
+    cached = usage.cache_read_tokens + usage.cache_creation_tokens
+    check(
+        usage.input_tokens >= cached,
+        f"{at}: {usage.input_tokens} input tokens cannot include {cached} cached ones; input is inclusive.",
+    )
+    check(
+        usage.output_tokens >= (usage.reasoning_tokens or 0),
+        f"{at}: {usage.output_tokens} output tokens cannot include {usage.reasoning_tokens} of reasoning.",
+    )
+
+
+def assert_response(response: Response, *, provider: str, model: str) -> None:
+    """A finished answer has its shape: a list of blocks, each with its origin; the text is a string.
+
+    Args:
+        response: what a chat came to.
+        provider: the name that the adapter has for itself.
+        model: the model that was asked for, by the name in the request.
+
+    Raises:
+        AssertionError: the shape is wrong; the message says where.
+    """
+    content: Any = response.content
+    check(
+        isinstance(content, list | tuple),
+        f"content is a {type(content).__name__}; it is always a list of blocks, empty if nothing was said.",
+    )
+    for number, block in enumerate(content):
+        check(isinstance(block, BLOCK_CLASSES), f"content[{number}] is a {_kind(block)}, which is no block.")
+        origin = block.origin
+        check(origin is not None, f"content[{number}] ({block.type}) has no origin.")
+        told = (origin.provider, origin.model)
+        check(
+            told == (provider, model),
+            f"content[{number}] ({block.type}) says its origin is {told}; asked was {(provider, model)}.",
+        )
+        if isinstance(block, ToolUseBlock):
+            _tool_call(block, f"content[{number}]")
+    text = "".join(block.text for block in content if isinstance(block, TextBlock))
+    check(response.text == text, f"text is {response.text!r}; its text blocks join to {text!r}.")
+    calls = [block for block in content if isinstance(block, ToolUseBlock)]
+    check(list(response.tool_calls) == calls, "tool_calls are not the tool_use blocks of content.")
+    _stop_reason(response.stop_reason, "the response")
+    check(response.provider == provider, f"provider is {response.provider!r}, not {provider!r}.")
+    check(response.model, "model is empty; it is the model that answered.")
+    assert_usage(response.usage)
+    check(tuple(response.as_message().content) == tuple(content), "as_message() changes the content.")
+
+
+def _tool_call(block: ToolUseBlock, at: str) -> None:
+    check(block.id, f"{at} is a call without an id; where the provider gives none, the adapter makes one.")
+    check(block.name or block.error, f"{at} names no tool, and no error says so.")
+    check(isinstance(block.raw, str), f"{at}.raw is the text of the arguments, not a {_kind(block.raw)}.")
+    readable = block.arguments is not None
+    check(readable or block.error, f"{at} has neither arguments nor an error that says why.")
+
+
+def _stop_reason(reason: Any, at: str) -> None:
+    check(
+        reason in FINAL_STOP_REASONS,
+        f"{at} stops for {reason!r}, which is not one of {', '.join(FINAL_STOP_REASONS)}.",
+    )
+
+
+def _stem(event: StreamEvent) -> str:
+    return type(event).type.rpartition("_")[0]
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

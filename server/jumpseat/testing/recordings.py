@@ -1,0 +1,212 @@
+"""Recorded answers as plain files, and what each of them should come to.
+
+Owns the format. A recording is two or three files in one folder:
+
+- `NAME.body.sse`, `NAME.body.ndjson` or `NAME.body.json`: the body's bytes, exactly as they came.
+- `NAME.expected.json`: an object of the keys of `Recording.EXPECTED`, all optional but `made` and `source`.
+- `NAME.request.json`, optional: the chat that was answered, as params of `chat/start` (the protocol page,
+  section 2). Give it where the answer depends on what was asked: tools, thinking, a model's name.
+
+Above it is the contract suite; below it are the scriptable server and the wire's own params.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from jumpseat.chat import ChatRequest, Message, Response
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.params import ChatStartParams
+from jumpseat.testing.laws import check
+from jumpseat.testing.upstream import Reply
+
+Form = Literal["sse", "ndjson", "json"]
+
+_CONTENT_TYPES: Mapping[str, str] = {
+    "sse": "text/event-stream",
+    "ndjson": "application/x-ndjson",
+    "json": "application/json",
+}
+
+SLICES: Mapping[str, int | None] = {"whole": None, "by bytes": 1, "by sevens": 7}
+"""The ways in which a body arrives: the sizes of the server's writes."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One exchange. `name` is what its files begin with."""
+
+    EXPECTED: ClassVar[Mapping[str, str]] = {
+        "made": "`recorded` from a real server, or `written` by hand",
+        "source": "which server and when, or after which page of the API's documentation",
+        "status": "the HTTP status; 200 if absent",
+        "headers": "headers that belong to the answer, as an object",
+        "text": "all text, joined",
+        "thinking": "all thinking, joined",
+        "blocks": "the blocks' types in order; for `other` blocks their `kind`",
+        "tool_calls": "a list of `name`, `arguments`, and optionally `id` and `raw`",
+        "stop_reason": "in the vocabulary's words",
+        "raw_stop_reason": "in the provider's words",
+        "model": "the model that answered",
+        "response_id": "the provider's id of the answer",
+        "usage": "an object of fields of `jumpseat.chat.Usage`",
+        "replayed": "strings that the next request must hold, byte for byte, when the answer goes back",
+        "error": "for an answer that fails: the `class` of the error tree, and words of its `message`",
+    }
+
+    name: str
+    body: bytes
+    form: Form
+    expected: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    """The params of the chat; empty where none were recorded."""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer came in pieces."""
+        return self.form != "json"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the answer is an error."""
+        return "error" in self.expected
+
+    def reply(self, slice_size: int | None = None) -> Reply:
+        """The answer for a script, in writes of so many bytes."""
+        headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
+        status = self.expected.get("status", 200)
+        whole = Reply((self.body,), status, headers, chunked=self.streamed)
+        return whole if slice_size is None else whole.sliced(slice_size)
+
+    @cached_property
+    def request(self) -> ChatRequest | None:
+        """What was asked, with an empty `model` where none was recorded; None without a recorded chat."""
+        if not self.asked:
+            return None
+        ask = ask_from_wire(ChatStartParams.model_validate(self.asked))
+        request = ChatRequest(
+            messages=ask.messages,
+            model=ask.model or "",
+            system=ask.system,
+            tools=ask.tools,
+            tool_choice=ask.tool_choice,
+            stop_sequences=ask.stop_sequences,
+            output_mode=ask.output_mode,
+            thinking=ask.thinking,
+            settings=ask.settings,
+            conversation_id=ask.conversation_id,
+            initiator=ask.initiator,
+        )
+        return request if ask.max_tokens is None else replace(request, max_tokens=ask.max_tokens)
+
+    def assert_comes_to(self, response: Response) -> None:
+        """The response is what the recording expects, as far as it says.
+
+        Raises:
+            AssertionError: it is not; the message names the key.
+        """
+        got = _told(response)
+        for key, wanted in self.expected.items():
+            if key == "tool_calls":
+                _assert_calls(wanted, got[key])
+            elif key == "usage":
+                found = {name: getattr(response.usage, name) for name in wanted}
+                check(found == wanted, f"{key} is {found!r}; the recording {self.name} expects {wanted!r}.")
+            elif key in got:
+                check(
+                    got[key] == wanted,
+                    f"{key} is {got[key]!r}; the recording {self.name} expects {wanted!r}.",
+                )
+
+
+def load_recordings(folder: Path) -> list[Recording]:
+    """Every recording of a folder, in the order of their names.
+
+    Raises:
+        ValueError: a file is missing, or says something that the format does not know.
+    """
+    bodies = sorted(folder.glob("*.body.*"), key=lambda path: path.name)
+    names = [path.name.partition(".body.")[0] for path in bodies]
+    for other in (*folder.glob("*.expected.json"), *folder.glob("*.request.json")):
+        if other.name.rsplit(".", 2)[0] not in names:
+            raise ValueError(f"{other} belongs to no recording: there is no body of that name beside it.")
+    return [_load(folder, name, path) for name, path in zip(names, bodies, strict=True)]
+
+
+def through_the_wire(message: Message) -> Message:
+    """The message as it comes back from a client that holds it as JSON and sends it with its next chat."""
+    from jumpseat.rpc.encode import to_wire
+
+    held = json.loads(json.dumps(to_wire(message)))
+    return ask_from_wire(ChatStartParams.model_validate({"messages": [held]})).messages[0]
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every string of a JSON value, keys left out, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings_in(item)
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    """A JSON value and every value inside it, in order."""
+    yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in inner:
+        yield from values_in(item)
+
+
+def _load(folder: Path, name: str, body: Path) -> Recording:
+    form = body.name.rpartition(".")[2]
+    if form not in _CONTENT_TYPES:
+        raise ValueError(f"{body} ends in none of {', '.join(_CONTENT_TYPES)}.")
+    expected = _object(folder / f"{name}.expected.json", needed=True)
+    unknown = sorted(expected.keys() - Recording.EXPECTED.keys())
+    if unknown:
+        raise ValueError(f"{name}.expected.json has unknown keys: {', '.join(unknown)}.")
+    if expected.get("made") not in ("recorded", "written") or not expected.get("source"):
+        raise ValueError(f"{name}.expected.json must say how the answer was `made`, and its `source`.")
+    asked = _object(folder / f"{name}.request.json", needed=False)
+    return Recording(name, body.read_bytes(), form, expected, asked)  # type: ignore[arg-type]
+
+
+def _object(path: Path, *, needed: bool) -> dict[str, Any]:
+    if not path.is_file():
+        if needed:
+            raise ValueError(f"{path} is missing; it says what the body beside it should come to.")
+        return {}
+    value = json.loads(path.read_text("utf-8"))
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is not a JSON object.")
+    return value
+
+
+def _told(response: Response) -> dict[str, Any]:
+    return {
+        "text": response.text,
+        "thinking": "".join(block.thinking for block in response.content if block.type == "thinking"),
+        "blocks": [block.kind if block.type == "other" else block.type for block in response.content],
+        "tool_calls": response.tool_calls,
+        "stop_reason": response.stop_reason,
+        "raw_stop_reason": response.raw_stop_reason,
+        "model": response.model,
+        "response_id": response.response_id,
+    }
+
+
+def _assert_calls(wanted: list[dict[str, Any]], calls: list[Any]) -> None:
+    check(len(calls) == len(wanted), f"there are {len(calls)} tool calls; {len(wanted)} are expected.")
+    for number, (call, want) in enumerate(zip(calls, wanted, strict=True)):
+        for key, value in want.items():
+            found = getattr(call, key)
+            check(found == value, f"tool_calls[{number}].{key} is {found!r}; {value!r} is expected.")

@@ -1,0 +1,277 @@
+"""What the checks stand on: the hooks that a plug-in fills in, and one adapter with its provider per check.
+
+Owns how a check runs: in an event loop of its own, with a bound on its time, and with an end at which no
+task and no connection may be left. So the suite needs no async plug-in of pytest, and runs under any.
+Above it are the checks; below it the scriptable server and the adapter interface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+
+import pytest
+
+from jumpseat.adapters.base import Adapter, events_of
+from jumpseat.chat import ChatError, ChatRequest, Message, Response, StreamEvent, ToolDefinition
+from jumpseat.http import HttpClient
+from jumpseat.testing.laws import check
+from jumpseat.testing.recordings import Recording, load_recordings
+from jumpseat.testing.scripts import Script
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Scripted
+
+CHECK_SECONDS = 60.0
+"""A check that takes longer hangs; almost all take a few milliseconds."""
+
+TIDY_SECONDS = 5.0
+"""How long what was closed may take to be gone."""
+
+TOOLS = (
+    ToolDefinition(
+        "weather",
+        "Tells the weather of a city.",
+        {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+        },
+    ),
+    ToolDefinition("clock", "Tells the time."),
+)
+
+P = ParamSpec("P")
+C = TypeVar("C", bound="ContractBase")
+
+
+class ContractBase:
+    """The hooks. `AdapterContract` adds the checks."""
+
+    recordings: ClassVar[Path | None] = None
+    """The folder of recordings; None skips what is checked with them."""
+
+    script: ClassVar[Script | None] = None
+    """The dialect's answers; None skips what needs answers of the suite's own making."""
+
+    speaks_http: ClassVar[bool] = True
+    """False for an adapter that does not ask an HTTP server: what needs one is skipped."""
+
+    models: ClassVar[Sequence[str]] = ("contract-model-a", "contract-model-b")
+    """Names that the adapter takes; one is enough where it takes no other."""
+
+    secret: ClassVar[str | None] = None
+    """The credential that `make_adapter` configures, so that its way can be checked; None skips that.
+
+    Of 12 characters at least: shorter ones occur in ordinary text, so that they are not taken out of it.
+    """
+
+    live_request: ClassVar[ChatRequest | None] = None
+    """A chat that a real provider behind `make_adapter` can answer, with at least some words; None skips."""
+
+    def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
+        """A fresh adapter whose provider is at this base URL.
+
+        Args:
+            base_url: the scripted server's origin with the script's `base_path`; empty where `speaks_http`
+                is false.
+            http: the shared client; the suite closes it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define make_adapter(base_url, http).")
+
+    def make_adapter_without_credential(self, base_url: str, http: HttpClient) -> Adapter | None:
+        """An adapter whose configured credential cannot be had; None where there is no such thing."""
+        return None
+
+    def prepare(self, upstream: FakeUpstream) -> None:
+        """Script what the adapter asks beside chats; by default what the dialect's script says."""
+        if self.script is not None:
+            self.script.prepare(upstream, self.models)
+
+    @property
+    def model(self) -> str:
+        """The model that most checks ask."""
+        return self.models[0]
+
+    def loaded_recordings(self) -> list[Recording]:
+        """The recordings, in order."""
+        return [] if self.recordings is None else load_recordings(self.recordings)
+
+    def hello(self, **changes: Any) -> ChatRequest:
+        """A greeting to the first model."""
+        return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
+
+    def request_of(self, recording: Recording) -> ChatRequest:
+        """What the recording answers: what was recorded, else a greeting; streamed as its answer is."""
+        asked = recording.request or self.hello()
+        return replace(asked, model=asked.model or self.model, stream=recording.streamed)
+
+    def answers(self) -> Script:
+        """The dialect's script; the check is skipped where there is none."""
+        if not self.speaks_http:
+            pytest.skip("this adapter does not ask an HTTP server")
+        if self.script is None:
+            pytest.skip("this contract names no `script` of its dialect")
+        return self.script
+
+    @asynccontextmanager
+    async def stage(self) -> AsyncIterator[Stage]:
+        """An adapter, and its provider, which was asked nothing yet; at the end nothing may be left."""
+        async with FakeUpstream() as upstream:
+            base_path = "" if self.script is None else self.script.base_path
+            self.prepare(upstream)
+            http = HttpClient()
+            adapter = self.make_adapter(f"{upstream.origin}{base_path}" if self.speaks_http else "", http)
+            try:
+                yield Stage(self, upstream, http, adapter)
+            finally:
+                await adapter.aclose()
+                await http.aclose()
+            await upstream.wait_until_unconnected()
+
+
+class Stage:
+    """One adapter and its provider."""
+
+    def __init__(
+        self, contract: ContractBase, upstream: FakeUpstream, http: HttpClient, adapter: Adapter
+    ) -> None:
+        self.upstream = upstream
+        self.http = http
+        self.adapter = adapter
+        self._contract = contract
+        self._chat_path = None if contract.script is None else contract.script.chat_path
+
+    @property
+    def provider(self) -> str:
+        """The adapter's name of itself."""
+        return self.adapter.provider_name
+
+    @property
+    def chats(self) -> list[RecordedRequest]:
+        """The chats that came to the provider so far."""
+        path = self._chat_path
+        return [each for each in self.upstream.requests if path is None or each.path == path]
+
+    def sent(self, number: int = -1) -> Any:
+        """What a chat sent, as a JSON value; the last one by default."""
+        script = self._contract.script
+        request = self.chats[number]
+        return request.json if script is None else script.sent(request)
+
+    def answer(self, *replies: Scripted) -> None:
+        """Answer the next chats so."""
+        self.upstream.script(*replies, path=self._chat_path)
+
+    def answer_all(self, reply: Scripted) -> None:
+        """Answer every chat so."""
+        self.upstream.default(reply, path=self._chat_path)
+
+    async def chat_arrives(
+        self, number: int = 1, chats: Collection[asyncio.Task[Any]] = ()
+    ) -> RecordedRequest:
+        """The so-manieth chat, counted from 1, once the provider has it.
+
+        Args:
+            number: which one.
+            chats: those under way, none of which may end before the provider has this one.
+
+        Raises:
+            AssertionError: it does not come; the message says what came or happened instead.
+        """
+        arrival = asyncio.create_task(self._arrival(number))
+        await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
+        if arrival.done():
+            return await arrival
+        arrival.cancel()
+        ended = next(chat for chat in chats if chat.done())
+        failure = None if ended.cancelled() else ended.exception()
+        raise AssertionError(
+            f"a chat ended before its provider could answer, with {failure or 'nothing'}"
+        ) from failure
+
+    async def _arrival(self, number: int) -> RecordedRequest:
+        seen = 0
+        try:
+            while len(self.chats) < number:
+                seen += 1
+                await self.upstream.wait_for_request(seen)
+        except TimeoutError:
+            came = ", ".join(sorted({each.path for each in self.upstream.requests})) or "nothing"
+            raise AssertionError(
+                f"{len(self.chats)} of {number} chats came to {self._chat_path}; requests came to: {came}."
+            ) from None
+        return self.chats[number - 1]
+
+    async def events(self, request: ChatRequest) -> list[StreamEvent]:
+        """Every event of one attempt.
+
+        Raises:
+            ChatError: as the adapter does.
+        """
+        async with events_of(self.adapter, request) as events:
+            return [event async for event in events]
+
+    async def chat(self, request: ChatRequest) -> Response:
+        """The answer as `ChatModel` gives it."""
+        model = self.adapter.bind(request.model)
+        return await model.chat(
+            request.messages,
+            system=request.system,
+            tools=request.tools,
+            stream=request.stream,
+            max_tokens=request.max_tokens,
+            tool_choice=request.tool_choice,
+            stop_sequences=request.stop_sequences,
+            output_mode=request.output_mode,
+            thinking=request.thinking,
+            settings=request.settings,
+            conversation_id=request.conversation_id,
+            initiator=request.initiator,
+        )
+
+    async def failure(self, request: ChatRequest) -> ChatError:
+        """The error that a chat ends in, with its `partial`.
+
+        Raises:
+            AssertionError: the chat does not fail, or with something that is no `ChatError`.
+        """
+        try:
+            response = await self.chat(request)
+        except ChatError as error:
+            return error
+        except Exception as error:
+            raise AssertionError(
+                f"the chat fails with {type(error).__name__}, which is not of the tree of ChatError: {error}"
+            ) from error
+        raise AssertionError(f"the failure was swallowed: the chat came to {response!r}.")
+
+
+def bounded(
+    check_method: Callable[Concatenate[C, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[C, P], None]:
+    """The async check as a test: in a loop of its own, within `CHECK_SECONDS`, and leaving no task behind."""
+
+    def run(self: C, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        async def within_bounds() -> None:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await check_method(self, *args, **kwargs)
+            await _no_task_is_left()
+
+        asyncio.run(within_bounds())
+
+    # The wrapped name and signature are what pytest shows and parametrizes.
+    functools.update_wrapper(run, check_method)
+    return run
+
+
+async def _no_task_is_left() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        # What was cancelled may need a turn of the loop to be gone.
+        _, others = await asyncio.wait(others, timeout=TIDY_SECONDS)
+    names = ", ".join(sorted(str(task.get_coro()) for task in others))
+    check(not others, f"the adapter leaves tasks behind: {names}")

@@ -1,0 +1,77 @@
+"""The scriptable server on a thread and loop of its own, for tests that are not async.
+
+Above it are tests that drive another process synchronously; below it is `upstream.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, Self, TypeVar
+
+from jumpseat.testing.upstream import WAIT_SECONDS, FakeUpstream, Gate, RecordedRequest, Scripted
+
+T = TypeVar("T")
+
+
+class ThreadedUpstream:
+    """A `FakeUpstream` behind blocking methods of the same names; use it with `with`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fake-upstream", daemon=True)
+        self._upstream: FakeUpstream
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._upstream = self._run(_started())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._run(self._upstream.__aexit__())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(WAIT_SECONDS)
+        self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(2 * WAIT_SECONDS)
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        return self._upstream.origin
+
+    @property
+    def base_url(self) -> str:
+        """What an OpenAI-compatible provider's `base_url` would be."""
+        return self._upstream.base_url
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """A copy of what has come so far."""
+        return list(self._upstream.requests)
+
+    def script(self, *replies: Scripted, path: str | None = None) -> None:
+        """Queue replies, for one path or for any."""
+        self._upstream.script(*replies, path=path)
+
+    def default(self, reply: Scripted, path: str | None = None) -> None:
+        """Answer so whenever the queues are empty."""
+        self._upstream.default(reply, path=path)
+
+    def open(self, gate: Gate) -> None:
+        """Open a gate of a running answer."""
+        self._loop.call_soon_threadsafe(gate.open)
+
+    def wait_for_request(self, number: int = 1) -> RecordedRequest:
+        """The so-manieth request, counted from 1, once it is there."""
+        return self._run(self._upstream.wait_for_request(number))
+
+    def wait_for_disconnect(self, number: int = 1) -> None:
+        """Return once the client has closed the connection of that request before its answer ended."""
+        self._run(self._upstream.wait_for_disconnect(number))
+
+
+async def _started() -> FakeUpstream:
+    return await FakeUpstream().__aenter__()

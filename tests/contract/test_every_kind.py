@@ -1,0 +1,48 @@
+"""Every kind of provider has its class of the contract, and its folder of recordings."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from jumpseat.providers.registry import KINDS
+from jumpseat.testing import AdapterContract, load_recordings
+
+HERE = Path(__file__).parent
+FOLDERS = sorted(path for path in (HERE / "recordings").iterdir() if path.is_dir())
+
+
+def contracts():
+    """The classes of this folder's modules, by the kind that each names."""
+    for path in sorted(HERE.glob("test_*.py")):
+        module = importlib.import_module(f"tests.contract.{path.stem}")
+        for value in vars(module).values():
+            is_contract = isinstance(value, type) and issubclass(value, AdapterContract)
+            if is_contract and value.__name__.startswith("Test") and hasattr(value, "kind"):
+                yield value.kind, value
+
+
+@pytest.mark.requirement("adapters:contract-suite")
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_has_its_contract_and_its_recordings(kind):
+    of_kind = [cls for name, cls in contracts() if name == kind]
+    assert of_kind, f"there is no class with `kind = {kind!r}` in {HERE.name}/"
+    assert all(cls.script is not None and load_recordings(cls.recordings) for cls in of_kind)
+    # One that speaks several dialects passes with the recordings of the others, too.
+    assert HERE / "recordings" / kind in [cls.recordings for cls in of_kind]
+
+
+def test_every_folder_of_recordings_belongs_to_a_contract():
+    assert {folder.name for folder in FOLDERS} <= {kind for kind, _ in contracts()}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_recording_is_small_and_holds_no_key(folder):
+    for path in folder.iterdir():
+        data = path.read_bytes()
+        assert len(data) < 16_384, path
+        assert b"Bearer " not in data
+        assert b"sk-" not in data
+        if path.name.endswith(".expected.json"):
+            assert json.loads(data)["source"]

@@ -1,0 +1,70 @@
+"""The contract, passed by the local provider: behind a scripted llama.cpp, and with the real model."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters import local
+from jumpseat.adapters.local import LocalAdapter
+from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.chat import ChatRequest, Message
+from jumpseat.config import ProviderConfig
+from jumpseat.testing import AdapterContract, ChatCompletionsScript
+
+# Looked up when this module is read, before a fixture moves the data directory.
+MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+NAME = "smollm2-135m-instruct"
+
+
+class ScriptedServer:
+    """Stands for `LocalServer`, which would start llama.cpp: its address is that of the scripted server."""
+
+    address = ""
+    api_key = "sk-contract-0123456789abcdef"
+    context_tokens = 4096
+    alive = False
+
+    def __init__(self, provider, path, name):
+        pass
+
+    def start(self):
+        self.alive = True
+
+    def close(self):
+        self.alive = False
+
+
+class TestLocal(AdapterContract):
+    kind = "local"
+    recordings = Path(__file__).with_name("recordings") / kind
+    script = ChatCompletionsScript(base_path="")
+    models = (NAME,)
+    secret = ScriptedServer.api_key
+
+    @pytest.fixture(autouse=True)
+    def _llama_cpp_is_scripted(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(local, "locate", lambda provider, model_path: tmp_path / "model.gguf")
+        monkeypatch.setattr(local, "require_engine", lambda provider: None)
+        self.monkeypatch = monkeypatch
+
+    def make_adapter(self, base_url, http):
+        server = type("Scripted", (ScriptedServer,), {"address": base_url})
+        self.monkeypatch.setattr(local, "LocalServer", server)
+        return LocalAdapter("local", ProviderConfig(kind="local"), http)
+
+
+@pytest.mark.local_model
+@pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform")
+@pytest.mark.skipif(MODEL is None, reason=f"{FILE_NAME} is missing: run `jumpseat local install`")
+class TestLocalModel(AdapterContract):
+    speaks_http = False
+    models = (NAME,)
+    live_request = ChatRequest(
+        messages=(Message.user("What is the capital of France? Answer with one word."),),
+        model=NAME,
+        max_tokens=12,
+    )
+
+    def make_adapter(self, base_url, http):
+        return LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)

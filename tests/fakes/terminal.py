@@ -1,0 +1,57 @@
+"""A real command on a real terminal, POSIX only: what it shows, and keys for it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import termios
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Terminal:
+    """A command on a terminal of 80 by 24."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] = os.environ) -> None:
+        self.screen, near = pty.openpty()
+        termios.tcsetwinsize(near, (24, 80))
+        environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
+        environment.pop("NO_COLOR", None)
+        self.process = subprocess.Popen(
+            command,
+            stdin=near,
+            stdout=near,
+            stderr=near,
+            cwd=REPOSITORY,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(near)
+        self.output = b""
+
+    def read_until(self, done: Callable[[bytes], bool]) -> None:
+        """Read until what has come will do."""
+        while not done(self.output):
+            piece = self._read()
+            assert piece, self.output
+            self.output += piece
+
+    def type(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self.screen, keys)
+
+    def finish(self) -> tuple[int, str]:
+        """Wait for the end; the exit code, and all that came."""
+        while piece := self._read():
+            self.output += piece
+        os.close(self.screen)
+        return self.process.wait(20), self.output.decode()
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.screen, 65_536)
+        except OSError:  # how Linux says that the other end is gone
+            return b""

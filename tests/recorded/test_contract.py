@@ -1,0 +1,89 @@
+"""The contract suite's round trip over the recorded answers of many servers: what came goes back as it came.
+
+The recordings lie beside the repository and are not part of it; without them this is skipped.
+"""
+
+import pytest
+
+from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.adapters.ollama import OllamaAdapter
+from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
+from jumpseat.config import ProviderConfig
+from jumpseat.testing import (
+    AdapterContract,
+    AnthropicMessagesScript,
+    ChatCompletionsScript,
+    OllamaChatScript,
+    Recording,
+    ResponsesScript,
+)
+from tests.recorded.recordings import TRANSCRIPTS, recordings
+
+
+class OverTranscripts(AdapterContract):
+    """The checks that need no more than a recorded answer; a subclass names the dialect."""
+
+    apis: tuple[str, ...]
+
+    def loaded_recordings(self):
+        for each in (found for api in self.apis for found in recordings(api)):
+            if not each.fails:
+                form = each.expected["kind"]
+                yield Recording(each.name, each.body, form, {"headers": each.headers}, {"model": each.model})
+
+    def request_of(self, recording):
+        return self.hello(model=recording.asked["model"], stream=recording.streamed)
+
+
+CHECKS = (
+    "test_what_must_go_back_goes_back_byte_for_byte",
+    pytest.param("test_an_answer_that_was_held_as_json_goes_back_the_same", marks=pytest.mark.slow),
+)
+
+
+class Chat(OverTranscripts):
+    apis = ("chat",)
+    script = ChatCompletionsScript()
+
+    def make_adapter(self, base_url, http):
+        return OpenAIAdapter("acme", ProviderConfig(kind="openai", base_url=base_url), http)
+
+
+class Responses(OverTranscripts):
+    apis = ("responses",)
+    script = ResponsesScript()
+
+    def make_adapter(self, base_url, http):
+        table = ProviderConfig(kind="openai-responses", base_url=base_url)
+        return OpenAIResponsesAdapter("acme", table, http)
+
+
+class Messages(OverTranscripts):
+    apis = ("anthropic", "messages")
+    script = AnthropicMessagesScript()
+
+    def make_adapter(self, base_url, http):
+        return AnthropicAdapter("acme", ProviderConfig(kind="anthropic", base_url=base_url), http)
+
+
+class Ollama(OverTranscripts):
+    apis = ("ollama",)
+    script = OllamaChatScript()
+
+    def make_adapter(self, base_url, http):
+        return OllamaAdapter("acme", ProviderConfig(kind="ollama", base_url=base_url), http)
+
+
+CASES = [
+    pytest.param(cls, recording, id=f"{cls.__name__}-{recording.name}")
+    for cls in (Chat, Responses, Messages, Ollama)
+    for recording in cls().loaded_recordings()
+]
+
+
+@pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("cls", "recording"), CASES)
+def test_a_recorded_answer_goes_back_as_it_came(cls, recording, check):
+    getattr(cls(), check)(recording)

@@ -1,0 +1,113 @@
+"""The emulator's answers have the fields of recorded ones; skipped where the recordings are not there."""
+
+import json
+
+import httpx2
+import pytest
+
+from tests.recorded.recordings import TRANSCRIPTS
+from tests.unit.emulator.visitor import WEATHER, Visitor, chunks
+
+COPILOT = TRANSCRIPTS / "copilot"
+TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}]
+
+pytestmark = pytest.mark.skipif(not COPILOT.is_dir(), reason="the recordings are not there")
+
+
+@pytest.fixture
+async def user(emulator):
+    """A visitor with a business plan, as the recordings have it."""
+    emulator.set_plan("business")
+    async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+        visitor = Visitor(emulator, http)
+        await visitor.exchange()
+        yield visitor
+
+
+def fields(value, path=""):
+    """The paths of all members; the entries of a list are one."""
+    found = set()
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            found |= {f"{path}.{name}"} | fields(inner, f"{path}.{name}")
+    if isinstance(value, list):
+        for inner in value:
+            found |= fields(inner, f"{path}[]")
+    return found
+
+
+def recorded_json(name):
+    return json.loads((COPILOT / name).read_text("utf-8"))
+
+
+def recorded_chunks(name):
+    lines = (COPILOT / name).read_text("utf-8").splitlines()
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+
+
+async def test_the_exchange(user, emulator):
+    recorded = recorded_json("llm-github-copilot/token_200.json")
+    answer = (await user.rest("/copilot_internal/v2/token", emulator.issue_token())).json()
+    assert answer.keys() == recorded.keys()
+    assert answer["endpoints"].keys() == recorded["endpoints"].keys()
+
+    def keys(token):
+        return [pair.partition("=")[0] for pair in token.rpartition(":")[0].split(";")]
+
+    assert keys(answer["token"]) == keys(recorded["token"])
+
+
+async def test_bad_credentials(user):
+    recorded = recorded_json("llm-github-copilot/token_401.json")
+    assert (await user.rest("/copilot_internal/v2/token", "ghu_bad")).json() == recorded
+    for name, path in (("models_401.txt", "/models"), ("chat_completions_401.txt", "/chat/completions")):
+        answer = await user.http.request(
+            "GET" if path == "/models" else "POST",
+            f"{user.emulator.copilot_url}{path}",
+            headers=user.headers(authorization="Bearer tid=0;exp=1:2"),
+        )
+        assert answer.text == (COPILOT / "llm-github-copilot" / name).read_text("utf-8")
+
+
+async def test_the_rows_of_models(user):
+    recorded = fields(recorded_json("codecompanion/models_2026_4rows.json"))
+    answer = await user.get("/models", X_GitHub_Api_Version="2025-10-01")
+    ours = fields(answer.json())
+    # The four rows that were recorded have none of these.
+    absent = ("info_messages", "warning_messages", "max_inputs", "dimensions")
+    assert [path for path in ours - recorded if not any(name in path for name in absent)] == []
+    assert recorded - ours == set()
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("claude-sonnet-4.6", "codecompanion/copilot_tools_streaming.txt"),
+        ("gemini-3.1-pro-preview", "codecompanion/copilot_tools_streaming_reasoning.txt"),
+        ("gemini-2.5-pro", "opencode/gemini3_reasoning_directly_to_tool_call.sse"),
+    ],
+)
+async def test_a_stream_with_a_call(user, model, name):
+    body = {
+        "model": model,
+        "stream": True,
+        "tools": TOOLS,
+        "messages": [{"role": "user", "content": "use the tool weather"}],
+    }
+    ours = fields(chunks(await user.post("/chat/completions", body)))
+    recorded = fields(recorded_chunks(name))
+    assert recorded - ours == set()
+    newer = ("copilot_usage", "content_filter", "usage", "reasoning")
+    assert [path for path in ours - recorded if not any(name in path for name in newer)] == []
+
+
+async def test_a_whole_answer_of_claude_with_a_call(user):
+    body = {
+        "model": "claude-sonnet-4.6",
+        "tools": TOOLS,
+        "messages": [{"role": "user", "content": "use the tool weather"}],
+    }
+    ours = (await user.post("/chat/completions", body)).json()
+    recorded = recorded_json("codecompanion/copilot_tools_no_streaming.txt")
+    assert fields(recorded) - fields(ours) == set()
+    assert [fields(choice) for choice in ours["choices"]] == [fields(c) for c in recorded["choices"]]

@@ -1,0 +1,320 @@
+"""Adapters that each break one promise, on top of one that keeps them all, and contracts for them."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.adapters.base import ChatModel
+from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.auth import AuthStatus
+from jumpseat.chat import (
+    ChatError,
+    DoneEvent,
+    Message,
+    StartEvent,
+    StreamEvent,
+    TextDeltaEvent,
+    TextDoneEvent,
+    TextStartEvent,
+    ToolUseBlock,
+    UsageEvent,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from jumpseat.testing import AdapterContract, AnthropicMessagesScript, ChatCompletionsScript
+
+SECRET = "sk-broken-0123456789abcdef"
+RECORDINGS = Path(__file__).parents[2] / "contract" / "recordings"
+
+
+def contract_for(adapter, **hooks):
+    """A contract of the given class of adapters, as a plug-in's author writes one."""
+
+    class Contract(AdapterContract):
+        recordings = RECORDINGS / "openai"
+        script = ChatCompletionsScript()
+        secret = SECRET
+
+        def make_adapter(self, base_url, http):
+            return adapter("acme", ProviderConfig(kind="openai", base_url=base_url, api_key=SECRET), http)
+
+        def make_adapter_without_credential(self, base_url, http):
+            table = ProviderConfig(kind="openai", base_url=base_url, api_key="env:JUMPSEAT_NO_SUCH_KEY")
+            return adapter("acme", table, http)
+
+    for name, value in hooks.items():
+        setattr(Contract, name, value)
+    return Contract()
+
+
+def messages_contract_for(adapter):
+    """The same for adapters with Anthropic's dialect."""
+    return contract_for(adapter, recordings=RECORDINGS / "anthropic", script=AnthropicMessagesScript())
+
+
+class Good(OpenAIAdapter):
+    """Breaks nothing."""
+
+
+class GoodMessages(AnthropicAdapter):
+    """Breaks nothing."""
+
+
+def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAIAdapter):
+    """An adapter that yields other events than it should; what is raised, it raises."""
+
+    class Changed(base):
+        async def stream(self, request):
+            events = [event async for event in super().stream(request)]
+            for event in change(events):
+                yield event
+
+    return Changed
+
+
+def asks(change: Callable[..., object], base=OpenAIAdapter):
+    """An adapter that asks something else than it should: `change(self, request)` gives the request."""
+
+    class Changed(base):
+        async def stream(self, request):
+            async for event in super().stream(change(self, request)):
+                yield event
+
+    return Changed
+
+
+def raises(change: Callable[[ChatError], Exception | None]):
+    """An adapter that fails with another error than it should; None swallows it."""
+
+    class Changed(OpenAIAdapter):
+        async def stream(self, request):
+            try:
+                async for event in super().stream(request):
+                    yield event
+            except ChatError as error:
+                changed = change(error)
+                if changed is not None:
+                    raise changed from None
+                yield DoneEvent("end_turn")
+
+    return Changed
+
+
+def each(kind, **changes):
+    """The events, with attributes of all of one class changed."""
+
+    def change(events):
+        for event in events:
+            if isinstance(event, kind):
+                for name, value in changes.items():
+                    setattr(event, name, value(event) if callable(value) else value)
+        return events
+
+    return change
+
+
+def contents(kind, **changes):
+    """The events, with the finished blocks of one class changed."""
+    return each(kind, content=lambda event: replace(event.content, **changes))
+
+
+class SaysString(OpenAIAdapter):
+    """Its `chat` gives a string for content, as many libraries do."""
+
+    def bind(self, model, *, max_tokens=8192):
+        class Model(ChatModel):
+            async def chat(self, messages, **options):
+                response = await super().chat(messages, **options)
+                return replace(response, content=response.text)
+
+        return Model(self, model, max_tokens=max_tokens)
+
+
+class SharesState(OpenAIAdapter):
+    """Keeps the request in the object: two chats at once get one another's."""
+
+    async def stream(self, request):
+        self.request = request
+        await asyncio.sleep(0)
+        async for event in super().stream(self.request):
+            yield event
+
+
+class SharesAnswers(OpenAIAdapter):
+    """Keeps the text of the answer in the object."""
+
+    async def stream(self, request):
+        self.text = ""
+        async for event in super().stream(request):
+            if isinstance(event, TextDeltaEvent):
+                self.text += event.text
+            if isinstance(event, TextDoneEvent):
+                event.content = replace(event.content, text=self.text)
+            yield event
+
+
+class IgnoresCancel(OpenAIAdapter):
+    """Reads its provider in a task of its own, which nobody ends."""
+
+    def stream(self, request) -> AsyncIterator[StreamEvent]:
+        queue: asyncio.Queue = asyncio.Queue()
+        inner = super().stream
+
+        async def read():
+            async for event in inner(request):
+                queue.put_nowait(event)
+            queue.put_nowait(None)
+
+        self.reading = asyncio.create_task(read())
+
+        async def events():
+            while (event := await queue.get()) is not None:
+                yield event
+
+        return events()
+
+
+class HoldsBack(OpenAIAdapter):
+    """Yields nothing before it has everything."""
+
+    async def stream(self, request):
+        for event in [event async for event in super().stream(request)]:
+            yield event
+
+
+class SwallowsCancel(OpenAIAdapter):
+    """Ends quietly when it is cancelled."""
+
+    async def stream(self, request):
+        try:
+            async for event in super().stream(request):
+                yield event
+        except asyncio.CancelledError:
+            yield DoneEvent("end_turn")
+
+
+class Retries(OpenAIAdapter):
+    """Tries again by itself."""
+
+    async def stream(self, request):
+        for attempt in range(2):
+            try:
+                async for event in super().stream(request):
+                    yield event
+            except ChatError:
+                if attempt:
+                    raise
+            else:
+                return
+
+
+class LeavesATask(OpenAIAdapter):
+    """Starts something and forgets it."""
+
+    async def stream(self, request):
+        self.ticking = asyncio.create_task(asyncio.Event().wait())
+        async for event in super().stream(request):
+            yield event
+
+
+class KeepsItsConnection(OpenAIAdapter):
+    """Has an HTTP client of its own, and never closes it."""
+
+    def __init__(self, provider, config, http):
+        super().__init__(provider, config, HttpClient())
+
+
+class ReadsAFile(OpenAIAdapter):
+    """Looks for a token when it is made."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        Path(__file__).with_suffix(".token").exists()
+        with Path(os.devnull).open() as file:
+            file.read()
+
+
+class ReadsItsKey(OpenAIAdapter):
+    """Wants its credential when it is made."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self._key()
+
+
+class AsksForItsState(OpenAIAdapter):
+    """Says the state of the credential after asking over the network."""
+
+    async def auth_status(self, *, refresh=False):
+        await self.list_models()
+        return AuthStatus(provider=self._provider, state="signed_in")
+
+
+class ListsForAnother(OpenAIAdapter):
+    """Lists models under another provider's name."""
+
+    async def list_models(self):
+        return [replace(model, provider="other") for model in await super().list_models()]
+
+
+class Remembers(OpenAIAdapter):
+    """Keeps the conversation."""
+
+    async def stream(self, request):
+        past = getattr(self, "past", ())
+        self.past = (*past, *request.messages)
+        async for event in super().stream(replace(request, messages=self.past)):
+            yield event
+
+
+def system_as_a_message(_, request):
+    if request.system is None:
+        return request
+    return replace(request, system=None, messages=(Message.user(request.system), *request.messages))
+
+
+def tidy_arguments(_, request):
+    """Raw arguments written anew, as JSON libraries like them."""
+
+    def tidy(block):
+        if isinstance(block, ToolUseBlock):
+            return replace(block, arguments={}, raw='{"tidy":true}')
+        return block
+
+    messages = tuple(replace(each, content=tuple(map(tidy, each.content))) for each in request.messages)
+    return replace(request, messages=messages)
+
+
+def too_early(events):
+    """A delta behind the end of its block."""
+    number = next(n for n, event in enumerate(events) if isinstance(event, TextDoneEvent))
+    return [*events[: number + 1], TextDeltaEvent(0, "late"), *events[number + 1 :]]
+
+
+def renumbered(events):
+    for event in events:
+        if hasattr(event, "block"):
+            event.block += 1
+    return events
+
+
+def exclusive_usage(events):
+    for event in events:
+        if isinstance(event, UsageEvent | DoneEvent) and event.usage is not None:
+            event.usage = replace(event.usage, input_tokens=1, cache_read_tokens=64)
+    return events
+
+
+def with_start(events):
+    return [StartEvent("acme", "m"), *events]
+
+
+def without_done(events):
+    return [event for event in events if not isinstance(event, DoneEvent)]
+
+
+def without_starts(events):
+    return [event for event in events if not isinstance(event, TextStartEvent)]

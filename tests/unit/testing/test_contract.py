@@ -1,0 +1,329 @@
+"""The contract suite fails for whoever breaks a promise, and says which: the suite itself is tested here."""
+
+import asyncio
+import gc
+
+import pytest
+
+from jumpseat.chat import (
+    ConnectionError,
+    DoneEvent,
+    RequestError,
+    TextDoneEvent,
+    ThinkingDoneEvent,
+    ToolUseDoneEvent,
+)
+from jumpseat.testing import Reply
+from jumpseat.testing.checks import cancel, failures
+from tests.unit.testing import broken
+from tests.unit.testing.broken import (
+    asks,
+    contents,
+    contract_for,
+    each,
+    messages_contract_for,
+    raises,
+    replace,
+    yields,
+)
+
+TEXT = "a_text_comes_back_as_blocks_streamed_and_not"
+ARRIVAL = "a_recorded_answer_comes_to_what_it_should_in_every_arrival"
+REPLAY = "what_must_go_back_goes_back_byte_for_byte"
+MIXED = "many_chats_at_once_do_not_mix"
+
+
+def recording(contract, name):
+    return next(each for each in contract.loaded_recordings() if each.name == name)
+
+
+def run(contract, check, *arguments):
+    """One check, as pytest would call it."""
+    found = [recording(contract, each) if isinstance(each, str) else each for each in arguments]
+    getattr(contract, f"test_{check}")(*found)
+
+
+EVENTS = [
+    (broken.too_early, "belongs to block 0, which was done already"),
+    (broken.renumbered, "has the block number 1; the next one is 0"),
+    (broken.with_start, "is the turn engine's to make"),
+    (broken.without_done, "is not done, which ends every answer"),
+    (broken.without_starts, "belongs to block 0, which never started"),
+    (broken.exclusive_usage, "cannot include 64 cached ones"),
+    (lambda events: [*events, DoneEvent("end_turn")], "comes after done"),
+    (contents(TextDoneEvent, origin=None), "holds a block without an origin"),
+    (contents(TextDoneEvent, text="Other."), "says 'Other.', but its deltas join to"),
+    (each(DoneEvent, stop_reason="stop"), "stops for 'stop', which is not one of"),
+    (each(TextDoneEvent, content="Paris"), "holds a str, not a TextBlock"),
+]
+
+
+@pytest.mark.requirement("adapters:contract-can-fail")
+@pytest.mark.parametrize(("change", "told"), EVENTS, ids=[told for _, told in EVENTS])
+def test_events_that_break_a_law_fail_with_the_event_that_does(change, told):
+    with pytest.raises(AssertionError, match=told):
+        run(contract_for(yields(change)), ARRIVAL, "llama-text-whole")
+
+
+RECORDED = [
+    (yields(contents(ToolUseDoneEvent, arguments={})), ARRIVAL, "parallel-tool-calls", "arguments is {}"),
+    (asks(broken.tidy_arguments), REPLAY, "parallel-tool-calls", "does not stand in the next request"),
+    (yields(contents(ToolUseDoneEvent, id="")), ARRIVAL, "parallel-tool-calls", "a call without an id"),
+    (
+        raises(lambda error: None),
+        "a_recorded_failure_is_the_error_it_should_be",
+        "quota-used-up",
+        "the failure was swallowed",
+    ),
+    (
+        raises(lambda error: RequestError("No.", provider="acme")),
+        "a_recorded_failure_is_the_error_it_should_be",
+        "quota-used-up",
+        "quota-used-up is a RequestError",
+    ),
+]
+
+
+@pytest.mark.parametrize(("adapter", "check", "name", "told"), RECORDED, ids=[each[-1] for each in RECORDED])
+def test_a_recording_shows_what_is_lost(adapter, check, name, told):
+    with pytest.raises(AssertionError, match=told):
+        run(contract_for(adapter), check, name)
+
+
+def test_a_missing_signature_is_found_in_the_recording_and_in_the_next_request():
+    adapter = yields(contents(ThinkingDoneEvent, signature=None), base=broken.GoodMessages)
+    with pytest.raises(AssertionError, match="of thinking-and-a-call does not stand in the next request"):
+        run(messages_contract_for(adapter), REPLAY, "thinking-and-a-call")
+
+
+def test_a_signature_that_only_our_own_objects_carry_is_found_by_the_way_through_json():
+    mine = set()
+
+    def change(adapter, request):
+        blocks = [block for message in request.messages for block in message.content]
+        kept = all(id(block) in mine for block in blocks if block.type == "thinking")
+        return request if kept else replace(request, messages=request.messages[:1], thinking=None)
+
+    def seen(events):
+        mine.update(id(event.content) for event in events if isinstance(event, ThinkingDoneEvent))
+        kept.extend(events)
+        return events
+
+    kept = []
+    adapter = asks(change, base=yields(seen, base=broken.GoodMessages))
+    contract = messages_contract_for(adapter)
+    with pytest.raises(AssertionError, match="by way of JSON it sends"):
+        run(contract, "an_answer_that_was_held_as_json_goes_back_the_same", "thinking-and-a-call")
+
+
+MADE_UP = [
+    (broken.SaysString, TEXT, "content is a str; it is always a list of blocks"),
+    (
+        broken.SharesState,
+        MIXED,
+        "one request holds|without its own tool|says its origin is|its text is|was told",
+    ),
+    (broken.SharesAnswers, MIXED, "deltas join to|its text is"),
+    (broken.Retries, "one_chat_sends_one_request", "was sent 2 times"),
+    (broken.LeavesATask, TEXT, "leaves tasks behind"),
+    (broken.ReadsAFile, "constructing_does_no_input_or_output", "does input or output: open"),
+    (broken.AsksForItsState, "the_state_of_the_credential_is_told_offline", "though refresh is false"),
+    (broken.ListsForAnother, "the_list_of_models_is_of_this_provider", "is listed under 'other'"),
+    (broken.Remembers, "a_chat_leaves_nothing_behind_for_the_next", "the second time it sends"),
+    (
+        asks(broken.system_as_a_message),
+        "the_system_prompt_reaches_the_provider_and_is_no_message_of_the_user",
+        "is sent as a message of the user",
+    ),
+    (
+        asks(lambda _, request: replace(request, max_tokens=8192)),
+        "the_limit_of_tokens_reaches_the_provider",
+        "the limit 4321 is not in the request",
+    ),
+    (
+        asks(lambda _, request: replace(request, messages=request.messages[-1:])),
+        "messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order",
+        "stands not once in the request",
+    ),
+    (
+        asks(lambda _, request: replace(request, messages=request.messages[::-1])),
+        "messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order",
+        "lost their order",
+    ),
+    (
+        asks(lambda _, request: replace(request, tools=request.tools[:1])),
+        "tools_are_the_same_as_definitions_and_as_mappings",
+        "the tool 'clock' is not in the request",
+    ),
+    (
+        asks(lambda _, request: replace(request, model="other")),
+        "the_model_reaches_the_provider",
+        "the model 'contract-model-a' is not in the request",
+    ),
+    (asks(lambda _, request: replace(request, stream=True)), TEXT, "stream is False, but asked for was True"),
+]
+
+
+@pytest.mark.requirement("adapters:contract-can-fail")
+@pytest.mark.parametrize(("adapter", "check", "told"), MADE_UP, ids=[told for *_, told in MADE_UP])
+def test_an_adapter_that_breaks_a_promise_fails_with_a_sentence(adapter, check, told, monkeypatch):
+    monkeypatch.setattr("jumpseat.testing.stage.TIDY_SECONDS", 0.1)
+    with pytest.raises(AssertionError, match=told):
+        run(contract_for(adapter), check)
+
+
+def with_words(**changes):
+    """Errors with changed attributes."""
+
+    def change(error):
+        for name, value in changes.items():
+            setattr(error, name, value)
+        return error
+
+    return raises(change)
+
+
+ERRORS = [
+    (raises(lambda error: None), "the failure was swallowed"),
+    (raises(lambda error: ValueError("Ouch")), "ValueError, which is not of the tree of ChatError"),
+    (raises(lambda error: ConnectionError("Gone.", provider="acme")), "it is a ConnectionError"),
+    (with_words(status_code=None), "status_code is None, not 500"),
+    (with_words(provider=None), "provider is None, not 'acme'"),
+    (with_words(message="<html><p>The provider has its reasons.</p>"), "HTML stands in the message"),
+    (with_words(message=f"The provider has its reasons: {broken.SECRET}."), "the credential stands in the"),
+    (with_words(message="It failed."), "neither the provider nor its words are in 'It failed.'"),
+    (with_words(message=" "), "the message is empty"),
+    (with_words(hint="Traceback (most recent call last)"), "a traceback stands in the message"),
+]
+
+
+@pytest.mark.parametrize(("adapter", "told"), ERRORS, ids=[told for _, told in ERRORS])
+def test_an_error_that_is_not_as_it_should_be_fails_with_a_sentence(adapter, told):
+    with pytest.raises(AssertionError, match=told):
+        run(contract_for(adapter), "a_refusal_is_of_its_class", 500, failures.ServerError)
+
+
+def test_a_wait_that_the_provider_asked_for_and_nobody_is_told_of_fails():
+    with pytest.raises(AssertionError, match="retry-after 7 is None"):
+        run(contract_for(with_words(retry_after=None)), "a_limit_of_requests_says_how_long_to_wait")
+
+
+def test_a_secret_that_is_too_short_to_be_hidden_is_told():
+    contract = contract_for(broken.Good)
+    contract.secret = "short"
+    with pytest.raises(AssertionError, match="`secret` must have 12 characters or more"):
+        run(contract, "a_credential_goes_to_the_provider_and_into_no_message")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "an_answer_that_ends_early_is_a_protocol_error",
+        "a_connection_that_breaks_in_mid_stream_keeps_what_came",
+        "a_connection_that_closes_in_mid_stream_keeps_what_came",
+    ],
+)
+def test_a_failure_in_mid_stream_that_is_swallowed_or_takes_what_came_with_it_fails(check, monkeypatch):
+    monkeypatch.setattr("jumpseat.testing.stage.CHECK_SECONDS", 1.0)
+    with pytest.raises(AssertionError, match="the failure was swallowed"):
+        run(contract_for(raises(lambda error: None)), check)
+    # One that holds everything back waits for a provider that waits for it, where that is what is checked.
+    with pytest.raises((AssertionError, TimeoutError)):
+        run(contract_for(broken.HoldsBack), check)
+
+
+CANCELS = [
+    (broken.IgnoresCancel, "closing_the_events_in_mid_stream_closes_the_connection", "is still open"),
+    (broken.IgnoresCancel, "a_cancel_before_the_first_byte_closes_the_connection", "is still open"),
+    (broken.IgnoresCancel, "a_cancel_in_mid_stream_closes_the_connection", "is still open"),
+    (broken.SwallowsCancel, "a_cancel_in_mid_stream_closes_the_connection", "as if it was not"),
+    (broken.HoldsBack, "a_cancel_in_mid_stream_closes_the_connection", "the answer is held back"),
+]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "check", "told"), CANCELS, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_an_adapter_that_goes_on_after_a_cancel_fails(adapter, check, told, monkeypatch):
+    for module in (cancel, "jumpseat.testing.stage"):
+        name = module if isinstance(module, str) else module.__name__
+        monkeypatch.setattr(f"{name}.TIDY_SECONDS", 0.2)
+    with pytest.raises(AssertionError, match=told):
+        run(contract_for(adapter), check)
+
+
+# What is left open is found by the garbage collector too, which says so in its own way.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_connection_that_is_left_open_at_the_end_fails(monkeypatch):
+    monkeypatch.setattr("jumpseat.testing.upstream.WAIT_SECONDS", 0.2)
+    with pytest.raises(AssertionError, match="connections are still open"):
+        run(contract_for(broken.KeepsItsConnection), TEXT)
+    gc.collect()
+
+
+@pytest.mark.parametrize("check", [MIXED, "a_cancel_before_the_first_byte_closes_the_connection"])
+def test_a_chat_that_fails_before_it_is_sent_is_told_at_once_and_by_its_error(check):
+    class Fails(broken.Good):
+        async def stream(self, request):
+            raise RequestError("The moon is full.", provider="acme")
+            yield
+
+    with pytest.raises(AssertionError, match=r"ended before its provider could answer.*The moon is full"):
+        run(contract_for(Fails), check)
+
+
+def test_a_chat_that_goes_elsewhere_is_told_by_where_it_went(monkeypatch):
+    monkeypatch.setattr("jumpseat.testing.upstream.WAIT_SECONDS", 0.2)
+
+    def prepare(self, upstream):
+        upstream.default(Reply.json({}).stall_after(0), path="/v1/chat/completions")
+
+    elsewhere = broken.ChatCompletionsScript(chat_path="/v2/chat")
+    contract = contract_for(broken.Good, script=elsewhere, prepare=prepare)
+    told = "0 of 1 chats came to /v2/chat; requests came to: /v1/chat/completions"
+    with pytest.raises(AssertionError, match=told):
+        run(contract, "a_cancel_before_the_first_byte_closes_the_connection")
+
+
+def test_a_constructor_that_wants_its_credential_fails():
+    with pytest.raises(Exception, match="JUMPSEAT_NO_SUCH_KEY"):
+        run(contract_for(broken.ReadsItsKey), "constructing_reads_no_credential")
+
+
+def test_an_adapter_that_breaks_nothing_passes_all_of_it():
+    for adapter, contract in ((broken.Good, contract_for), (broken.GoodMessages, messages_contract_for)):
+        mine = contract(adapter)
+        for _, check, *_ in MADE_UP:
+            run(mine, check)
+        for _, check, _ in CANCELS:
+            run(mine, check)
+        for answered in mine.loaded_recordings():
+            if not answered.fails:
+                run(mine, ARRIVAL, answered)
+                run(mine, REPLAY, answered)
+
+
+def test_what_a_contract_does_not_name_is_skipped_with_the_reason():
+    class NoHttp(type(contract_for(broken.Good))):
+        speaks_http = False
+
+    class NoScript(type(contract_for(broken.Good))):
+        script = None
+
+    with pytest.raises(pytest.skip.Exception, match="does not ask an HTTP server"):
+        run(NoHttp(), TEXT)
+    with pytest.raises(pytest.skip.Exception, match="names no `script`"):
+        run(NoScript(), TEXT)
+    with pytest.raises(pytest.skip.Exception, match="names no `live_request`"):
+        run(NoHttp(), "a_real_provider_answers_streamed_and_whole_and_takes_its_answer_back")
+
+
+def test_a_check_that_hangs_is_ended(monkeypatch):
+    class Hangs(broken.Good):
+        async def stream(self, request):
+            await asyncio.Event().wait()
+            yield DoneEvent("end_turn")
+
+    monkeypatch.setattr("jumpseat.testing.stage.CHECK_SECONDS", 0.2)
+    with pytest.raises(TimeoutError):
+        run(contract_for(Hangs), TEXT)
