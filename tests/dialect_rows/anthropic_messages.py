@@ -17,6 +17,8 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "context-blocks": "context blocks are fenced text in the user message",
     "cache-breakpoints": "cache_control is set by the configuration alone, so never more than four times",
     "prefill": "a trailing assistant message is sent without trailing white space",
+    "no-prefill": "where a model takes none, a line of the user's follows it, with a warning",
+    "final-thinking": "thinking that nothing follows in its message is left out",
     "json-schema": "a schema is output_config.format, its objects closed; in words where none is taken",
     "json-mode": "JSON mode without a schema is asked for in words, with a warning",
     "stop-sequences": "stop sequences of white space alone are dropped with a warning",

@@ -22,7 +22,7 @@ def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) ->
     Args:
         rows: `{"id", "display_name"?, "max_input_tokens"?, "max_tokens"?, "lifecycle"?, "capabilities"?, …}`.
         provider: the configured provider's id.
-        capabilities: what is assumed of a model where its row says nothing.
+        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
     """
     by_name = {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
     return [

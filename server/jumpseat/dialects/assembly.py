@@ -38,6 +38,9 @@ from jumpseat.dialects.provider_errors import plain_words
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
+MAX_WHITESPACE = 4096
+"""No tool's arguments hold more white space in a row: within a JSON string line ends are escaped."""
+
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     """A call's arguments, or None and a sentence that says why they cannot be read.
@@ -66,6 +69,8 @@ class _Call:
     pieces: list[str] = field(default_factory=list)
     opaque: str | None = None
     block: int | None = None
+    whitespace: int = 0
+    """How many white-space characters the arguments end in by now."""
 
 
 class BlockAssembler:
@@ -84,6 +89,9 @@ class BlockAssembler:
         """
         self.mint_suffix = ""
         """Put behind the ids that are made up for calls without one, to keep them apart between answers."""
+
+        self.endless_whitespace = False
+        """A tool call's arguments go on and on with nothing in them: the answer should be cut off here."""
 
         self._origin = Origin(provider, model)
         self._left_out: str | None = None
@@ -201,8 +209,18 @@ class BlockAssembler:
             self._start_call(call)
         if arguments:
             call.pieces.append(arguments)
+            self._watch_for_whitespace(call, arguments)
             if call.block is not None:
                 self._events.append(ToolUseDeltaEvent(call.block, arguments))
+
+    def _watch_for_whitespace(self, call: _Call, piece: str) -> None:
+        """Notice a model that is caught in writing white space; behind Copilot some are, until the limit."""
+        trailing = len(piece) - len(piece.rstrip())
+        call.whitespace = call.whitespace + trailing if trailing == len(piece) else trailing
+        if call.whitespace > MAX_WHITESPACE and not self.endless_whitespace:
+            self.endless_whitespace = True
+            told = f"{call.name or 'A tool call'} was written with endless white space; it was cut off there."
+            self._events.append(WarningEvent("endless_whitespace", told))
 
     def close_tool_call(self, key: Hashable) -> None:
         """The call is complete; a key that is not open is left alone."""

@@ -6,12 +6,13 @@ Above it are `auth` and the adapters. Public for plug-ins, and kept stable.
 
 from jumpseat.http.client import HttpClient, is_loopback
 from jumpseat.http.event_stream import EventStreamDecoder, ServerSentEvent
-from jumpseat.http.exchange import HttpCall, Refine, get_json, stream_events
+from jumpseat.http.exchange import HttpAnswer, HttpCall, Refine, fetch, get_json, stream_events
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of
 from jumpseat.http.json_lines import JsonLinesDecoder
 
 __all__ = [
     "EventStreamDecoder",
+    "HttpAnswer",
     "HttpCall",
     "HttpClient",
     "JsonLinesDecoder",
@@ -19,6 +20,7 @@ __all__ = [
     "ServerSentEvent",
     "error_from_exception",
     "error_from_response",
+    "fetch",
     "get_json",
     "host_of",
     "is_loopback",

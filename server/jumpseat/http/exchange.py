@@ -64,8 +64,31 @@ class HttpCall:
         return IDLE_SECONDS if self.timeout is None else self.timeout
 
 
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole answer, of any status but a redirect's. Headers are looked up in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    def json(self) -> Any:
+        """The body parsed.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        return read_json(self.body)
+
+
 async def stream_events(
-    client: HttpClient, call: HttpCall, decoder: Decoder, *, provider: str, refine: Refine | None = None
+    client: HttpClient,
+    call: HttpCall,
+    decoder: Decoder,
+    *,
+    provider: str,
+    refine: Refine | None = None,
+    on_headers: Callable[[Mapping[str, str]], None] | None = None,
 ) -> AsyncGenerator[StreamEvent]:
     """Make the request and yield the events of its answer, as they come.
 
@@ -79,6 +102,7 @@ async def stream_events(
         decoder: a fresh decoder of the dialect; after its end mark the connection is let go.
         provider: the configured provider's id, for errors.
         refine: has the last word on the error of an answer whose status is 300 or more.
+        on_headers: told the headers of any other answer; names are looked up in lower case.
 
     Raises:
         ChatError: as `http/failures.py` and the decoder say; events already yielded stay valid.
@@ -87,6 +111,8 @@ async def stream_events(
         request_id = request_id_of(response.headers)
         if response.status_code >= 300:
             raise await _refused(response, call, provider, refine)
+        if on_headers is not None:
+            on_headers(response.headers)
         async with contextlib.aclosing(_decoded(response, call, decoder, provider)) as batches:
             async for batch in batches:
                 for event in batch:
@@ -104,18 +130,36 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     async with _opened(client, call, provider) as response:
         if response.status_code >= 300:
             raise await _refused(response, call, provider, refine)
-        body = bytearray()
-        async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
-            async for piece in pieces:
-                body += piece
-                if len(body) > MAX_BODY_BYTES:
-                    raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
+        body = await _whole_body(response, call, provider)
     try:
-        return read_json(bytes(body))
+        return read_json(body)
     except ValueError:
         raise ProtocolError(
             f"{provider} answered with something that is not JSON.", provider=provider
         ) from None
+
+
+async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAnswer:
+    """Make the request and return its answer, for callers to whom an error's body says what to do.
+
+    Raises:
+        ChatError: the request failed, or was redirected.
+    """
+    async with _opened(client, call, provider) as response:
+        if 300 <= response.status_code < 400:
+            raise await _refused(response, call, provider, None)
+        body = await _whole_body(response, call, provider)
+        return HttpAnswer(response.status_code, response.headers, body)
+
+
+async def _whole_body(response: httpx2.Response, call: HttpCall, provider: str) -> bytes:
+    body = bytearray()
+    async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
+        async for piece in pieces:
+            body += piece
+            if len(body) > MAX_BODY_BYTES:
+                raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
+    return bytes(body)
 
 
 @contextlib.asynccontextmanager

@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+from jumpseat.adapters.anthropic import AnthropicAdapter
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -190,3 +192,14 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
     )
     assert type(error) is RequestError
     assert "does not support this tool_choice" in error.message
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
+async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
+    def wanted_at(base_url):
+        return kind("acme", ProviderConfig(kind="openai", base_url=base_url), http).user_begins
+
+    own = kind.default_base_url
+    assert [wanted_at(None), wanted_at(own), wanted_at(f"{own}/")] == [False] * 3
+    assert wanted_at("http://127.0.0.1:8080/v1")

@@ -21,9 +21,9 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.testing import assert_laws
 from tests.fakes.responses import function_call, message, reasoning, response, response_stream
 from tests.fakes.upstream import Reply
-from tests.unit.dialects.laws import assert_laws
 
 WAIT = 5
 
@@ -109,9 +109,11 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, ht
 
 @pytest.mark.requirement("responses:obfuscation-off")
 def test_only_openais_own_endpoint_is_told_not_to_pad(http):
-    config = ProviderConfig(kind="openai-responses")
-    assert OpenAIResponsesAdapter("acme", config, http)._facts.obfuscates
-    assert not adapter_for("http://127.0.0.1:9/v1", http)._facts.obfuscates
+    own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
+    other = adapter_for("http://127.0.0.1:9/v1", http)
+    request = ChatRequest(messages=[Message.user("Hi")], model="m")
+    assert own._route.prepare(request).body["stream_options"] == {"include_obfuscation": False}
+    assert "stream_options" not in other._route.prepare(request).body
 
 
 @pytest.mark.requirement("responses:whole-body")

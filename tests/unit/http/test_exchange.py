@@ -15,7 +15,7 @@ from jumpseat.chat import (
     TextDeltaEvent,
 )
 from jumpseat.dialects import BlockAssembler
-from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, get_json, stream_events
+from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, stream_events
 from jumpseat.http import answer as answer_module
 from tests.fakes.upstream import FakeUpstream, Reply
 
@@ -191,3 +191,17 @@ def test_lines_come_out_whole_however_the_bytes_are_cut():
         assert lines + decoder.finish() == ['{"a":1}', '{"b":"ž"}', '{"c":3}']
     with pytest.raises(ProtocolError):
         JsonLinesDecoder(max_line_bytes=10).feed(b"x" * 11)
+
+
+@pytest.mark.parametrize("status", [200, 404, 503])
+async def test_an_answer_can_be_had_whole_whatever_its_status(http, upstream, status):
+    upstream.script(Reply.json({"why": "so"}, status, x_thing="7"))
+    answer = await fetch(http, HttpCall("GET", upstream.origin), provider="acme")
+    assert (answer.status, answer.headers["x-thing"], answer.json()) == (status, "7", {"why": "so"})
+    assert "so" not in repr(answer)
+
+
+async def test_a_redirect_is_no_answer_to_have(http, upstream):
+    upstream.script(Reply.raw(b"", 302, location="https://elsewhere.example/"))
+    with pytest.raises(RequestError, match="is not followed"):
+        await fetch(http, HttpCall("GET", upstream.origin), provider="acme")

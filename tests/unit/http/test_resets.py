@@ -16,8 +16,8 @@ from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http import HttpCall, HttpClient, stream_events
+from jumpseat.testing import assert_laws
 from tests.fakes.upstream import FakeUpstream, Reply
-from tests.unit.dialects.laws import assert_laws
 
 TEXT = "Héj!"
 WAIT = 30

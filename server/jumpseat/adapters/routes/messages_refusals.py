@@ -1,6 +1,6 @@
 """What a refusal by this API is really about: a parameter, a form of thinking, or thinking sent back.
 
-Pure functions on what the provider said. Above it is `anthropic`, which decides what to try next. Source:
+Pure functions on what the provider said. Above it is `messages`, which decides what to try next. Source:
 the anthropic-messages reference, "Headers" and "Thinking".
 """
 

@@ -33,6 +33,7 @@ from jumpseat.dialects.anthropic_messages.blocks import write_opaque
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
+from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -143,10 +144,13 @@ class AnthropicMessagesDecoder:
             case "content_block_start":
                 self._start_block(key, _mapping(event.get("content_block")))
             case "content_block_delta":
+                for url, title in sources_in(event):
+                    self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, title or None))
                 self._add_delta(key, _mapping(event.get("delta")))
             case "content_block_stop":
                 self._stop_block(key)
             case "message_delta":
+                self._usage.add_cost(event)
                 self._take_end(_mapping(event.get("delta")), event.get("usage"))
             case "message_stop":
                 for each in self._ended():
@@ -171,6 +175,7 @@ class AnthropicMessagesDecoder:
             key = ("whole", number)
             self._start_block(key, _mapping(block))
             self._stop_block(key)
+        self._usage.add_cost(message)
         self._take_end(message, message.get("usage"))
 
     def _tell_response(self, model: str = "", response_id: str = "") -> None:

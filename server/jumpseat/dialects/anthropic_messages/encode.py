@@ -43,6 +43,11 @@ STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
+GO_ON = "Go on."
+"""The message that asks a model to go on where it does not take its own last message for a prefill."""
+
+_THINKING = ("thinking", "redacted_thinking")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesFacts:
@@ -75,7 +80,7 @@ def encode_with_warnings(
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": min(request.max_tokens, rules.max_output_tokens or request.max_tokens),
-        "messages": _messages(request, facts, warnings),
+        "messages": _messages(request, facts, rules, warnings),
     }
     if request.system and request.system.strip():
         body["system"] = request.system
@@ -164,7 +169,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _messages(
-    request: ChatRequest, facts: MessagesFacts, warnings: list[WarningEvent]
+    request: ChatRequest, facts: MessagesFacts, rules: ModelRules, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
     """The conversation; messages of one role in a row become one, as the API would have it itself."""
     origin = Origin(facts.provider, request.model)
@@ -184,16 +189,22 @@ def _messages(
             messages.append({"role": run[0].role, "content": content})
     messages = without_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
-        last = messages[-1]["content"][-1]
-        if last["type"] == "text":
-            last["text"] = last["text"].rstrip()  # A prefill that ends in white space is refused.
+        parts = messages[-1]["content"]
+        # A turn with blocks of the provider's own tools may have paused, and goes on as it is.
+        if not rules.takes_prefill and all(part["type"] in ("text", *_THINKING) for part in parts):
+            messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
+            told = f"{request.model} does not go on with its own message; a line of the user's asks it to."
+            warnings.append(WarningEvent("prefill_replaced", told))
+        elif parts[-1]["type"] == "text":
+            parts[-1]["text"] = parts[-1]["text"].rstrip()  # A prefill that ends in white space is refused.
     return messages
 
 
 def _says_something(message: Message, origin: Origin) -> bool:
     if message.role == "user":
         return any(_user_part(block) is not None for block in message.content)
-    return any(assistant_part(block, origin, keep_thinking=True) is not None for block in message.content)
+    parts = (assistant_part(block, origin, keep_thinking=True) for block in message.content)
+    return any(part is not None and part["type"] not in _THINKING for part in parts)
 
 
 def _user(run: Sequence[Message]) -> list[dict[str, Any]]:
@@ -241,8 +252,11 @@ def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEve
     keep = len(run) == 1
     parts = [assistant_part(block, origin, keep_thinking=keep) for block in blocks]
     kept = [part for part in parts if part is not None]
-    lost = len(thoughts) - sum(part["type"] in ("thinking", "redacted_thinking") for part in kept)
+    lost = len(thoughts) - sum(part["type"] in _THINKING for part in kept)
     if lost:
         told = f"Reasoning that {origin.model} could not accept was left out of the request ({lost} blocks)."
         warnings.append(WarningEvent("foreign_data_dropped", told))
+    # Thinking at the end, which led to nothing because the answer was cut off, is refused.
+    while kept and kept[-1]["type"] in _THINKING:
+        kept.pop()
     return kept

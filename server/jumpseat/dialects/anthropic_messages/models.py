@@ -36,6 +36,9 @@ class ModelRules:
     """While the model thinks, most sampling values and (with a budget) a forced tool are refused."""
 
     takes_forced_tools: bool = True
+    takes_prefill: bool = True
+    """Whether the model goes on with a last message of its own; else that is refused."""
+
     takes_schemas: bool = False
     """Whether `output_config.format` is taken."""
 
@@ -79,13 +82,14 @@ def rules_of(model: str) -> ModelRules:
             max_output_tokens=32_000 if family == "opus" and version < (4, 5) else 64_000,
         )
     if version < (4, 7):
-        return ModelRules(thinking="adaptive", strict_thinking=True, takes_schemas=True)
+        return ModelRules(thinking="adaptive", strict_thinking=True, takes_prefill=False, takes_schemas=True)
     return ModelRules(
         thinking="adaptive",
         off=_off_form(family, version),
         hides_thinking=True,
         takes_sampling=False,
         strict_thinking=True,
+        takes_prefill=False,
         takes_forced_tools=not (family == "mythos" or (family == "fable" and version == (5, 0))),
         takes_schemas=True,
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.chat import Usage
+from jumpseat.chat import Cost, Usage
+from jumpseat.dialects.copilot_extras import cost_in
 
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -20,6 +21,11 @@ class UsageCounter:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._thinking: int | None = None
+        self._cost: Cost | None = None
+
+    def add_cost(self, event: Mapping[str, Any]) -> None:
+        """Take the price that stands beside the usage, where there is one."""
+        self._cost = cost_in(event) or self._cost
 
     def add(self, usage: Any) -> None:
         """Take the `usage` of an event; a field that is absent or null keeps its value."""
@@ -47,6 +53,7 @@ class UsageCounter:
             cache_read_tokens=read,
             cache_creation_tokens=created,
             reasoning_tokens=self._thinking,
+            cost=self._cost,
         )
 
 

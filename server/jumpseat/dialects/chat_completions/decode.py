@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pydantic_core
@@ -30,6 +31,7 @@ from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, write_opaque
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
+from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -97,6 +99,8 @@ class ChatCompletionsDecoder:
         if name == "error" or not isinstance(chunk, dict):
             raise error_from_fault(read_fault(chunk), self._provider)
         self._take_chunk(chunk)
+        if self._blocks.endless_whitespace:
+            return self._ended()
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -140,6 +144,8 @@ class ChatCompletionsDecoder:
         usage = usage_in(chunk, choice)
         if usage is not None:
             self._usage = usage
+        if cost := cost_in(chunk):
+            self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
             self._begun = True
         if self._response_id and self._response_model:
@@ -186,6 +192,8 @@ class ChatCompletionsDecoder:
             self._refused = True
             self._flush_content()
             self._blocks.text(refusal)
+        for url, title in sources_in(delta):
+            self._cite({"url": url, "title": title})
         for annotation in _dicts(delta.get("annotations")):
             citation = annotation.get("url_citation")
             self._cite(citation if isinstance(citation, dict) else annotation)
@@ -243,9 +251,13 @@ class ChatCompletionsDecoder:
         )
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Perplexity's and xAI's lists of sources, which come whole, often on every chunk."""
+        """Perplexity's, xAI's and Copilot's lists of sources, which come whole, often on every chunk."""
         for result in _dicts(chunk.get("search_results")):
             self._cite(result)
+        for url, title in sources_in(chunk):
+            self._cite({"url": url, "title": title})
+        for notice in notices_in(chunk):
+            self._blocks.emit(notice)
         citations = chunk.get("citations")
         for citation in citations if isinstance(citations, list) else ():
             self._cite(citation if isinstance(citation, dict) else {"url": citation})

@@ -23,6 +23,9 @@ import pydantic_core
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """In the order of choice: servers that send two of them send the same text twice."""
 
+SUMMARY_FIELD = "cot_summary"
+"""Copilot's summary of reasoning that stays with the service: nothing of it goes back."""
+
 CONTENT_PART = "content.thinking"
 """The `field` of reasoning that came as a part of the content, and goes back as one."""
 
@@ -82,6 +85,9 @@ class ReasoningCollector:
 
     def text_of(self, delta: Mapping[str, Any]) -> str:
         """The reasoning text of a delta or message, from the first field that has any."""
+        summary = delta.get(SUMMARY_FIELD)
+        if isinstance(summary, str) and summary:
+            return summary
         for name in TEXT_FIELDS:
             value = delta.get(name)
             if isinstance(value, str) and value:

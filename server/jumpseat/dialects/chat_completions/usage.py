@@ -33,8 +33,9 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     completion = completion if isinstance(completion, dict) else {}
     given = _count(usage.get("prompt_tokens"))
     made = _count(usage.get("completion_tokens"))
-    reasoning = _optional(completion.get("reasoning_tokens"))
-    # xAI counts reasoning beside the completion; only the total shows it.
+    # Copilot tells it for Gemini beside the counts, not among the details.
+    reasoning = _optional(completion.get("reasoning_tokens", usage.get("reasoning_tokens")))
+    # xAI, and Gemini behind Copilot, count reasoning beside the completion; only the total shows it.
     if reasoning and _count(usage.get("total_tokens")) == given + made + reasoning:
         made += reasoning
     cached = next(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from jumpseat.chat import (
     ChatError,
+    Cost,
     DoneEvent,
     ProtocolError,
     ResponseEvent,
@@ -24,6 +26,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
+from jumpseat.dialects.copilot_extras import cost_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.responses.item import part_of, text_of
 from jumpseat.dialects.responses.items import OutputItems
@@ -82,6 +85,8 @@ class ResponsesDecoder:
         if not isinstance(event, dict):
             return self._unreadable(name, data)
         self._take_event(text_of(event.get("type")) or name, event)
+        if self._blocks.endless_whitespace and not self.complete:
+            self._end(None, None, None)
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -94,7 +99,7 @@ class ResponsesDecoder:
             if answer.get("error") or answer.get("type") == "error":
                 raise error_from_fault(read_fault(answer), self._provider)
             raise ProtocolError(f"{self._provider} sent an answer that holds no output.")
-        self._take_end(answer, "completed")
+        self._take_end(answer, "completed", cost_in(answer))
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -118,7 +123,8 @@ class ResponsesDecoder:
         action = kind.removeprefix("response.")
         if action in _ENDS:
             response = event.get("response")
-            self._take_end(response if isinstance(response, dict) else {}, action)
+            response = response if isinstance(response, dict) else {}
+            self._take_end(response, action, cost_in(event))
         elif action in ("created", "queued", "in_progress"):
             response = event.get("response")
             self._tell_response(response if isinstance(response, dict) else {})
@@ -161,7 +167,7 @@ class ResponsesDecoder:
             self._items.cite(item, annotation)
         self._items.complete(item, slot, whole)
 
-    def _take_end(self, response: Mapping[str, Any], named: str) -> None:
+    def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
         """The terminal event's response; its own status goes before the event's name."""
         status = text_of(response.get("status"))
         if status not in _ENDS:
@@ -172,6 +178,8 @@ class ResponsesDecoder:
             self._tell_response(response)
         usage = response.get("usage")
         told = read_usage(usage) if isinstance(usage, dict) else None
+        if cost is not None:
+            told = replace(told or Usage(), cost=cost)
         if status in ("failed", "cancelled") or response.get("error"):
             if told is not None and any((told.input_tokens, told.output_tokens)):
                 self._blocks.emit(UsageEvent(told))

@@ -26,7 +26,13 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.dialects.context_text import render_context
-from jumpseat.dialects.responses.replay import call_item, is_custom_call, read_opaque, reasoning_item
+from jumpseat.dialects.responses.replay import (
+    call_item,
+    is_custom_call,
+    read_opaque,
+    reasoning_item,
+    without_id,
+)
 from jumpseat.dialects.user_parts import image_url, result_text
 
 MAX_CALL_ID = 64
@@ -64,6 +70,18 @@ def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
     """
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
+        for message in request.messages
+    ]
+    return None if messages == list(request.messages) else replace(request, messages=messages)
+
+
+def without_item_ids(request: ChatRequest) -> ChatRequest | None:
+    """The request whose reasoning goes back without the ids of its items; None where it has no such id.
+
+    A gateway that gives every connection ids of its own refuses those of another.
+    """
+    messages = [
+        Message(message.role, tuple(without_id(block) for block in message.content))
         for message in request.messages
     ]
     return None if messages == list(request.messages) else replace(request, messages=messages)

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pydantic_core
+
+from jumpseat.chat import ContentBlock, ThinkingBlock
 
 _CALL_FIELDS = frozenset({"call_id", "name", "arguments", "input", "status"})
 
@@ -89,6 +92,14 @@ def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str
         return {"type": kind, "call_id": call_id, "name": name, "input": raw, **kept}
     arguments = "{}" if raw.strip() in ("", "null") else raw
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments, **kept}
+
+
+def without_id(block: ContentBlock) -> ContentBlock:
+    """A thinking block without its item's id; any other block as it is."""
+    known = read_opaque(block.opaque)
+    if not isinstance(block, ThinkingBlock) or "id" not in known:
+        return block
+    return replace(block, opaque=write_opaque({name: known[name] for name in known if name != "id"}))
 
 
 def is_custom_call(opaque: str | None) -> bool:

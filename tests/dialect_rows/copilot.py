@@ -1,0 +1,28 @@
+"""What the provider "GitHub Copilot" must do beyond the dialects it speaks, row by row."""
+
+ROWS: dict[str, str | tuple[str, str]] = {
+    # Whole chats.
+    "routes": "each model takes the best route that its row lists; without a list it is found by asking",
+    "conversations": "tools, thinking and images go back and forth on every route, as the service wants them",
+    "billing": "a tool round is not billed to the user",
+    "rate-limit": "a delay of up to 60 s is waited for, a longer one is reported",
+    "quirks": "the service's habits in streaming do not show",
+    "auto": "auto lets the service choose the model, in a session that lasts",
+    # What the service adds to every dialect.
+    "cost": "copilot_usage is the cost, in AI units, wherever a dialect has it",
+    "citations": "matches with public code, and references, are citations",
+    "notices": "copilot_errors are warnings; the answer goes on",
+    "summaries": "cot_summary is thinking that does not go back; a cot_id after the end is nothing",
+    "reasoning-tokens": "reasoning tokens beside the counts belong to the output",
+    "models": "rows are read one by one, in both shapes of billing; a bad row is dropped, never the list",
+    "default-model": "the default model is one that the account can use",
+    "identity": "our own name, the attached editor's version, identifiers that can be configured",
+    "initiator": "x-initiator is user for the first request of a user's turn alone",
+    "vision-header": "the vision header is sent while an image is in the history",
+    "interaction-id": "the interaction id follows from the conversation's",
+    "thinking-levels": "a level that the model lacks gives way to the nearest, with a warning",
+    "errors": "refusals of every status and code are of the right kind, with a hint to act on",
+    "terms-not-accepted": "a model whose terms are not accepted is 1001 and says how to accept them",
+    "cures": "only what a changed request would mend is tried again, each once",
+    "endless-whitespace": "endless white space in arguments is cut off; the chat does not fail",
+}
