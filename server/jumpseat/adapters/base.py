@@ -5,35 +5,64 @@ it owns retries, replanning, degradation, the `start` event and the end of a fai
 HTTP below it are tools. One adapter object serves many turns at once, so it holds no mutable state but
 caches, each behind its own lock.
 
-Public for plug-ins, and kept stable.
+Public for plug-ins, and kept stable (docs/plugins.md): what they need beside it is named here too, wherever
+it lives. `HttpAdapter` is in `endpoint_hooks`, and is imported only when somebody asks for it.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from jumpseat.auth import AuthStatus
+from pydantic import BaseModel
+
+from jumpseat.adapters.base_chat import ChatModel, OnDelta, Replan, events_of
+from jumpseat.adapters.base_options import read_options
+from jumpseat.auth import AuthState, AuthStatus, Quota, SignInPrompt
 from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
-    ChatError,
     ChatRequest,
-    Fold,
-    Message,
+    ConfigError,
     ModelInfo,
-    ProtocolError,
-    Response,
+    RequestError,
     StreamEvent,
-    ToolDefinition,
-    as_tool_definitions,
 )
+from jumpseat.config import ProviderConfig, Secret, SettingRow, resolve
+from jumpseat.http import HttpClient
+
+if TYPE_CHECKING:
+    from jumpseat.adapters.endpoint_hooks import HttpAdapter, Outcome
+
+__all__ = [
+    "Adapter",
+    "AuthState",
+    "AuthStatus",
+    "Capabilities",
+    "CapabilitySource",
+    "ChatModel",
+    "ClientInfo",
+    "HttpAdapter",
+    "OnAuthChange",
+    "OnDelta",
+    "OnPrompt",
+    "Outcome",
+    "ProviderConfig",
+    "Quota",
+    "Replan",
+    "Secret",
+    "SettingRow",
+    "SignInPrompt",
+    "events_of",
+    "read_options",
+    "resolve",
+]
 
 CapabilitySource: TypeAlias = Literal["static", "config", "probe"]
 
-OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
+OnPrompt: TypeAlias = Callable[[SignInPrompt], None]
+OnAuthChange: TypeAlias = Callable[[AuthStatus], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +77,12 @@ class Capabilities:
     resumable_streaming: bool = False
 
 
-class Replan(Exception):  # noqa: N818 - control flow between adapter and engine, with the error inside
-    """This attempt failed in a way that a changed request would cure.
+@dataclass(frozen=True, slots=True)
+class ClientInfo:
+    """The program that the daemon serves, as it named itself."""
 
-    The engine tries again at once, within its one budget, and each `reason` only once in a turn; when
-    it may not, it raises `error`.
-    """
-
-    def __init__(self, reason: str, error: ChatError, request: ChatRequest | None = None) -> None:
-        """
-        Args:
-            reason: what is changed, in snake_case: `expired_token`, `refused_parameter:temperature`.
-            error: what the user is told if the engine may not try again.
-            request: the changed request; None where the adapter itself has changed (a fresh token).
-        """
-        super().__init__(reason)
-        self.reason = reason
-        self.error = error
-        self.request = request
+    name: str
+    version: str | None = None
 
 
 class Adapter:
@@ -77,15 +94,46 @@ class Adapter:
 
     capabilities: Capabilities = Capabilities()
 
+    settings_rows: Mapping[str, SettingRow] = {}
+    """The settings that a chat may set, by name; what the user's configuration adds goes before them."""
+
+    options: ClassVar[type[BaseModel] | None] = None
+    """A model of the keys that this kind of provider has beside the common ones; read by `read_options`."""
+
+    _provider: str = ""
+
+    def __init__(
+        self,
+        provider: str = "",
+        config: ProviderConfig | None = None,
+        http: HttpClient | None = None,
+    ) -> None:
+        """What every adapter is made with; a subclass keeps of it what it needs.
+
+        Args:
+            provider: the configured provider's id.
+            config: its table.
+            http: the shared client.
+        """
+        self._provider = provider
+
     @property
     def provider_name(self) -> str:
         """The configured provider's id; the class name where an adapter does not say."""
-        return type(self).__name__
+        return self._provider or type(self).__name__
 
     @property
     def default_model(self) -> str | None:
         """The model for chats that name none; None where the provider has no such model."""
         return None
+
+    async def find_default_model(self) -> str | None:
+        """The same where it takes a question to the provider; asked only if `default_model` is None.
+
+        Raises:
+            ChatError: the provider could not be asked.
+        """
+        return self.default_model
 
     def bind(self, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> ChatModel:
         """The one model of this provider, for use without the daemon."""
@@ -102,6 +150,9 @@ class Adapter:
         """
         raise NotImplementedError
 
+    models_expire_seconds: float = float("inf")
+    """How long a list of models is good for; without end where models come and go by the user's own hand."""
+
     async def list_models(self) -> list[ModelInfo]:
         """The models that this credential can use.
 
@@ -109,6 +160,10 @@ class Adapter:
             ChatError: the list could not be had.
         """
         raise NotImplementedError
+
+    def heard_models(self) -> Sequence[ModelInfo]:
+        """The list as the adapter last heard it for purposes of its own; empty where it has none."""
+        return ()
 
     async def count_tokens(self, request: ChatRequest) -> int:
         """The prompt's tokens by the provider's own count; -1 where it offers none."""
@@ -118,9 +173,93 @@ class Adapter:
         """The model's context length, where it is known without asking anybody."""
         return None
 
+    def context_asked_for(self, request: ChatRequest) -> int | None:
+        """The context that this request has its server make room for; None where it has no say in that."""
+        return None
+
+    @property
+    def user_begins(self) -> bool:
+        """Whether a conversation has to begin with the user, as chat templates of several models want it.
+
+        Where the assistant may come first, what it said first is sent as it is.
+        """
+        return True
+
+    def inline_output(self, text: str) -> str | None:
+        """The replacement for a piece of text, out of an answer that was asked to rewrite it in place.
+
+        None leaves it to the daemon, which strips fences and chatter. An empty replacement is one.
+        """
+        return None
+
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Whether the provider can be used; asks over the network only with `refresh`."""
         return AuthStatus(provider=self.provider_name, state="not_required")
+
+    async def is_signed_in_for_this(self) -> bool:
+        """Whether a person has signed in to this very provider: one that is built in is the default then.
+
+        What another program's sign-in would allow does not count, and no other program is asked.
+        """
+        return (await self.auth_status()).state == "signed_in"
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, because a person wants it; gives the model's new row.
+
+        Raises:
+            RequestError: the provider has no terms to accept.
+            ChatError: it could not be asked, or the model is still not enabled.
+        """
+        raise RequestError(
+            f"{self.provider_name} has no terms of models to accept.", provider=self.provider_name
+        )
+
+    client_info: ClientInfo | None = None
+    """Set by whoever made the adapter, to who is attached to the daemon."""
+
+    def watched_files(self) -> list[Path]:
+        """Files whose change, by another process, should be told by `files_changed`."""
+        return []
+
+    async def files_changed(self) -> None:
+        """One of `watched_files` may have changed since it was read."""
+
+    on_auth_change: OnAuthChange | None = None
+    """Set by whoever wants to hear that the state of the credential changed, whoever changed it."""
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Wait until a person has signed in; cancelling the wait gives it up.
+
+        Args:
+            on_prompt: told what the person has to do, as soon as that is known.
+
+        Raises:
+            ChatError: they did not, or the provider did not let them.
+            ConfigError: nobody signs in to this provider: it is configured.
+        """
+        status = await self.auth_status()
+        if status.state == "not_required":
+            return status
+        raise self._is_configured()
+
+    async def sign_out(self) -> AuthStatus:
+        """Forget the credential that `sign_in` brought.
+
+        Raises:
+            ConfigError: nobody signs in to this provider: it is configured.
+        """
+        status = await self.auth_status()
+        if status.state == "not_required":
+            return status
+        raise self._is_configured()
+
+    def _is_configured(self) -> ConfigError:
+        name = self.provider_name
+        return ConfigError(
+            f"Nobody signs in to {name}: its key stands in the configuration.",
+            provider=name,
+            hint=f'Set providers.{name}.api_key, to "env:NAME" for one, in the configuration file.',
+        )
 
     async def probe(self) -> Capabilities | None:
         """What the provider says of itself when asked now; None where there is nothing to ask."""
@@ -130,101 +269,11 @@ class Adapter:
         """Give back what the adapter holds: servers it started, models it loaded."""
 
 
-class ChatModel:
-    """One model of one adapter: what a program needs that has no daemon."""
+def __getattr__(name: str) -> Any:
+    # What only HTTP plug-ins need brings a dialect along, which a daemon's start must not pay for; and it
+    # builds on this module, which therefore cannot import it at its top.
+    if name in ("HttpAdapter", "Outcome"):
+        from jumpseat.adapters import endpoint_hooks
 
-    def __init__(self, adapter: Adapter, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
-        """
-        Args:
-            adapter: whom to ask.
-            model: the provider's own name for the model.
-            max_tokens: output tokens of an answer, unless a call says otherwise.
-        """
-        self.adapter = adapter
-        self.model_name = model
-        self.max_tokens = max_tokens
-
-    @property
-    def provider_name(self) -> str:
-        """The adapter's name of itself."""
-        return self.adapter.provider_name
-
-    @property
-    def max_context_tokens(self) -> int | None:
-        """The model's context length, where it is known."""
-        return self.adapter.max_context_tokens(self.model_name)
-
-    async def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        system: str | None = None,
-        tools: Sequence[ToolDefinition | Mapping[str, Any]] = (),
-        stream: bool = False,
-        max_tokens: int | None = None,
-        on_delta: OnDelta | None = None,
-        **options: Any,
-    ) -> Response:
-        """Send a conversation and return the whole answer: the fold over `stream`.
-
-        Args:
-            messages: the conversation, oldest first, at least one message.
-            system: the system prompt.
-            tools: definitions, or mappings with `name`, `description` and `parameters`.
-            stream: ask the provider to stream; without it `on_delta` still sees every event, at the end.
-            max_tokens: overrides the bound default.
-            on_delta: called with each event, and awaited if it returns an awaitable.
-            options: any other field of `ChatRequest`.
-
-        Raises:
-            ChatError: as the adapter's `stream` raises it, with `partial` filled in. This is one attempt:
-                retries belong to the turn engine.
-        """
-        request = ChatRequest(
-            messages=tuple(messages),
-            model=self.model_name,
-            system=system,
-            tools=as_tool_definitions(tools),
-            stream=stream,
-            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
-            **options,
-        )
-        fold = Fold(self.provider_name, self.model_name)
-        try:
-            async with events_of(self.adapter, request) as events:
-                async for event in events:
-                    fold.add(event)
-                    if on_delta is not None:
-                        waiting = on_delta(event)
-                        if inspect.isawaitable(waiting):
-                            await waiting
-            if fold.stop_reason is None:
-                raise ProtocolError(
-                    f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
-                )
-        except Replan as replan:
-            raise _with_partial(replan.error, fold) from replan
-        except ChatError as error:
-            _with_partial(error, fold)
-            raise
-        return fold.response()
-
-
-def _with_partial(error: ChatError, fold: Fold) -> ChatError:
-    error.partial = replace(fold.partial(), stop_reason=None)
-    return error
-
-
-@asynccontextmanager
-async def events_of(adapter: Adapter, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """One attempt's events, closed on leaving whatever happens: that is what ends the upstream request.
-
-    A plug-in's iterator need not be a generator; one that has nothing to close is just left.
-    """
-    events = adapter.stream(request)
-    try:
-        yield events
-    finally:
-        close = getattr(events, "aclose", None)
-        if close is not None:
-            await close()
+        return getattr(endpoint_hooks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,6 +35,9 @@ class EndpointAdapter(Adapter):
     default_base_url: ClassVar[str]
     """Where to ask if the configuration names no `base_url`; a subclass gives it, without a last slash."""
 
+    assistant_may_begin: ClassVar[bool] = False
+    """A conversation need not begin with the user at `default_base_url`; imitators elsewhere may want it."""
+
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
         Args:
@@ -49,7 +52,8 @@ class EndpointAdapter(Adapter):
         self._lock = threading.Lock()
         self._context: dict[str, int] = {}
         said = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
-        self.capabilities = Capabilities(**{name: value for name, value in said.items() if value is not None})
+        told = {name: value for name, value in said.items() if value is not None}
+        self.capabilities = replace(type(self).capabilities, **told)
 
     @property
     def provider_name(self) -> str:
@@ -59,7 +63,12 @@ class EndpointAdapter(Adapter):
     @property
     def default_model(self) -> str | None:
         """The configured default, else the first of the configured models."""
-        return self._config.default_model or next(iter(self._config.models), None)
+        return self._config.default_model or next(iter(self._config.model_names), None)
+
+    @property
+    def user_begins(self) -> bool:
+        """Not where the provider's own endpoint is known to take a conversation that the assistant begins."""
+        return not (self.assistant_may_begin and self._base_url == self.default_base_url)
 
     async def list_models(self) -> list[ModelInfo]:
         """The endpoint's models, then the configured ones that it does not list.
@@ -75,10 +84,8 @@ class EndpointAdapter(Adapter):
             if not (self._config.models and error.status_code in (404, 405)):
                 raise
         known = {model.model for model in models}
-        named = dict.fromkeys(self._config.models)
-        models += [
-            static_model(name, self._provider, self.capabilities) for name in named if name not in known
-        ]
+        named = (name for name in self._config.model_names if name not in known)
+        models += [static_model(name, self._provider, self.capabilities) for name in named]
         with self._lock:
             self._context = {
                 model.model: model.max_context_tokens

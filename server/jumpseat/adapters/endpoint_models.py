@@ -32,7 +32,7 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
     Args:
         answer: the parsed JSON: `{"data": [...]}`, `{"models": [...]}` or the bare array.
         provider: the configured provider's id.
-        capabilities: what is assumed of a model where its row says nothing.
+        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
 
     Raises:
         ProtocolError: there is no array.
@@ -67,24 +67,22 @@ def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capab
         vendor=vendor if isinstance(vendor, str) and vendor else None,
         max_context_tokens=_number(row, _CONTEXT_PATHS),
         max_output_tokens=_number(row, _OUTPUT_PATHS),
-        supports_vision=_said(row, "architecture.input_modalities", "image", "vision", capabilities.vision),
-        supports_tool_use=_said(
-            row, "supported_parameters", "tools", "function_calling", capabilities.tool_calls
-        ),
-        supports_thinking=_said(row, "supported_parameters", "reasoning", "reasoning", capabilities.thinking),
-        supports_json=_said(row, "supported_parameters", "response_format", "", capabilities.json_mode),
+        supports_vision=_said(row, "architecture.input_modalities", "image", "vision"),
+        supports_tool_use=_said(row, "supported_parameters", "tools", "function_calling"),
+        supports_thinking=_said(row, "supported_parameters", "reasoning", "reasoning"),
+        supports_json=_said(row, "supported_parameters", "response_format", ""),
         supports_streaming=capabilities.streaming,
         deprecated=bool(row.get("deprecation")),
     )
 
 
-def _said(row: Mapping[str, Any], path: str, member: str, flag: str, otherwise: bool) -> bool:
-    """What the row says of a capability: OpenRouter by lists, Mistral by flags; else the provider's own."""
+def _said(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
+    """What the row says of a capability, OpenRouter by lists and Mistral by flags; None where it does not."""
     listed = _at(row, path)
     if isinstance(listed, list):
         return member in listed
     flagged = _at(row, f"capabilities.{flag}")
-    return flagged if isinstance(flagged, bool) else otherwise
+    return flagged if isinstance(flagged, bool) else None
 
 
 def _number(row: Mapping[str, Any], paths: tuple[str, ...]) -> int | None:

@@ -14,6 +14,7 @@ from copy import copy
 from typing import cast
 
 from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.adapters.endpoint_counts import ask_for_count
 from jumpseat.adapters.local_model import identify, locate, require_engine
 from jumpseat.adapters.local_process import LocalServer
 from jumpseat.auth import AuthStatus
@@ -26,7 +27,7 @@ from jumpseat.chat import (
     RequestError,
     StreamEvent,
 )
-from jumpseat.config import ProviderConfig
+from jumpseat.config import ProviderConfig, hidden
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
 from jumpseat.http import HttpCall, HttpClient, stream_events
 
@@ -76,20 +77,28 @@ class LocalAdapter(Adapter):
             self._check_installed()
             yield ProgressEvent(f"Loading {self._model.title}…")
         server = await self._started()
-        call = HttpCall(
-            "POST",
-            f"{server.address}/v1/chat/completions",
-            # llama.cpp closes a connection behind a streamed answer although it announces to keep it; a next
-            # chat that took it from the pool would fail. On loopback a new one costs nothing.
-            headers={"authorization": f"Bearer {server.api_key}", "connection": "close"},
-            body=encode(request, self._facts),
-            timeout=self._config.timeout,
-        )
+        call = self._call(server, "/v1/chat/completions", request)
         decoder = ChatCompletionsDecoder(self._provider, request.model)
         # Closing the connection is what makes llama.cpp stop; within a token, as measured.
         async with aclosing(stream_events(self._http, call, decoder, provider=self._provider)) as events:
             async for event in events:
                 yield event
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        """llama.cpp's own count, with its template applied; -1 while the model is not loaded.
+
+        Nobody waits for a model to load just to see a number.
+
+        Raises:
+            RequestError: another model is asked for.
+            ChatError: the server failed.
+        """
+        self._check_name(request.model)
+        server = self._usable()
+        if server is None:
+            return -1
+        call = self._call(server, "/v1/chat/completions/input_tokens", request)
+        return await ask_for_count(self._http, call, provider=self._provider)
 
     async def list_models(self) -> list[ModelInfo]:
         """The one model, without loading it.
@@ -134,6 +143,17 @@ class LocalAdapter(Adapter):
             await asyncio.to_thread(self._server.close)
         if self._loading is not None:
             await asyncio.gather(self._loading, return_exceptions=True)
+
+    def _call(self, server: LocalServer, path: str, request: ChatRequest) -> HttpCall:
+        return HttpCall(
+            "POST",
+            f"{server.address}{path}",
+            # llama.cpp closes a connection behind a streamed answer although it announces to keep it; a next
+            # chat that took it from the pool would fail. On loopback a new one costs nothing.
+            headers={"authorization": f"Bearer {hidden(server.api_key).reveal()}", "connection": "close"},
+            body=encode(request, self._facts),
+            timeout=self._config.timeout,
+        )
 
     def _check_name(self, name: str) -> None:
         if name != self._model.name:

@@ -86,11 +86,21 @@ class OllamaAdapter(EndpointAdapter):
         except ConnectionError as error:
             raise self._explained(error) from error.__cause__
 
+    @property
+    def user_begins(self) -> bool:
+        """No: the templates of this server refuse no order of roles, unlike those that come with models."""
+        return False
+
     def max_context_tokens(self, model: str) -> int | None:
         """The context that chats with this model ask for, where it is known by now."""
         with self._lock:
             shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
+
+    def context_asked_for(self, request: ChatRequest) -> int | None:
+        """The chat's own `num_ctx`, which goes before whatever the model's row says."""
+        asked = request.settings.get("num_ctx")
+        return asked if type(asked) is int and asked > 0 else None
 
     async def _listed_models(self) -> list[ModelInfo]:
         call = HttpCall("GET", f"{self._base_url}/api/tags", self._headers(), timeout=self._config.timeout)

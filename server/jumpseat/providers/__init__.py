@@ -1,14 +1,35 @@
 """Which providers exist, which is the default, and what a model name means."""
 
-from jumpseat.providers.names import ResolvedModel, default_provider, no_default, resolve_model
-from jumpseat.providers.registry import BUILT_IN, ProviderDescription, ProviderFailure, Registry
+from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
+from jumpseat.providers.names import (
+    ResolvedModel,
+    choose_default,
+    default_provider,
+    no_default,
+    resolve_model,
+)
+from jumpseat.providers.registry import (
+    BUILT_IN,
+    KINDS,
+    SIGN_IN_PROVIDER,
+    ProviderDescription,
+    ProviderFailure,
+    Registry,
+)
 
 __all__ = [
     "BUILT_IN",
+    "KINDS",
+    "SIGN_IN_PROVIDER",
+    "AuthChanged",
+    "Change",
+    "ModelsChanged",
     "ProviderDescription",
     "ProviderFailure",
+    "ProvidersChanged",
     "Registry",
     "ResolvedModel",
+    "choose_default",
     "default_provider",
     "no_default",
     "resolve_model",

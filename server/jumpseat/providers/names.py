@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from jumpseat.adapters.base import Adapter
+from jumpseat.auth import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
 from jumpseat.config.paths import config_file
+from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.registry import BUILT_IN, Registry
+from jumpseat.providers.spellings import candidates
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +25,17 @@ class ResolvedModel:
     adapter: Adapter
     model: str
     info: ModelInfo | None
-    """The model's row in the provider's list, if that list was had before."""
+    """What is known of the model; None where that is nothing."""
+
+    sources: Mapping[str, FactSource] = field(default_factory=dict)
+    """Who told each fact of `info` that is known."""
 
 
 async def default_provider(registry: Registry) -> str | None:
     """The provider for names that say none; None where the user has to choose or to set one up.
+
+    The configuration's, else the saved one, else a choice, which is saved so that it stays the same when
+    further providers come.
 
     Raises:
         ConfigError: `default_provider` names a provider that does not exist.
@@ -34,13 +47,70 @@ async def default_provider(registry: Registry) -> str | None:
                 f"default_provider is {named!r}, but there are only: {', '.join(registry.ids)}."
             )
         return named
+    await registry.saved.loaded()
+    saved = registry.saved.default_provider
+    if saved in registry.ids:
+        return saved
+    if saved is not None:
+        registry.note_missing_default(saved)
+    chosen = await _choice(registry)
+    # Where a client brought providers of its own, the choice says nothing about other workspaces.
+    if chosen is not None and not registry.from_client:
+        await registry.saved.choose(chosen, registry.ids)
+        kept = registry.saved.default_provider  # Another daemon may have chosen at the same moment.
+        return kept if kept in registry.ids else chosen
+    return chosen
+
+
+async def _choice(registry: Registry) -> str | None:
+    """A built-in provider that somebody signed in to, the only one of the user's, a built-in one at hand.
+
+    A sign-in that was not made for the provider comes last: it may not serve there at all, and conversations
+    would go to another vendor than the one that the user has set up.
+    """
+    for provider in BUILT_IN:
+        if await _is_signed_in(registry, provider):
+            return provider
     if len(registry.user_defined) == 1:
         return registry.user_defined[0]
-    for provider in BUILT_IN:
-        status = await registry.auth_status(provider)
-        if status.state not in ("signed_out", "expired"):
-            return provider
-    return None
+    states = {provider: await _state(registry, provider) for provider in BUILT_IN}
+    at_hand = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
+    return min(at_hand, key=lambda provider: states[provider] == "signed_in", default=None)
+
+
+async def _is_signed_in(registry: Registry, provider: str) -> bool:
+    try:
+        return await registry.adapter(provider).is_signed_in_for_this()
+    except ChatError as error:
+        logger.info("%s is not considered as the default: %s", provider, error.message)
+        return False
+
+
+async def _state(registry: Registry, provider: str) -> AuthState:
+    try:
+        return (await registry.auth_status(provider)).state
+    except ChatError as error:  # One that is set up wrongly is nobody's default; the others still may be.
+        logger.info("%s is not considered as the default: %s", provider, error.message)
+        return "signed_out"
+
+
+async def choose_default(registry: Registry, provider: str) -> None:
+    """Make a provider the default because somebody has signed in to it; the configuration's word stands.
+
+    A saved default model of another provider is forgotten, or chats would still go there. Where that cannot
+    be saved it is logged: the sign-in itself was fine.
+    """
+    if registry.config.default_provider is not None or provider in registry.from_client:
+        return
+    await registry.saved.loaded()
+    patch: dict[str, str | None] = {"default_provider": provider}
+    model = registry.saved.default_model(registry.ids)
+    if model is not None and _split(registry, model)[0] != provider:
+        patch["default_model"] = None
+    try:
+        await registry.saved.save(patch, await registry.settings_schemas())
+    except ConfigError as error:
+        logger.warning("%s is not saved as the default provider: %s", provider, error.message)
 
 
 async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
@@ -55,12 +125,20 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
         AuthenticationError: there is no default provider, because none is set up.
         ConfigError: the configuration names what does not exist.
     """
-    provider, model = _split(registry, name or registry.config.default_model)
+    await registry.saved.loaded()
+    wanted = name or registry.config.default_model or registry.saved.default_model(registry.ids)
+    provider, model = _split(registry, wanted)
     if provider is None:
         provider = await _provider_of(registry, model)
+    await registry.prepare(provider)
     adapter = registry.adapter(provider)
-    model = model or _default_model(registry, provider, adapter)
-    return ResolvedModel(provider, adapter, model, _row(registry, provider, model))
+    await prepare(registry.table(provider))
+    model = model or await _default_model(registry, provider, adapter)
+    model = _as_listed(registry, provider, adapter, model)
+    known = registry.known_model(provider, model)
+    if known is None:
+        return ResolvedModel(provider, adapter, model, None)
+    return ResolvedModel(provider, adapter, model, known.info, known.sources)
 
 
 def _split(registry: Registry, name: str | None) -> tuple[str | None, str | None]:
@@ -79,9 +157,13 @@ async def _provider_of(registry: Registry, model: str | None) -> str:
         if default is None:
             raise no_default(registry)
         return default
-    if default is not None and (registry.known_models(default) is None or _row(registry, default, model)):
+    if default is not None and (
+        registry.known_models(default) is None or candidates(model, _listed(registry, default))
+    ):
         return default
-    owners = [provider for provider in registry.ids if _row(registry, provider, model) is not None]
+    lists = {provider: _listed(registry, provider) for provider in registry.ids}
+    owners = [provider for provider, names in lists.items() if model in names]
+    owners = owners or [provider for provider, names in lists.items() if candidates(model, names)]
     if len(owners) > 1:
         raise RequestError(
             f"Several providers have a model {model!r}: {', '.join(owners)}.",
@@ -99,17 +181,21 @@ def no_default(registry: Registry) -> ChatError:
     if registry.user_defined:
         return RequestError(
             f"No default provider is chosen among {', '.join(registry.user_defined)}.",
-            hint="Name the model as provider:model, or set default_provider in the configuration file.",
+            hint="Name the model as provider:model, or choose one for good: "
+            f"jumpseat settings set default_provider {registry.user_defined[0]}",
         )
     return AuthenticationError(
         "No provider is set up yet.",
-        hint=f"Run `jumpseat local install` for a small local model, or add a provider to {config_file()}.",
+        hint="Run `jumpseat login` for GitHub Copilot, or `jumpseat local install` for a small local model; "
+        f"or add a provider to {config_file()}.",
     )
 
 
-def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
+async def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
     table = registry.table(provider)
-    found = table.default_model or adapter.default_model or next(iter(table.models), None)
+    found = table.default_model or adapter.default_model or next(iter(table.model_names), None)
+    if found is None:
+        found = await adapter.find_default_model()
     if found is None:
         raise RequestError(
             f"The provider {provider} has no default model.",
@@ -119,6 +205,30 @@ def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
     return found
 
 
-def _row(registry: Registry, provider: str, model: str) -> ModelInfo | None:
-    known = registry.known_models(provider) or ()
-    return next((info for info in known if info.model == model), None)
+def _listed(registry: Registry, provider: str) -> list[str]:
+    """The names of the provider's list as it was had, else of its configured models."""
+    known = registry.known_models(provider)
+    return registry.table(provider).model_names if known is None else [row.model for row in known]
+
+
+def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
+    """The provider's own spelling of a name; the name as it stands where the provider's list has none.
+
+    Nobody is asked: before the list was had, the names that are known offline stand in for it. They may miss
+    some, so that what is ambiguous among them is left to the provider.
+
+    Raises:
+        RequestError: the provider's list has several models that the name means equally well.
+    """
+    if registry.known_models(provider) is None:
+        names = offline_names(registry.table(provider), adapter.default_model)
+        found = candidates(name, names, complete=False)
+        return found[0] if len(found) == 1 else name
+    found = candidates(name, _listed(registry, provider))
+    if len(found) > 1:
+        raise RequestError(
+            f"{name!r} may mean several models of {provider}: {', '.join(found)}.",
+            provider=provider,
+            hint=f"Name one of them: {provider}:{found[0]}.",
+        )
+    return found[0] if found else name

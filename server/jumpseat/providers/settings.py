@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jumpseat.config import ProviderConfig, SettingRow
 
 _SAMPLING = {
@@ -69,6 +71,7 @@ _ANTHROPIC = {
 
 _ROWS_BY_KIND = {
     "anthropic": _ANTHROPIC,
+    "copilot": _SAMPLING,
     "openai": _SAMPLING,
     "openai-responses": _SAMPLING,
     "local": _SAMPLING,
@@ -76,7 +79,12 @@ _ROWS_BY_KIND = {
 }
 
 
-def rows_of(table: ProviderConfig) -> dict[str, SettingRow]:
-    """The schema of one provider, in the order in which a form should show it."""
-    rows = {**_ROWS_BY_KIND.get(table.kind, {}), **table.settings}
+def rows_of(table: ProviderConfig, own: Mapping[str, SettingRow] | None = None) -> dict[str, SettingRow]:
+    """The schema of one provider, in the order in which a form should show it.
+
+    Args:
+        table: the provider's table, whose rows go before all others.
+        own: the rows that a plug-in declares.
+    """
+    rows = {**_ROWS_BY_KIND.get(table.kind, {}), **(own or {}), **table.settings}
     return dict(sorted(rows.items(), key=lambda item: item[1].order))

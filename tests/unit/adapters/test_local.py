@@ -13,6 +13,7 @@ from jumpseat.adapters.local import LocalAdapter
 from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local_process import SLOTS
 from jumpseat.chat import (
+    AuthenticationError,
     ChatRequest,
     ConfigError,
     DoneEvent,
@@ -121,6 +122,14 @@ async def answer_of(adapter):
 
 async def until(thread_event):
     assert await asyncio.to_thread(thread_event.wait, WAIT_SECONDS)
+
+
+async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
+    upstream.script(Reply.json({"error": {"message": "Invalid API key: key-of-this-server"}}, 401))
+    with pytest.raises(AuthenticationError) as failed:
+        await collect(adapter)
+    assert "Invalid API key" in failed.value.message
+    assert "key-of-this-server" not in failed.value.message
 
 
 async def test_the_first_chat_says_that_it_loads_and_the_second_does_not(adapter, server_class):

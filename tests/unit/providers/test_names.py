@@ -60,7 +60,7 @@ async def test_the_default_is_the_configured_else_the_only_one_else_the_built_in
 
 @pytest.mark.requirement("4:default-provider", "6:config")
 async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
-    with pytest.raises(ConfigError, match=r"'c'.*local, a, b"):
+    with pytest.raises(ConfigError, match=r"'c'.*copilot, local, a, b"):
         await default_provider(two(default_provider="c"))
 
 

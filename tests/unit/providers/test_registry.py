@@ -20,10 +20,11 @@ def configured(**providers: dict[str, Any]) -> Registry:
     return Registry(Config.model_validate({"providers": providers}))
 
 
-def test_the_built_in_provider_needs_no_configuration() -> None:
+def test_the_built_in_providers_need_no_configuration() -> None:
     registry = configured()
 
-    assert (registry.ids, registry.user_defined) == (["local"], [])
+    assert (registry.ids, registry.user_defined) == (["copilot", "local"], [])
+    assert (registry.table("copilot").kind, registry.table("copilot").name) == ("copilot", "GitHub Copilot")
     assert (registry.table("local").kind, registry.table("local").name) == ("local", "Local model")
 
 
@@ -36,7 +37,7 @@ def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
 
 def test_a_provider_that_does_not_exist_is_the_requests_error() -> None:
     for ask in (Registry.table, Registry.adapter):
-        with pytest.raises(RequestError, match=r"'x'.*local, a"):
+        with pytest.raises(RequestError, match=r"'x'.*copilot, local, a"):
             ask(configured(a={"kind": "openai"}), "x")
 
 
@@ -95,6 +96,7 @@ async def test_every_provider_is_described() -> None:
     rows = await registry.describe("a")
 
     assert [(row.id, row.name, row.kind, row.is_default, row.configured) for row in rows] == [
+        ("copilot", "GitHub Copilot", "copilot", False, False),
         ("local", "Local model", "local", False, False),
         ("a", "Mine", "openai", True, True),
         ("b", "b", "openai", False, False),

@@ -1,0 +1,79 @@
+"""How many tokens a chat would send: by its provider's count, else by our estimate.
+
+Above it is `rpc`, which cancels the task; below it the adapter's own count and `tokens`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Literal
+
+from jumpseat.adapters.base import Replan
+from jumpseat.chat import ChatError, ChatRequest, ConnectionError
+from jumpseat.engine.ask import TurnAsk
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.prepare import prepare
+from jumpseat.engine.tokens import TokenMemory
+from jumpseat.providers import Registry, ResolvedModel
+
+logger = logging.getLogger(__name__)
+
+COUNT_SECONDS = 30.0
+"""How long a provider may count: an editor shows the number while somebody types."""
+
+UNSUPPORTED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """A prompt's tokens, and who counted; -1 where nobody could."""
+
+    tokens: int
+    method: Literal["provider", "estimate", "unsupported"]
+
+
+async def count_tokens(
+    registry: Registry,
+    ask: TurnAsk,
+    tokens: TokenMemory,
+    memory: BlockMemory | None = None,
+    *,
+    allow_estimate: bool = True,
+) -> TokenCount:
+    """Count what a chat with this ask would send, planned as that chat would be.
+
+    A provider that cannot be reached, is busy or takes too long is estimated for, if that is allowed; what
+    else it refuses is what the chat would come to.
+
+    Raises:
+        ChatError: the ask is wrong, or the provider failed and may not be estimated for.
+    """
+    target, planned = await prepare(registry, ask, memory)
+    request = planned.request
+    size = tokens.size(target.provider, request)
+    if size.exact:
+        return TokenCount(size.tokens, "provider")
+    try:
+        counted = await _by_the_provider(target, request)
+    except ChatError as error:
+        if not (allow_estimate and error.retryable):
+            raise
+        logger.info("%s did not count: %s", target.provider, error.message)
+        counted = UNSUPPORTED
+    if counted >= 0:
+        tokens.remember_count(target.provider, request, counted)
+        return TokenCount(counted, "provider")
+    return TokenCount(size.tokens, "estimate") if allow_estimate else TokenCount(UNSUPPORTED, "unsupported")
+
+
+async def _by_the_provider(target: ResolvedModel, request: ChatRequest) -> int:
+    try:
+        async with asyncio.timeout(COUNT_SECONDS):
+            return await target.adapter.count_tokens(request)
+    except TimeoutError:
+        told = f"{target.provider} did not count the tokens within {COUNT_SECONDS:g} s."
+        raise ConnectionError(told, provider=target.provider) from None
+    except Replan as replan:
+        raise replan.error from replan

@@ -1,0 +1,92 @@
+"""What an image costs, in tokens, as far as its size tells.
+
+Reads width and height out of the first bytes of a PNG, JPEG, GIF or WebP file; nothing is decoded or fetched.
+Above it is `tokens`.
+
+Source: the image token formula of Anthropic's vision page (width times height / 750, large images are scaled
+down to about 1600 tokens); the tiles of OpenAI's vision page come to as many within a factor of two.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+
+from jumpseat.chat import ImageBlock
+
+PIXELS_PER_TOKEN = 750
+MOST_TOKENS = 1600
+FEWEST_TOKENS = 20
+UNKNOWN_TOKENS = 1000
+"""An image behind a URL, or of another format: a picture of about a megapixel, scaled down by most."""
+
+_LOOK_AT = 96 * 1024
+"""Characters of base64 that are looked at: a JPEG's size stands behind its embedded preview."""
+
+
+def image_tokens(block: ImageBlock) -> int:
+    """The estimated tokens of one image."""
+    size = image_size(_first_bytes(block.source))
+    if size is None:
+        return UNKNOWN_TOKENS
+    return min(max(size[0] * size[1] // PIXELS_PER_TOKEN, FEWEST_TOKENS), MOST_TOKENS)
+
+
+def _first_bytes(source: str) -> bytes:
+    """The beginning of the image; nothing where it lies elsewhere or is not base64."""
+    if source.startswith("https:"):
+        return b""
+    start = source.find(",") + 1 if source.startswith("data:") else 0
+    head = "".join(source[start : start + _LOOK_AT].split())
+    try:
+        return b64decode(head[: len(head) // 4 * 4])
+    except binascii.Error:
+        return b""
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels; None where the format is another one or the size is not among the bytes."""
+    size: tuple[int, int] | None = None
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        size = _big(data[16:20]), _big(data[20:24])
+    elif data.startswith((b"GIF87a", b"GIF89a")):
+        size = _little(data[6:8]), _little(data[8:10])
+    elif data.startswith(b"\xff\xd8"):
+        size = _of_jpeg(data)
+    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        size = _of_webp(data)
+    return size if size is not None and min(size) > 0 else None
+
+
+def _of_jpeg(data: bytes) -> tuple[int, int] | None:
+    """Walk the segments up to the frame's header (SOF): marker, two bytes of length, content."""
+    place = 2
+    while place + 9 <= len(data) and data[place] == 0xFF:
+        marker = data[place + 1]
+        if marker == 0xFF:  # Padding.
+            place += 1
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return _big(data[place + 7 : place + 9]), _big(data[place + 5 : place + 7])
+        else:
+            place += 2 + max(_big(data[place + 2 : place + 4]), 2)
+    return None
+
+
+def _of_webp(data: bytes) -> tuple[int, int] | None:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        return _little(data[24:27]) + 1, _little(data[27:30]) + 1
+    if kind == b"VP8 ":
+        return _little(data[26:28]) & 0x3FFF, _little(data[28:30]) & 0x3FFF
+    if kind == b"VP8L" and len(data) >= 25:
+        bits = _little(data[21:25])
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    return None
+
+
+def _big(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
+def _little(data: bytes) -> int:
+    return int.from_bytes(data, "little")

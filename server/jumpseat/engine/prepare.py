@@ -1,0 +1,46 @@
+"""From a client's ask to a planned request for one model: what a chat and a count of its tokens share.
+
+Above it are `turn` and `count`; below it the registry and `plan`. Nothing here touches the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jumpseat.chat import Origin
+from jumpseat.engine.ask import TurnAsk
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.plan import Plan, plan
+from jumpseat.providers import Registry, ResolvedModel, resolve_model
+
+
+async def prepare(
+    registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None
+) -> tuple[ResolvedModel, Plan]:
+    """Whom to ask, and what.
+
+    Args:
+        registry: the providers.
+        ask: what the client asks.
+        memory: completes the messages of a client that cannot hold all of an answer.
+
+    Raises:
+        ChatError: as `resolve_model` and `plan` raise it.
+    """
+    target = await resolve_model(registry, ask.model)
+    capabilities, _ = registry.capabilities(target.provider)
+    planned = plan(
+        ask if memory is None else _completed(ask, memory, target),
+        target,
+        capabilities,
+        registry.settings_rows(target.provider),
+        registry.default_settings(target.provider),
+        registry.default_max_tokens,
+    )
+    return target, planned
+
+
+def _completed(ask: TurnAsk, memory: BlockMemory, target: ResolvedModel) -> TurnAsk:
+    """The ask with what the client has lost of earlier answers, less what the provider has refused."""
+    here = Origin(target.provider, target.model)
+    return replace(ask, messages=memory.refusals.heeded(memory.restored(ask.messages, here), here))

@@ -1,0 +1,140 @@
+"""What is known of a model, and from whom: its provider, the user, or the snapshot, in this order.
+
+Owns the laying of facts on a provider's rows. What nobody tells stays unknown. Above it are the registry and
+`names`; below it `snapshot`, which says whose models a provider has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from jumpseat.chat import ModelInfo
+from jumpseat.config import ProviderConfig
+from jumpseat.providers.snapshot import SnapshotRow, catalogue_of, snapshot
+from jumpseat.providers.spellings import candidates
+
+logger = logging.getLogger(__name__)
+
+FactSource: TypeAlias = Literal["provider", "config", "snapshot"]
+
+_LIMITS = ("max_context_tokens", "max_prompt_tokens", "max_output_tokens")
+_ABILITIES = {
+    "supports_vision": "vision",
+    "supports_tool_use": "tool_calls",
+    "supports_thinking": "thinking",
+    "supports_json": "json_mode",
+}
+"""A model's abilities, and the `capabilities` of its provider by which the user may overrule the snapshot."""
+
+_LABELLED = frozenset({"copilot"})
+"""Kinds whose lists name every model and its family: there a family that is called like the model is no gap."""
+
+_FACTS = (*_LIMITS, *_ABILITIES, "vendor")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """A model with everything that is known of it."""
+
+    info: ModelInfo
+    sources: Mapping[str, FactSource] = field(default_factory=dict)
+    """Who told each fact that is known, by the names of `ModelInfo`'s fields."""
+
+
+async def prepare(table: ProviderConfig) -> None:
+    """Read what `known` will need of this provider; without it the first `known` reads a file."""
+    if catalogue_of(table) is not None and not snapshot.cache_info().currsize:
+        await asyncio.to_thread(snapshot)
+
+
+def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
+    """The models that a provider is known to have before anybody has asked it; there may be others."""
+    catalogue = catalogue_of(table)
+    listed = snapshot().get(catalogue, {}) if catalogue is not None else {}
+    return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
+
+
+def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
+    """The row with what the user and the snapshot add to it.
+
+    Args:
+        info: the row as the provider told it.
+        table: the provider's configuration.
+        listed: the row is of the provider's list; without, its labels are nobody's.
+    """
+    labels = () if listed and table.kind in _LABELLED else ("name", "family")
+    values: dict[str, Any] = {}
+    sources: dict[str, FactSource] = {fact: "provider" for fact in _FACTS if getattr(info, fact) is not None}
+    told: tuple[tuple[FactSource, Mapping[str, Any]], ...] = (
+        ("config", _configured(table, info.model)),
+        ("snapshot", _of_the_snapshot(table, info.model)),
+    )
+    for source, facts in told:
+        for fact in _FACTS:
+            value = facts.get(fact)
+            if value is not None and fact not in sources:
+                values[fact], sources[fact] = value, source
+        for label in labels:
+            # A provider that does not label its models has their ids there.
+            if getattr(info, label) == info.model and facts.get(label) and label not in values:
+                values[label] = facts[label]
+        if facts.get("deprecated"):
+            values["deprecated"] = True
+    if values:
+        logger.debug("facts of %s: %s", info.id, sources)
+    return KnownModel(replace(info, **values) if values else info, sources)
+
+
+def known_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[str, KnownModel]:
+    """The rows of a provider's list with what is known of each, by the models' names."""
+    return {model.model: known(model, table) for model in models}
+
+
+def known_by_name(
+    provider: str, model: str, table: ProviderConfig, max_context_tokens: int | None
+) -> KnownModel | None:
+    """What is known of a model of which no row was had; None where that is nothing.
+
+    Args:
+        provider: the configured provider's id.
+        model: the model's name.
+        table: the provider's configuration.
+        max_context_tokens: what the adapter knows without asking anybody.
+    """
+    bare = ModelInfo(
+        provider=provider,
+        model=model,
+        name=model,
+        family=model,
+        version=model,
+        max_context_tokens=max_context_tokens,
+    )
+    found = known(bare, table, listed=False)
+    return found if found.sources or found.info is not bare else None
+
+
+def _configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
+    row = next((row for row in table.models if row.id == model), None)
+    return {} if row is None else row.model_dump(exclude_none=True)
+
+
+def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
+    """The snapshot's facts of a model, without what the user says of the provider as a whole."""
+    catalogue = catalogue_of(table)
+    rows: Mapping[str, SnapshotRow] = snapshot().get(catalogue, {}) if catalogue is not None else {}
+    names = candidates(model, rows)
+    if len(names) != 1:
+        return {}
+    row = rows[names[0]]
+    facts = {fact: getattr(row, fact) for fact in (*_LIMITS, *_ABILITIES, "name", "family", "deprecated")}
+    for fact, capability in _ABILITIES.items():
+        if getattr(table.capabilities, capability) is not None:
+            facts[fact] = None
+    if names[0] != model:
+        # The label of another spelling may name another date.
+        facts["name"] = None
+    return facts

@@ -1,0 +1,88 @@
+"""The providers' lists of models, as one connection knows them.
+
+Owns what was listed and when, and the facts laid on it. Above it is the registry, which gives it adapters and
+their tables; below it `facts`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from jumpseat.adapters.base import Adapter
+from jumpseat.chat import ModelInfo
+from jumpseat.config import ProviderConfig
+from jumpseat.providers import facts
+from jumpseat.providers.facts import KnownModel
+
+Rows = dict[str, KnownModel]
+
+
+class ModelLists:
+    """Lists that were had, by provider. Used on the event loop only."""
+
+    def __init__(
+        self,
+        adapter: Callable[[str], Adapter],
+        table: Callable[[str], ProviderConfig],
+        prepare: Callable[[str], Awaitable[None]],
+        on_change: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            adapter: a provider's adapter.
+            table: a provider's configuration.
+            prepare: makes a provider ready to be asked.
+            on_change: told of a provider whose list is not what it was.
+        """
+        self._adapter = adapter
+        self._table = table
+        self._prepare = prepare
+        self._on_change = on_change
+        self._listed: dict[str, Rows] = {}
+        self._listed_at: dict[str, float] = {}
+        self._heard: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
+        self._listing: dict[str, asyncio.Lock] = {}
+
+    def rows(self, provider: str, made: Adapter | None) -> Rows | None:
+        """The list that somebody asked for, else the one that the adapter heard for a chat; None for neither.
+
+        Args:
+            provider: the configured provider's id.
+            made: its adapter, if it was used before.
+        """
+        rows = self._listed.get(provider)
+        heard = made.heard_models() if rows is None and made is not None else ()
+        if not heard:
+            return rows
+        before = self._heard.get(provider)
+        if before is None or before[0] is not heard:
+            before = self._heard[provider] = (heard, facts.known_rows(heard, self._table(provider)))
+        return before[1]
+
+    def forget(self, provider: str) -> None:
+        """Drop a list; that is a change."""
+        self._listed.pop(provider, None)
+        self._on_change(provider)
+
+    async def list(self, provider: str, *, refresh: bool) -> Rows:
+        """The list, asked for once and then remembered, unless `refresh` or it has expired.
+
+        Raises:
+            ChatError: the provider did not say.
+        """
+        lock = self._listing.setdefault(provider, asyncio.Lock())
+        async with lock:
+            known = self._listed.get(provider)
+            now = asyncio.get_running_loop().time
+            age = now() - self._listed_at.get(provider, 0.0)
+            if known is not None and not refresh and age <= self._adapter(provider).models_expire_seconds:
+                return known
+            await self._prepare(provider)
+            listed = await self._adapter(provider).list_models()
+            self._listed_at[provider] = now()
+            await facts.prepare(self._table(provider))
+            rows = self._listed[provider] = facts.known_rows(listed, self._table(provider))
+            if known is not None and rows != known:
+                self._on_change(provider)
+            return rows

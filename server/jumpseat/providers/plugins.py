@@ -1,0 +1,176 @@
+"""Kinds of providers that other distributions bring, by the entry point group `jumpseat.adapters`.
+
+Owns how they are found, and what is wrong with one that cannot be used; `plugin_guard` keeps the defects of
+a running one apart. Above it is the registry, which asks only for a kind that is not built in: until then
+nothing is looked for, and nobody's code is imported. For authors: docs/plugins.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from jumpseat.adapters.base import Adapter, ProviderConfig
+from jumpseat.chat import ChatError, ConfigError
+from jumpseat.http import HttpClient
+from jumpseat.providers.plugin_guard import FITS, GuardedAdapter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+logger = logging.getLogger(__name__)
+
+GROUP = "jumpseat.adapters"
+
+AdapterFactory: TypeAlias = Callable[[str, ProviderConfig, HttpClient], Adapter]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One kind as its distributions offer it. Several may offer the same; then none of them is used."""
+
+    kind: str
+    entry_points: tuple[EntryPoint, ...]
+
+    @property
+    def origin(self) -> str:
+        """The distributions with their versions: `jumpseat-acme 1.2`."""
+        return " and ".join(sorted(map(_distribution, self.entry_points)))
+
+
+class Plugins:
+    """The plug-ins of this environment, looked for once, each loaded once. Safe to use in threads."""
+
+    def __init__(self, built_in: Collection[str]) -> None:
+        """
+        Args:
+            built_in: the daemon's own kinds, which no plug-in can replace.
+        """
+        self._built_in = built_in
+        self._found: Mapping[str, Plugin] | None = None
+        self._loaded: dict[str, AdapterFactory | ConfigError] = {}
+
+    def kinds(self) -> list[str]:
+        """Every kind that a plug-in brings, those left out that are built in."""
+        return [kind for kind in self._all() if kind not in self._built_in]
+
+    def load(self, kind: str) -> None:
+        """Find and import a kind; blocks, and never fails: what is wrong is said by `make`."""
+        if kind not in self._loaded:
+            try:
+                self._loaded[kind] = self._factory(kind)
+            except ConfigError as error:
+                self._loaded[kind] = error
+
+    def is_loaded(self, kind: str) -> bool:
+        """Whether `make` needs no more than memory."""
+        return kind in self._loaded
+
+    def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
+        """The adapter for a provider, behind a guard; its plug-in is loaded now if it was not before.
+
+        Raises:
+            ConfigError: there is no such kind, or its plug-in cannot be used, or refuses the table.
+        """
+        self.load(table.kind)
+        factory = self._loaded[table.kind]
+        if isinstance(factory, ConfigError):
+            told = f"providers.{provider}.kind: {factory.message}"
+            raise ConfigError(told, provider=provider, hint=factory.hint)
+        origin = f"plug-in {table.kind} ({self._all()[table.kind].origin})"
+        try:
+            adapter = factory(provider, table, http)
+            fault = _fault_of(adapter)
+        except ChatError as error:
+            error.provider = error.provider or provider
+            raise
+        except Exception as error:
+            logger.exception("the %s did not make an adapter for %s", origin, provider)
+            told = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
+            raise ConfigError(told, provider=provider, hint=_LOG_HINT) from error
+        if fault is not None:
+            told = f"providers.{provider}.kind: the {origin} {fault}."
+            raise ConfigError(told, provider=provider, hint=_OTHER_VERSION)
+        for key in _undeclared(adapter, table):
+            logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
+        return GuardedAdapter(adapter, provider, origin)
+
+    def _all(self) -> Mapping[str, Plugin]:
+        if self._found is None:
+            self._found = _discover()
+        return self._found
+
+    def _factory(self, kind: str) -> AdapterFactory:
+        plugin = self._all().get(kind)
+        if plugin is None:
+            raise self._unknown(kind)
+        if len(plugin.entry_points) > 1:
+            raise ConfigError(
+                f"the plug-in {kind} is brought by {plugin.origin}, so that none of them is used.",
+                hint="Uninstall all but one of them, and restart the daemon.",
+            )
+        try:
+            factory = plugin.entry_points[0].load()
+        # A module may do anything while it is imported; what asks the process to end does not get it.
+        except (Exception, SystemExit) as error:
+            logger.exception("the plug-in %s of %s cannot be imported", kind, plugin.origin)
+            raise ConfigError(
+                f"the plug-in {kind} of {plugin.origin} cannot be imported ({type(error).__name__}).",
+                hint=_LOG_HINT,
+            ) from error
+        if not callable(factory):
+            raise ConfigError(
+                f"the plug-in {kind} of {plugin.origin} is not callable, so that it makes no adapter.",
+                hint=_OTHER_VERSION,
+            )
+        made: AdapterFactory = factory
+        return made
+
+    def _unknown(self, kind: str) -> ConfigError:
+        plugins = self.kinds()
+        offered = f"; plug-ins bring {', '.join(plugins)}" if plugins else ""
+        hidden = [plugin for name, plugin in self._all().items() if name in self._built_in]
+        ignored = "".join(
+            f" {each.origin} brings {each.kind}, which is built in, so that it is ignored." for each in hidden
+        )
+        return ConfigError(
+            f"there is no kind {kind!r}; known kinds are {', '.join(self._built_in)}{offered}.{ignored}",
+            hint="Correct the name, or install the plug-in where the daemon is installed, and restart it.",
+        )
+
+
+_LOG_HINT = "The daemon's log says how. Update the plug-in, or remove it, and restart the daemon."
+_OTHER_VERSION = "Install a version of the plug-in that fits this daemon, and restart the daemon."
+
+
+def _discover() -> dict[str, Plugin]:
+    from importlib.metadata import entry_points
+
+    found: dict[str, list[EntryPoint]] = {}
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        found.setdefault(entry_point.name, []).append(entry_point)
+    return {kind: Plugin(kind, tuple(each)) for kind, each in found.items()}
+
+
+def _distribution(entry_point: EntryPoint) -> str:
+    # A directory on the path that is half a distribution has no metadata to name it by.
+    name = entry_point.dist.name if entry_point.dist is not None else None
+    return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
+
+
+def _fault_of(adapter: object) -> str | None:
+    """Why something is no adapter, as the end of a sentence that begins with the plug-in."""
+    if not isinstance(adapter, Adapter):
+        return f"made {type(adapter).__name__}, which is no subclass of jumpseat.adapters.base.Adapter"
+    wrong = [name for name in ("capabilities", "settings_rows") if not FITS[name](getattr(adapter, name))]
+    return f"has {wrong[0]} of another type than the interface's" if wrong else None
+
+
+def _undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
+    """The keys of the table that are neither common ones nor the plug-in's own."""
+    declared: set[str] = set()
+    for name, field in (adapter.options.model_fields if adapter.options else {}).items():
+        declared |= {name, *([field.alias] if field.alias else [])}
+    return sorted(set(table.model_extra or {}) - declared)

@@ -1,0 +1,98 @@
+"""Facts about the models of well-known providers, as they were on one day.
+
+Owns `snapshot.json`, which is read once, and only if a provider is used that it tells of. Above it is
+`facts`, which decides where these facts may be used. A maintainer makes the file anew with
+`python -m tests.tools.refresh_snapshot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic_core import from_json
+
+from jumpseat.config import ProviderConfig
+
+FILE = "snapshot.json"
+
+CATALOGUES: Mapping[str, str] = {
+    "anthropic": "api.anthropic.com",
+    "deepseek": "api.deepseek.com",
+    "github-copilot": "api.githubcopilot.com",
+    "google": "generativelanguage.googleapis.com",
+    "groq": "api.groq.com",
+    "mistral": "api.mistral.ai",
+    "openai": "api.openai.com",
+    "openrouter": "openrouter.ai",
+    "xai": "api.x.ai",
+}
+"""The providers that the snapshot tells of, by the names of its source, and where each is asked."""
+
+_OF_KIND: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "copilot": "github-copilot",
+    "openai": "openai",
+    "openai-responses": "openai",
+}
+"""Whom a kind asks where its table names no `base_url`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRow:
+    """What the snapshot says of one model. Abilities are told of every model, limits where they are known."""
+
+    name: str | None
+    family: str | None
+    max_context_tokens: int | None
+    max_prompt_tokens: int | None
+    max_output_tokens: int | None
+    supports_vision: bool
+    supports_tool_use: bool
+    supports_thinking: bool
+    supports_json: bool | None
+    """True or unknown: the source tells of schemas, and JSON without a schema is more common."""
+
+    deprecated: bool
+
+
+def catalogue_of(table: ProviderConfig) -> str | None:
+    """Whose models a provider has, where its table leaves no doubt; None for everybody else's servers.
+
+    A server that merely speaks the same dialect may run a model of the same name with another context, so
+    only the vendor's own host counts.
+    """
+    if table.base_url is None:
+        return _OF_KIND.get(table.kind)
+    host = urlsplit(table.base_url).hostname
+    return next((name for name, where in CATALOGUES.items() if where == host), None)
+
+
+@cache
+def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
+    """The models of each catalogue by their names. Reads a file the first time."""
+    told = from_json(files(__package__).joinpath(FILE).read_bytes())
+    return {
+        catalogue: {name: _row(row) for name, row in models.items()}
+        for catalogue, models in told["catalogues"].items()
+    }
+
+
+def _row(row: Mapping[str, Any]) -> SnapshotRow:
+    can = row.get("can", "").split()
+    return SnapshotRow(
+        name=row.get("name"),
+        family=row.get("family"),
+        max_context_tokens=row.get("context"),
+        max_prompt_tokens=row.get("input"),
+        max_output_tokens=row.get("output"),
+        supports_vision="vision" in can,
+        supports_tool_use="tools" in can,
+        supports_thinking="thinking" in can,
+        supports_json=True if "schemas" in can else None,
+        deprecated="deprecated" in can,
+    )

@@ -1,0 +1,61 @@
+"""The example package, installed as a user installs it, but into a directory of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon, running_daemon
+from tests.plugins import EXAMPLE
+from tests.plugins.parlour import FakeParlour
+
+INSTALL_SECONDS = 100.0
+
+
+@pytest.fixture(scope="session")
+def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for the search path of modules, with the example's distribution in it. Needs no network."""
+    site = tmp_path_factory.mktemp("site")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options, "--target", str(site), str(EXAMPLE)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=INSTALL_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+@pytest.fixture
+def plugged(installed_example: Path) -> dict[str, str]:
+    """The environment of a daemon that finds the example."""
+    path = [str(installed_example), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
+
+
+@pytest.fixture
+async def parlour() -> AsyncIterator[FakeParlour]:
+    """A scriptable parlour."""
+    async with FakeParlour() as running:
+        yield running
+
+
+@pytest.fixture
+async def visited(home: Path, plugged: dict[str, str], parlour: FakeParlour) -> AsyncIterator[Daemon]:
+    """A daemon with the example installed and the fake parlour as its one provider, `den`."""
+    (home / "config.toml").write_text(
+        'default_provider = "den"\n[providers.den]\nkind = "parlour"\n'
+        f'base_url = "{parlour.origin}"\napi_key = "key-of-the-den"\n'
+        'region = "south"\ndefault_model = "alto"\n',
+        "utf-8",
+    )
+    async with running_daemon(home, env=plugged) as daemon:
+        await daemon.initialize()
+        yield daemon

@@ -1,0 +1,35 @@
+"""A parlour that gives out leases one by one, and remembers which have come back, and after what."""
+
+from __future__ import annotations
+
+from parlour_script import ParlourScript
+
+from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
+
+
+class FakeParlour(FakeUpstream):
+    """The server."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[str] = []
+        self.returned: dict[str, str] = {}
+        ParlourScript().prepare(self, ["alto"])
+        self.default(self._lease, "/leases")
+
+    @property
+    def visits(self) -> list[RecordedRequest]:
+        """The chats that were asked for."""
+        return [request for request in self.requests if request.path == "/converse"]
+
+    def _lease(self, request: RecordedRequest) -> Reply:
+        lease = f"lease-{len(self.given) + 1}"
+        self.given.append(lease)
+        self.default(self._take_back, f"/leases/{lease}/return")
+        return Reply.json({"lease": lease})
+
+    def _take_back(self, request: RecordedRequest) -> Reply:
+        lease = request.path.split("/")[2]
+        assert lease not in self.returned, f"{lease} came back twice"
+        self.returned[lease] = request.json["after"]
+        return Reply.json({})

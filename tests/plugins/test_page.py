@@ -1,0 +1,81 @@
+"""The page for authors of plug-ins shows the example as it is; the example imports only what is public."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.base import HttpAdapter
+from jumpseat.config import load_config
+from jumpseat.providers import BUILT_IN, KINDS
+from tests.plugins import EXAMPLE
+from tests.unit.test_docs import PLUGINS, fences, names_in, read, spans, table
+
+SOURCES = sorted([*EXAMPLE.rglob("*.py"), EXAMPLE / "pyproject.toml"])
+PUBLIC = {"jumpseat.chat", "jumpseat.adapters.base", "jumpseat.dialects", "jumpseat.http", "jumpseat.testing"}
+
+
+@pytest.mark.requirement("7:plugins")
+@pytest.mark.parametrize("block", [block for each in ("python", "toml") for block in fences(PLUGINS, each)])
+def test_every_block_of_code_stands_in_the_example_as_it_is_shown(block: str, tmp_path: Path) -> None:
+    if block.startswith("[providers."):  # Configuration: a user's, and no part of the example.
+        file = tmp_path / "config.toml"
+        file.write_text(block, "utf-8")
+        (table_of_it,) = load_config(file, None, built_in=BUILT_IN, kinds=KINDS).providers.values()
+        assert f"\n{table_of_it.kind} = " in read(EXAMPLE / "pyproject.toml")
+        return
+    # A block may show several pieces, each from one blank line to another.
+    pieces = [block] if any(block in read(path) for path in SOURCES) else block.split("\n\n")
+    assert [piece for piece in pieces if not any(piece.strip("\n") in read(path) for path in SOURCES)] == []
+
+
+def test_the_page_shows_each_kind_of_file() -> None:
+    shown = "".join(fences(PLUGINS, "python"))
+
+    for needed in (
+        "class Echo(Adapter)",
+        "class Parlour(HttpAdapter)",
+        "def _take(self",
+        "(AdapterContract)",
+    ):
+        assert needed in shown
+    assert "group `jumpseat.adapters`" in read(PLUGINS)
+
+
+def test_the_smallest_provider_is_ten_lines_long() -> None:
+    echo = ast.parse(read(EXAMPLE / "src" / "jumpseat_example" / "echo.py"))
+    (adapter,) = [node for node in echo.body if isinstance(node, ast.ClassDef)]
+
+    assert adapter.end_lineno is not None
+    assert adapter.end_lineno - adapter.lineno + 1 <= 10
+
+
+def test_the_table_of_hooks_has_those_of_the_base_class_in_its_order() -> None:
+    hooks = names_in(table(PLUGINS, "hook", "gives"))
+    methods = [
+        name for name, value in vars(HttpAdapter).items() if inspect.isfunction(value) and name[0] != "_"
+    ]
+    others = {"call", "form_body", "fetch_models", "stream", "aclose"}
+
+    assert [name for name in methods if name not in others] == hooks
+    assert others <= {*methods}
+    told = [name for name in spans(" ".join((HttpAdapter.__doc__ or "").split())) if name in hooks]
+    assert told == [name for name in hooks if name != "refine"]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if path.suffix == ".py"], ids=lambda path: path.name
+)
+def test_the_example_imports_nothing_of_ours_but_what_is_public(path: Path) -> None:
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(read(path))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module or "")
+
+    assert {name for name in imported if re.match(r"jumpseat(\.|$|_client)", name)} <= PUBLIC

@@ -1,0 +1,284 @@
+"""The example's providers behind the real daemon: what a client sees of a plug-in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from parlour_script import END, lines, whole
+
+from tests.daemon import Daemon, Exchange, running_daemon, user
+from tests.fakes.upstream import Gate, Reply
+from tests.plugins.parlour import FakeParlour
+
+pytestmark = [pytest.mark.requirement("7:plugins"), pytest.mark.xdist_group("plugins")]
+
+WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
+
+
+async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
+    return await daemon.request("chat/start", {"messages": list(messages) or [user("hi")], **params})
+
+
+async def test_a_chat_streams_and_its_lease_comes_back(visited: Daemon, parlour: FakeParlour) -> None:
+    parlour.script(
+        lines({"voice": "alto-2", "visit": "v1"}, {"say": "Hel"}, {"say": "lo"}, END), path="/converse"
+    )
+    exchange = await chat(visited, system="Be brief.", settings={"warmth": 0.5})
+
+    assert exchange.result["text"] == "Hello"
+    assert (exchange.result["provider"], exchange.result["stopReason"]) == ("den", "end_turn")
+    assert (exchange.result["responseId"], exchange.result["rawStopReason"]) == ("v1", "finished")
+    assert (exchange.result["usage"]["inputTokens"], exchange.result["usage"]["outputTokens"]) == (7, 3)
+    assert "".join(each["text"] for each in exchange.deltas if each["type"] == "text_delta") == "Hello"
+    (visit,) = parlour.visits
+    assert visit.json == {
+        "voice": "alto",
+        "live": True,
+        "at_most": 8192,
+        "manners": "Be brief.",
+        "warmth": 0.5,
+        "tone": "plain",
+        "turns": [{"who": "guest", "parts": [{"say": "hi"}]}],
+    }
+    assert (visit.headers["x-parlour-key"], visit.headers["x-parlour-lease"]) == ("key-of-the-den", "lease-1")
+    assert "authorization" not in visit.headers
+    assert parlour.requests[0].json == {"region": "south", "seconds": 60}
+    assert parlour.returned == {"lease-1": "end_turn"}
+
+
+async def test_an_answer_that_is_not_streamed_is_the_same(visited: Daemon, parlour: FakeParlour) -> None:
+    parlour.script(whole({"ponder": "Hm", "seal": "s1"}, {"say": "Hello"}), path="/converse")
+    exchange = await chat(visited, stream=False)
+
+    assert exchange.deltas == []
+    assert exchange.result["text"] == "Hello"
+    assert [block["type"] for block in exchange.result["content"]] == ["thinking", "text"]
+    assert parlour.visits[0].json["live"] is False
+
+
+async def test_tools_and_sealed_thinking_go_back_as_they_came(visited: Daemon, parlour: FakeParlour) -> None:
+    parlour.script(
+        lines(
+            {"ponder": "A tool"},
+            {"ponder": "."},
+            {"seal": "sealed:\u00e9"},
+            {"errand": "weather", "ref": "r1", "input": '{"city": '},
+            {"errand": "weather", "ref": "r1", "input": '"Rome"}'},
+            {"errand": "weather", "ref": "r2", "input": '{"city": "Oslo"}'},
+            {"stop": "errands"},
+        ),
+        lines({"say": "Sunny."}, END),
+        path="/converse",
+    )
+    first = (await chat(visited, tools=[WEATHER], thinking="low")).result
+    assert first["stopReason"] == "tool_use"
+    assert [call["arguments"] for call in first["toolCalls"]] == [{"city": "Rome"}, {"city": "Oslo"}]
+    results = [
+        {"type": "tool_result", "toolUseId": each["id"], "content": "sunny"} for each in first["toolCalls"]
+    ]
+    answer = {"role": "assistant", "content": first["content"]}
+    second = await chat(visited, user("hi"), answer, {"role": "user", "content": results}, tools=[WEATHER])
+
+    assert second.result["text"] == "Sunny."
+    assert parlour.visits[0].json["errands"] == [
+        {"name": "weather", "about": "Tells the weather.", "takes": {"type": "object"}}
+    ]
+    _, host, guest = parlour.visits[1].json["turns"]
+    assert host["parts"] == [
+        {"ponder": "A tool.", "seal": "sealed:\u00e9"},
+        {"errand": "weather", "ref": "r1", "input": '{"city": "Rome"}'},
+        {"errand": "weather", "ref": "r2", "input": '{"city": "Oslo"}'},
+    ]
+    assert guest["parts"] == [
+        {"ref": "r1", "outcome": "sunny", "failed": False},
+        {"ref": "r2", "outcome": "sunny", "failed": False},
+    ]
+
+
+@pytest.mark.parametrize("first", [[], [{"say": "Hel"}]], ids=["before the first byte", "in mid-stream"])
+async def test_a_cancel_closes_the_connection_and_gives_the_lease_back(
+    visited: Daemon, parlour: FakeParlour, first: list[dict[str, Any]]
+) -> None:
+    parlour.script(lines(*first, Gate(), END), path="/converse")
+    request_id = visited.start("chat/start", {"messages": [user("hi")]})
+    if first:
+        await visited.read_delta("text_delta")
+    else:
+        await parlour.wait_for_request(2)
+    visited.notify("$/cancelRequest", {"id": request_id})
+    exchange = await visited.read_until(request_id)
+
+    assert exchange.error["code"] == -32800
+    assert exchange.error["data"]["partial"]["text"] == ("Hel" if first else "")
+    await parlour.wait_for_disconnect(2)
+    await parlour.wait_for_request(3)
+    assert parlour.returned == {"lease-1": "cancelled"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "words"),
+    [
+        (Reply.json({"error": {"message": "wrong key"}}, 401), 1000, "wrong key"),
+        (
+            lines({"say": "Hel"}, {"trouble": {"code": "fire", "words": "fire"}}),
+            1007,
+            "The parlour gave up: fire",
+        ),
+        (lines({"trouble": {"whose": "guest", "words": "rude"}}), 1004, "rude"),
+        (lines({"say": "Hel"}), 1009, "early"),
+        (lines({"say": "Hel"}, b'{"say": "l'), 1009, "early"),
+        (lines({"say": "Hel"}, {"say": 7}), 1009, "is no text"),
+    ],
+)
+async def test_a_failure_has_its_code_and_gives_the_lease_back(
+    visited: Daemon, parlour: FakeParlour, reply: Reply, code: int, words: str
+) -> None:
+    parlour.script(reply, path="/converse")
+    error = (await chat(visited)).error
+
+    assert error["code"] == code
+    assert words in error["message"]
+    assert error["data"]["provider"] == "den"
+    assert parlour.returned == {"lease-1": "error"}
+
+
+async def test_each_attempt_of_a_retried_chat_has_a_lease_of_its_own(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
+    busy = Reply.json({"error": {"message": "busy"}}, 503, retry_after="0")
+    parlour.script(busy, lines({"say": "Hi"}, END), path="/converse")
+    exchange = await chat(visited)
+
+    assert exchange.result["text"] == "Hi"
+    assert "retry" in exchange.delta_types
+    assert parlour.returned == {"lease-1": "error", "lease-2": "end_turn"}
+
+
+async def test_a_set_up_that_refuses_ends_the_chat_before_it_is_sent(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
+    parlour.default(Reply.json({"come_back_in": 900}), path="/leases")
+    error = (await chat(visited)).error
+
+    assert (error["code"], error["message"]) == (1002, "The parlour is full.")
+    assert error["data"]["retryAfter"] == 900
+    assert parlour.visits == []
+
+
+async def test_what_the_dialect_cannot_say_is_a_warning(visited: Daemon, parlour: FakeParlour) -> None:
+    parlour.script(lines({"say": "Hi"}, END), path="/converse")
+    exchange = await chat(visited, stopSequences=["."])
+
+    (warning,) = [each for each in exchange.deltas if each["type"] == "warning"]
+    assert warning["code"] == "parameter_dropped"
+
+
+async def test_its_models_capabilities_and_settings_are_listed(visited: Daemon, parlour: FakeParlour) -> None:
+    (model,) = (await visited.request("models/list", {"provider": "den"})).result["models"]
+    assert (model["id"], model["name"], model["maxContextTokens"]) == ("den:alto", "Alto", 4000)
+    assert (model["isDefault"], model["supportsVision"]) == (True, False)
+    rows = (await visited.request("providers/list")).result["providers"]
+    (row,) = [each for each in rows if each["id"] == "den"]
+    assert (row["kind"], row["auth"]["state"]) == ("parlour", "configured")
+    assert (row["capabilities"]["vision"], row["capabilitySources"]["vision"]) == (False, "static")
+    assert [(each["key"], each["type"]) for each in row["settingsSchema"]] == [
+        ("warmth", "number"),
+        ("tone", "enum"),
+    ]
+
+
+async def test_it_counts_tokens_itself(visited: Daemon, parlour: FakeParlour) -> None:
+    parlour.script(Reply.json({"tokens": 42}), path="/measure")
+    counted = await visited.request("chat/countTokens", {"messages": [user("hi")], "system": "Be brief."})
+
+    assert counted.result == {"tokens": 42, "method": "provider"}
+    assert parlour.requests[-1].json["manners"] == "Be brief."
+    assert parlour.given == []
+
+
+@pytest.mark.requirement("7:plugin-hooks")
+@pytest.mark.parametrize(
+    ("answer", "replacement"),
+    [("Here you are: <<x = 2>> Enjoy!", "x = 2"), ("```python\nx = 2\n```", "x = 2")],
+    ids=["its own form", "the daemon's"],
+)
+async def test_it_may_find_the_replacement_of_an_edit_in_its_own_way(
+    visited: Daemon, parlour: FakeParlour, answer: str, replacement: str
+) -> None:
+    parlour.script(lines({"say": answer}, END), path="/converse")
+    target = {"type": "context", "text": "x = 1", "languageId": "python"}
+    edit = await visited.request("edit/start", {"instruction": "Make it two.", "target": target})
+
+    assert edit.result["replacement"] == replacement
+
+
+async def test_a_setting_that_breaks_its_row_is_refused(visited: Daemon) -> None:
+    error = (await chat(visited, settings={"tone": "shrill"})).error
+
+    assert error["code"] == -32602
+    assert "plain, florid" in error["message"]
+
+
+@pytest.mark.requirement("7:plugin-hooks")
+async def test_what_a_chat_with_no_http_says_it_says(home: Path, plugged: dict[str, str]) -> None:
+    (home / "config.toml").write_text('[providers.parrot]\nkind = "echo"\ndefault_model = "polly"\n', "utf-8")
+    async with running_daemon(home, env=plugged) as daemon:
+        await daemon.initialize()
+        exchange = await chat(daemon, user("Pieces of eight!"))
+        assert exchange.result["text"] == "Pieces of eight!"
+        assert (exchange.result["provider"], exchange.result["model"]) == ("parrot", "polly")
+
+
+@pytest.mark.requirement("7:plugins", "7:trust")
+async def test_a_workspace_may_choose_a_plug_in_but_not_set_its_own_keys(
+    home: Path, plugged: dict[str, str], parlour: FakeParlour
+) -> None:
+    table = {"kind": "parlour", "base_url": parlour.origin, "default_model": "alto"}
+    async with running_daemon(home, env=plugged) as daemon:
+        options = {"config": {"providers": {"new": {**table, "region": "south"}}}}
+        params = {"processId": None, "capabilities": {}, "initializationOptions": options}
+        refused = (await daemon.request("initialize", params)).error
+        assert refused["code"] == 1010
+        assert "providers.new.region" in refused["message"]
+
+        parlour.script(lines({"say": "Hi"}, END), path="/converse")
+        await daemon.initialize({"providers": {"new": table}})
+        assert (await chat(daemon)).result["text"] == "Hi"
+
+
+@pytest.mark.requirement("6:config")
+async def test_a_wrong_key_of_a_plug_in_is_named_and_hides_no_other_provider(
+    home: Path, plugged: dict[str, str]
+) -> None:
+    (home / "config.toml").write_text(
+        '[providers.den]\nkind = "parlour"\nbase_url = "http://127.0.0.1:9"\nregion = "east"\n'
+        '[providers.parrot]\nkind = "echo"\ndefault_model = "polly"\n',
+        "utf-8",
+    )
+    async with running_daemon(home, env=plugged) as daemon:
+        await daemon.initialize()
+        error = (await chat(daemon, model="den:alto")).error
+        assert error["code"] == 1010
+        assert error["message"].startswith("providers.den.region: ")
+        rows = {row["id"]: row for row in (await daemon.request("providers/list")).result["providers"]}
+        assert "providers.den.region" in rows["den"]["auth"]["message"]
+        assert (await chat(daemon, model="parrot:polly")).result["text"] == "hi"
+
+
+@pytest.mark.requirement("7:unknown-keys")
+async def test_a_declared_key_is_not_warned_about_and_another_one_is(
+    home: Path, plugged: dict[str, str], parlour: FakeParlour
+) -> None:
+    (home / "config.toml").write_text(
+        f'[providers.den]\nkind = "parlour"\nbase_url = "{parlour.origin}"\nregion = "south"\nregoin = 1\n',
+        "utf-8",
+    )
+    async with running_daemon(home, env=plugged) as daemon:
+        await daemon.initialize()
+        await daemon.request("providers/list")
+        daemon.close_stdin()
+        await daemon.exit_code()
+    assert "unknown key providers.den.regoin is ignored by the plug-in parlour" in daemon.log
+    assert "providers.den.region" not in daemon.log

@@ -1,0 +1,1 @@
+"""Commands for maintainers; none of them runs in the tests by itself."""

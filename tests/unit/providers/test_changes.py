@@ -1,0 +1,82 @@
+"""Changes of models and providers are announced when they are changes, to everybody who wants to hear."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.providers import Change, ModelsChanged, ProvidersChanged, Registry
+from tests.unit.scripted import ScriptedAdapter, registry_of
+
+pytestmark = pytest.mark.requirement("3:did-change")
+
+
+def heard(registry: Registry) -> list[Change]:
+    changes: list[Change] = []
+    registry.subscribe(changes.append)
+    return changes
+
+
+async def test_a_list_that_differs_is_a_change_and_the_first_one_is_none() -> None:
+    adapter = ScriptedAdapter(name="a", models=["one"])
+    registry = registry_of(adapter)
+    changes = heard(registry)
+
+    await registry.list_models("a")
+    await registry.list_models("a", refresh=True)
+    assert changes == []
+
+    adapter.models = ["one", "two"]
+    await registry.list_models("a")
+    assert changes == []
+    await registry.list_models("a", refresh=True)
+    assert changes == [ModelsChanged("a")]
+
+
+async def test_a_list_that_is_forgotten_is_asked_for_anew() -> None:
+    adapter = ScriptedAdapter(name="a", models=["one"])
+    registry = registry_of(adapter)
+    changes = heard(registry)
+    await registry.list_models("a")
+
+    registry.forget_models("a")
+
+    assert changes == [ModelsChanged("a")]
+    assert registry.known_models("a") is None
+    await registry.list_models("a")
+    assert adapter.listed == 2
+
+
+async def test_a_probe_that_finds_something_new_is_a_change() -> None:
+    registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
+    changes = heard(registry)
+
+    await registry.describe(None, probe=True)
+    assert changes == [ProvidersChanged()]
+    await registry.describe(None, probe=True)
+    assert changes == [ProvidersChanged()]
+
+
+def test_a_listener_that_fails_hides_nothing_from_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    registry = registry_of()
+
+    def fails(change: Change) -> None:
+        raise RuntimeError("no")
+
+    registry.subscribe(fails)
+    changes = heard(registry)
+    registry.announce(ProvidersChanged())
+
+    assert changes == [ProvidersChanged()]
+    assert "telling of ProvidersChanged failed" in caplog.text
+
+
+def test_who_unsubscribes_hears_no_more() -> None:
+    registry = registry_of()
+    changes: list[Change] = []
+    unsubscribe = registry.subscribe(changes.append)
+    unsubscribe()
+    unsubscribe()
+    registry.announce(ProvidersChanged())
+
+    assert changes == []

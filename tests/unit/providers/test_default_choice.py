@@ -1,0 +1,316 @@
+"""The choice of a default provider: made once, saved, and never on behalf of other workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.auth import AuthStatus
+from jumpseat.auth.status import AuthState
+from jumpseat.chat import ConfigError, RequestError
+from jumpseat.config import SavedSettings
+from jumpseat.providers import Registry, choose_default, default_provider, resolve_model
+from tests.unit.scripted import ScriptedAdapter, ScriptedRegistry, registry_of
+
+Start = Callable[..., ScriptedRegistry]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Starts a daemon's registry anew: these providers, over the settings that earlier ones have saved."""
+
+    def registry(*names: str, from_client: str | None = None, **more: Any) -> ScriptedRegistry:
+        made = registry_of(
+            *(ScriptedAdapter(name=name, default_model=f"{name}-own") for name in names),
+            saved=SavedSettings(tmp_path / "settings.json"),
+            **more,
+        )
+        if from_client is not None:
+            made.config.note_from_client(frozenset([from_client]))
+        return made
+
+    return registry
+
+
+async def save(registry: Registry, **values: Any) -> None:
+    schemas = await registry.settings_schemas(*values.get("providers", ()))
+    await registry.saved.save(values, schemas)
+
+
+async def saved_default(registry: Registry) -> str | None:
+    await registry.saved.refresh()
+    return registry.saved.default_provider
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_a_choice_stays_when_further_providers_come(start: Start) -> None:
+    assert await default_provider(start("a")) == "a"
+
+    assert await default_provider(start("a", "b")) == "a"
+    assert await default_provider(start("a", "b", local="not_required")) == "a"
+
+
+@pytest.mark.requirement("4:saved-default")
+@pytest.mark.parametrize(
+    ("names", "local", "chosen"),
+    [
+        (["a"], "signed_in", "local"),
+        (["a"], "not_required", "a"),
+        (["a", "b"], "not_required", "local"),
+        ([], "not_required", "local"),
+        ([], "configured", "local"),
+        (["a", "b"], "signed_out", None),
+        (["a", "b"], "expired", None),
+    ],
+)
+async def test_signed_in_goes_before_the_only_one_and_that_before_what_is_at_hand(
+    start: Start, names: list[str], local: AuthState, chosen: str | None
+) -> None:
+    registry = start(*names, local=local)
+
+    assert await default_provider(registry) == chosen
+    assert await saved_default(start()) == chosen
+
+
+@pytest.mark.requirement("4:saved-default")
+@pytest.mark.parametrize(("names", "chosen"), [([], "copilot"), (["a"], "copilot"), (["a", "b"], "copilot")])
+async def test_copilot_goes_first_if_somebody_is_signed_in(
+    start: Start, names: list[str], chosen: str
+) -> None:
+    assert await default_provider(start(*names, copilot="signed_in", local="not_required")) == chosen
+
+
+class Elsewhere(ScriptedAdapter):
+    """Signed in by what another program has, which was not made for this provider; asking for it costs."""
+
+    asked = 0
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        self.asked += 1
+        return AuthStatus(provider=self.name, state="signed_in", source="gh")
+
+    async def is_signed_in_for_this(self) -> bool:
+        return False
+
+
+@pytest.mark.requirement("4:general-sign-in")
+@pytest.mark.parametrize(
+    ("names", "local", "chosen", "asked"),
+    [
+        (["a"], "not_required", "a", 0),
+        ([], "not_required", "local", 1),
+        ([], "signed_out", "copilot", 1),
+        (["a", "b"], "signed_out", "copilot", 1),
+    ],
+)
+async def test_another_programs_sign_in_counts_last_and_is_not_looked_for_where_a_provider_is_set_up(
+    names: list[str], local: AuthState, chosen: str, asked: int
+) -> None:
+    copilot = Elsewhere(name="copilot")
+    registry = registry_of(*(ScriptedAdapter(name=name) for name in names), local=local)
+    registry.use("copilot", copilot)
+
+    assert await default_provider(registry) == chosen
+    assert copilot.asked == asked
+
+
+@pytest.mark.requirement("4:general-sign-in")
+async def test_a_named_provider_has_nobody_looked_for() -> None:
+    copilot = Elsewhere(name="copilot")
+    registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
+    registry.use("copilot", copilot)
+
+    await resolve_model(registry, "a:m")
+    assert copilot.asked == 0
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_alone(start: Start) -> None:
+    await save(start("a", "b"), default_provider="a")
+
+    assert await default_provider(start("a", "b", default_provider="b")) == "b"
+    assert await default_provider(start("a", "b")) == "a"
+    with pytest.raises(ConfigError):
+        await default_provider(start("a", default_provider="nobody"))
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_anew_and_said_once(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    await default_provider(start("a"))
+    registry = start("b")
+
+    assert [await default_provider(registry) for _ in range(2)] == ["b", "b"]
+    assert await saved_default(start("a", "b")) == "b"
+    assert caplog.text.count("saved default provider a does not exist here") == 1
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_a_persons_choice_is_passed_over_while_it_is_gone_and_never_replaced(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    await default_provider(start("b"))
+    await save(start("a", "b"), default_provider="a")
+
+    assert await default_provider(start("b")) == "b"
+    assert "saved default provider a does not exist here" in caplog.text
+    assert await default_provider(start("a", "b")) == "a"
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) -> None:
+    await default_provider(start("a"))
+    await save(start("a"), default_provider="a")
+
+    assert await default_provider(start("b")) == "b"
+    assert await saved_default(start()) == "a"
+
+
+@pytest.mark.requirement("4:overlay-default")
+@pytest.mark.parametrize(("names", "chosen"), [(["ws"], "ws"), (["a", "ws"], "local")])
+async def test_a_choice_that_a_clients_own_provider_had_a_part_in_is_not_saved(
+    start: Start, names: list[str], chosen: str
+) -> None:
+    assert await default_provider(start(*names, from_client="ws", local="not_required")) == chosen
+
+    assert await saved_default(start()) is None
+
+
+@pytest.mark.requirement("4:overlay-default")
+async def test_a_saved_default_holds_beside_a_clients_own_providers(start: Start) -> None:
+    await default_provider(start("a"))
+
+    assert await default_provider(start("a", "ws", from_client="ws")) == "a"
+    assert await default_provider(start("ws", from_client="ws")) == "ws"
+    assert await saved_default(start()) == "a"
+
+
+@pytest.mark.requirement("4:overlay-default")
+async def test_settings_that_a_client_has_for_a_built_in_provider_change_no_choice(start: Start) -> None:
+    table = {"local": {"kind": "local", "default_model": "m"}}
+    registry = start("a", tables=table, from_client="local", local="not_required")
+
+    assert await default_provider(registry) == "a"
+    assert await saved_default(start()) == "a"
+    await choose_default(registry, "local")
+    assert await saved_default(start()) == "local"
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_of_two_daemons_that_choose_at_once_the_first_one_decides(start: Start) -> None:
+    first, second = start("b"), start("a", "b", local="not_required")
+    for each in (first, second):
+        await each.saved.loaded()
+
+    assert await default_provider(first) == "b"
+    assert await default_provider(second) == "b"
+    assert await saved_default(start()) == "b"
+
+
+async def test_a_choice_that_cannot_be_saved_is_used_and_tried_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    registry = registry_of(
+        ScriptedAdapter(name="a"), saved=SavedSettings(tmp_path / "file" / "settings.json")
+    )
+
+    assert [await default_provider(registry) for _ in range(3)] == ["a", "a", "a"]
+    assert caplog.text.count("is not saved") == 1
+
+
+async def test_a_built_in_provider_that_cannot_say_its_state_is_not_chosen(start: Start) -> None:
+    broken = ScriptedAdapter(name="local", state=ConfigError("Wrong."))
+
+    assert await default_provider(registry_of(broken, tables={"a": {}})) is None
+
+
+@pytest.mark.requirement("4:saved-default-model")
+@pytest.mark.parametrize(
+    ("configured", "saved", "expected"),
+    [
+        ({}, {"default_model": "b:x"}, "b/x"),
+        ({}, {"default_model": "x"}, "a/x"),
+        ({"default_model": "b:y"}, {"default_model": "x"}, "b/y"),
+        ({"default_provider": "b"}, {"default_model": "x"}, "b/x"),
+        ({}, {"default_provider": "b"}, "b/b-own"),
+        ({}, {}, "a/a-own"),
+    ],
+)
+async def test_an_absent_model_is_the_configured_else_the_saved_else_the_default_providers_own(
+    start: Start, configured: dict[str, Any], saved: dict[str, Any], expected: str
+) -> None:
+    await save(start("a", "b"), **{"default_provider": "a", **saved})
+
+    target = await resolve_model(start("a", "b", **configured), None)
+    assert f"{target.provider}/{target.model}" == expected
+
+
+@pytest.mark.requirement("4:saved-default-model")
+async def test_a_saved_model_whose_provider_is_gone_is_passed_over(start: Start) -> None:
+    await save(start("a", "b"), default_model="b:x")
+
+    assert (await resolve_model(start("a"), None)).model == "a-own"
+    assert (await resolve_model(start("a", "b"), None)).model == "x"
+
+
+async def test_a_chats_own_model_changes_nothing_that_is_saved(start: Start) -> None:
+    await save(start("a"), default_provider="a", default_model="m")
+    await resolve_model(start("a"), "a:other")
+
+    assert (await resolve_model(start("a"), None)).model == "m"
+
+
+@pytest.mark.requirement("5:settings-precedence")
+async def test_values_of_the_configuration_go_before_saved_ones(start: Start) -> None:
+    rows = {name: {"type": "integer"} for name in ("x", "y", "z")}
+    tables = {"a": {"settings": rows}}
+    registry = start("a", tables=tables)
+    await save(registry, max_tokens=5, providers={"a": {"x": 1, "y": 1}})
+    assert (registry.default_settings("a"), registry.default_max_tokens) == ({"x": 1, "y": 1}, 5)
+
+    over = start("a", tables=tables, settings={"max_tokens": 9, "providers": {"a": {"y": 2, "z": 2}}})
+    await over.saved.loaded()
+    assert (over.default_settings("a"), over.default_max_tokens) == ({"x": 1, "y": 2, "z": 2}, 9)
+
+
+@pytest.mark.requirement("4:sign-in-default")
+async def test_signing_in_makes_the_default_and_forgets_another_providers_model(start: Start) -> None:
+    await save(start("a", "b"), default_provider="a", default_model="a:m")
+    await choose_default(start("a", "b"), "b")
+
+    target = await resolve_model(start("a", "b"), None)
+    assert f"{target.provider}/{target.model}" == "b/b-own"
+    assert await default_provider(start("a")) == "a"
+    assert await saved_default(start()) == "b"
+
+
+@pytest.mark.requirement("4:sign-in-default")
+async def test_signing_in_keeps_a_model_of_that_provider_and_the_configurations_word(start: Start) -> None:
+    await save(start("a", "b"), default_provider="a", default_model="b:m")
+    await choose_default(start("a", "b", default_provider="a"), "b")
+    await choose_default(start("a", "b", from_client="b"), "b")
+    assert await saved_default(start()) == "a"
+
+    await choose_default(start("a", "b"), "b")
+    assert (await resolve_model(start("a", "b"), None)).model == "m"
+
+
+async def test_a_sign_in_does_not_fail_because_its_default_cannot_be_saved(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    saved = SavedSettings(tmp_path / "file" / "settings.json")
+    await choose_default(registry_of(ScriptedAdapter(name="a"), saved=saved), "a")
+
+    assert "a is not saved as the default provider" in caplog.text
+
+
+async def test_a_default_that_is_named_by_nobody_is_still_an_error(start: Start) -> None:
+    with pytest.raises(RequestError, match="a, b"):
+        await resolve_model(start("a", "b"), None)
+    assert await saved_default(start()) is None

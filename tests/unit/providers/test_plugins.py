@@ -1,0 +1,201 @@
+"""Kinds of providers that other distributions bring: found late, and refused with reasons."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import (
+    ChatError,
+    ConfigError,
+    DoneEvent,
+    Message,
+)
+from jumpseat.config import Config
+from jumpseat.providers import KINDS, Registry
+from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
+
+pytestmark = pytest.mark.requirement("7:plugins")
+
+
+def refusal(kind: str = "acme", **more: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        registry(kind, **more).adapter("mine")
+    return caught.value
+
+
+async def test_a_kind_of_an_installed_plug_in_makes_its_adapter(install: Install) -> None:
+    install(GOOD)
+    adapter = registry().adapter("mine")
+
+    assert adapter.provider_name == "mine"
+    assert [event async for event in adapter.stream(REQUEST)] == [DoneEvent("end_turn")]
+    assert (await adapter.bind("m").chat([Message.user("Hi")])).stop_reason == "end_turn"
+
+
+def test_a_factory_is_as_good_as_a_class(install: Install) -> None:
+    install(
+        GOOD + "def make(provider, config, http):\n    return Acme(f'{provider} of {config.kind}')\n",
+        loads="make",
+    )
+
+    assert registry().adapter("mine").provider_name == "mine of acme"
+
+
+def test_no_plug_in_is_looked_for_until_a_kind_is_not_built_in(install: Install) -> None:
+    install("raise RuntimeError('imported')")
+    there = registry("openai")
+    opened: list[str] = []
+    watching = True
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching and event == "open" and "entry_points" in str(arguments[0]):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(note)
+    there.adapter("mine")
+    there.settings_rows("mine")
+    assert opened == []
+
+    refusal()
+    watching = False
+    assert opened != []
+
+
+def test_an_unknown_kind_is_told_with_all_that_are_there(install: Install) -> None:
+    install(GOOD, "acme", "zeta", "openai")
+    error = refusal("amce")
+
+    assert error.message.startswith("providers.mine.kind: there is no kind 'amce'; known kinds are ")
+    assert all(kind in error.message for kind in KINDS)
+    assert "plug-ins bring acme, zeta." in error.message
+    assert "jumpseat-acme 1.0 brings openai, which is built in, so that it is ignored." in error.message
+    assert error.provider == "mine"
+
+
+def test_a_plug_in_cannot_take_the_place_of_a_kind_that_is_built_in(install: Install) -> None:
+    install("raise RuntimeError('imported')", "openai")
+
+    assert type(registry("openai").adapter("mine")).__name__ == "OpenAIAdapter"
+
+
+def test_two_distributions_with_one_name_are_both_refused(install: Install) -> None:
+    install(GOOD)
+    install(GOOD, distribution="jumpseat-other")
+    error = refusal()
+
+    assert "jumpseat-acme 1.0 and jumpseat-other 1.0" in error.message
+    assert "Uninstall" in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import no_such_module", "cannot be imported (ModuleNotFoundError)"),
+        ("raise SystemExit(3)", "cannot be imported (SystemExit)"),
+        ("1 / 0", "cannot be imported (ZeroDivisionError)"),
+        ("Other = 1", "cannot be imported (AttributeError)"),
+        ("Acme = 7", "is not callable"),
+        ("Acme = lambda provider, config, http: object()", "made object, which is no subclass of"),
+        ("Acme = lambda: 1", "failed to start (TypeError)"),
+        (GOOD + "    settings_rows = {'a': 1}", "has settings_rows of another type"),
+        (GOOD + "    capabilities = None", "has capabilities of another type"),
+    ],
+)
+async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
+    install: Install, code: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    install(code)
+    there = registry()
+    await there.prepare("mine")
+    with pytest.raises(ConfigError) as caught:
+        there.adapter("mine")
+
+    error = caught.value
+    assert told in error.message
+    assert "acme" in error.message
+    assert "jumpseat-acme 1.0" in error.message
+    assert "providers.mine" in error.message
+    assert error.hint is not None
+    if "log" in error.hint:
+        assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("code", ["import no_such_module", "Acme = 7", GOOD + "    auth_status = 1 / 1"])
+async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
+    install: Install, code: str
+) -> None:
+    install(code)
+    tables = {"mine": {"kind": "acme"}, "other": {"kind": "openai"}}
+    there = Registry(Config.model_validate({"providers": tables}))
+    rows = {row.id: row for row in await there.describe(None, probe=True)}
+
+    assert set(rows) >= {"mine", "other", "local"}
+    assert "acme" in (rows["mine"].auth.message or "")
+    assert not rows["mine"].configured
+    assert rows["other"].configured
+    _, failures = await there.list_all_models(["mine"])
+    assert [(each.provider, isinstance(each.error, ChatError)) for each in failures] == [("mine", True)]
+    await there.aclose()
+
+
+# -- its own keys and settings
+
+OPTIONS = (
+    GOOD
+    + """
+    class options(BaseModel):
+        region: str
+        depth: int = 1
+    def __init__(self, provider, config, http):
+        super().__init__(provider, config, http)
+        self.read = read_options(self.options, provider, config)
+    settings_rows = {"tone": SettingRow(type="enum", choices=["plain", "florid"], order=2)}
+"""
+)
+
+
+def test_a_plug_ins_own_keys_are_read_by_it(install: Install) -> None:
+    install(OPTIONS)
+    adapter: Any = registry(region="eu", depth=3).adapter("mine")
+
+    assert (adapter.read.region, adapter.read.depth) == ("eu", 3)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({}, "providers.mine.region: Field required."),
+        ({"region": "eu", "depth": "canary"}, "providers.mine.depth: Input should be a valid integer"),
+    ],
+)
+def test_a_wrong_key_is_named_and_its_value_is_not_repeated(
+    install: Install, keys: dict[str, Any], told: str
+) -> None:
+    install(OPTIONS)
+    error = refusal(**keys)
+
+    assert error.message.startswith(told)
+    assert "canary" not in error.message
+
+
+@pytest.mark.parametrize("code", [OPTIONS, GOOD])
+def test_only_keys_that_the_plug_in_does_not_declare_are_warned_about(
+    install: Install, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    install(code)
+    registry(region="eu", basse_url="x").adapter("mine")
+
+    assert "unknown key providers.mine.basse_url is ignored by the plug-in acme" in caplog.text
+    assert ("providers.mine.region" in caplog.text) == (code == GOOD)
+
+
+def test_a_plug_ins_settings_are_in_its_schema_under_the_users_own(install: Install) -> None:
+    install(OPTIONS)
+    mine = {"tone": {"type": "string", "order": 9}, "mood": {"type": "string", "order": 1}}
+    rows = registry(region="eu", settings=mine).settings_rows("mine")
+
+    assert [(key, row.type) for key, row in rows.items()] == [("mood", "string"), ("tone", "string")]
+    assert registry(region="eu").settings_rows("mine")["tone"].choices == ["plain", "florid"]

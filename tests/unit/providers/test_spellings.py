@@ -1,0 +1,141 @@
+"""Which name of a list somebody means, and that no name ever becomes another model's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from jumpseat.providers.spellings import candidates, normalised, spelling
+from tests.recorded.recordings import TRANSCRIPTS
+
+COPILOT = (
+    "claude-opus-4.6",
+    "claude-sonnet-4",
+    "claude-sonnet-4.5",
+    "gpt-4.1",
+    "gpt-4o",
+    "gpt-4o-2024-05-13",
+    "gpt-4o-2024-11-20",
+    "o3-mini",
+)
+ANTHROPIC = (
+    "claude-3-5-sonnet-20240620",
+    "claude-3-5-sonnet-20241022",
+    "claude-opus-4-6",
+    "claude-haiku-4-5",
+)
+ROUTER = ("anthropic/claude-opus-4.6", "openai/gpt-4o", "acme/llama-3", "other/llama-3", "x/y:free", "x/y")
+
+
+@pytest.mark.requirement("4:upstream-spellings")
+@pytest.mark.parametrize(
+    ("name", "listed", "meant"),
+    [
+        ("claude-opus-4-6", COPILOT, ["claude-opus-4.6"]),
+        ("claude-sonnet-4-5-20250929", COPILOT, ["claude-sonnet-4.5"]),
+        ("claude-sonnet-4-5@20250929", COPILOT, ["claude-sonnet-4.5"]),
+        ("claude-sonnet-4-20250514", COPILOT, ["claude-sonnet-4"]),
+        ("anthropic/claude-sonnet-4-5", COPILOT, ["claude-sonnet-4.5"]),
+        ("models/claude-sonnet-4.5", COPILOT, ["claude-sonnet-4.5"]),
+        ("Claude-Sonnet-4.5", COPILOT, ["claude-sonnet-4.5"]),
+        ("o3-mini-2025-01-31", COPILOT, ["o3-mini"]),
+        ("gpt-4o-latest", COPILOT, ["gpt-4o"]),
+        ("gpt-4o", COPILOT, ["gpt-4o"]),
+        ("gpt-4o-2024-05-13", COPILOT, ["gpt-4o-2024-05-13"]),
+        ("GPT-4o-2024-05-13", COPILOT, ["gpt-4o-2024-05-13"]),
+        ("gpt-4o-20240513", COPILOT, ["gpt-4o-2024-05-13"]),
+        ("gpt-4o-2024-08-06", COPILOT, []),
+        ("gpt-4", COPILOT, []),
+        ("gpt-4-1106-preview", COPILOT, []),
+        ("claude-opus-4.6", ANTHROPIC, ["claude-opus-4-6"]),
+        ("claude-haiku-4.5-20251001", ANTHROPIC, ["claude-haiku-4-5"]),
+        ("claude-3.5-sonnet-20240620", ANTHROPIC, ["claude-3-5-sonnet-20240620"]),
+        ("claude-3-5-sonnet-latest", ANTHROPIC, ["claude-3-5-sonnet-20241022"]),
+        ("claude-3.5-sonnet", ANTHROPIC, list(ANTHROPIC[:2])),
+        ("claude-opus-4-6", ROUTER, ["anthropic/claude-opus-4.6"]),
+        ("azure/gpt-4o", ROUTER, []),
+        ("llama-3", ROUTER, ["acme/llama-3", "other/llama-3"]),
+        ("acme/Llama-3", ROUTER, ["acme/llama-3"]),
+        ("y", ROUTER, ["x/y"]),
+        ("llama3", ("llama3:latest", "llama3:70b"), ["llama3:latest"]),
+        ("x-20240101", ("x-latest",), []),
+        ("-", ("_", "."), []),
+        ("a.b", ("a-b", "a_b"), ["a-b", "a_b"]),
+    ],
+)
+def test_a_name_means_the_closest_name_of_the_list(name: str, listed: list[str], meant: list[str]) -> None:
+    assert candidates(name, listed) == meant
+
+
+@pytest.mark.requirement("4:upstream-spellings")
+@pytest.mark.parametrize(
+    ("name", "listed", "meant"),
+    [
+        ("claude-opus-4-6", COPILOT, ["claude-opus-4.6"]),
+        ("claude-sonnet-4-5-20250929", COPILOT, ["claude-sonnet-4.5"]),
+        ("o3-mini-2025-01-31", COPILOT, []),
+        ("claude-haiku-4-5-20251001", ANTHROPIC, []),
+        ("claude-haiku-4.5", ANTHROPIC, ["claude-haiku-4-5"]),
+        ("gpt-4o-latest", COPILOT, []),
+        ("claude-3-5-sonnet-latest", ANTHROPIC, []),
+    ],
+)
+def test_in_a_list_that_is_not_complete_a_date_counts(name: str, listed: list[str], meant: list[str]) -> None:
+    assert candidates(name, listed, complete=False) == meant
+
+
+ODD = "abc4XİßǅK.-_ /@:\n20250929"
+VERSIONED = (
+    r"(models/|[a-z]{1,2}/){0,3}[a-z]{1,3}[-._ @:]{0,2}[0-9]?"
+    r"([-@_.](20250929|2025[-_.]09[-.]29|latest)){0,3}"
+)
+names = st.text(st.sampled_from(ODD) | st.characters(), max_size=30) | st.from_regex(
+    VERSIONED, fullmatch=True
+)
+
+
+@given(names)
+def test_normalising_twice_changes_nothing_more(name: str) -> None:
+    assert normalised(normalised(name)) == normalised(name)
+
+
+@given(names)
+def test_a_normalised_name_still_means_the_name_it_was_made_of(name: str) -> None:
+    assume(spelling(name).stem)
+    assert candidates(normalised(name), [name]) == [name]
+
+
+@given(names, st.lists(names, unique=True), st.booleans())
+def test_an_exact_match_always_wins_and_nothing_unlisted_is_made_up(
+    name: str, listed: list[str], complete: bool
+) -> None:
+    assert candidates(name, [*listed, *([] if name in listed else [name])], complete=complete) == [name]
+    assert set(candidates(name, listed, complete=complete)) <= set(listed)
+
+
+@given(st.lists(names, unique=True), st.data())
+def test_the_order_of_the_list_does_not_matter(listed: list[str], data: st.DataObject) -> None:
+    name = data.draw(names)
+    other = data.draw(st.permutations(listed))
+    assert sorted(candidates(name, listed)) == sorted(candidates(name, other))
+
+
+RECORDED = sorted(TRANSCRIPTS.glob("copilot/**/models*.json")) if TRANSCRIPTS.is_dir() else []
+
+
+@pytest.mark.skipif(not RECORDED, reason="the recorded lists of models are not there")
+def test_no_two_rows_of_a_recorded_list_are_taken_for_each_other() -> None:
+    for path in RECORDED:
+        rows = [row["id"] for row in json.loads(path.read_text("utf-8"))["data"]]
+        for row in rows:
+            dashed = row.replace(".", "-")
+            for written in (row, row.upper(), dashed, f"models/{row}", f"vendor/{dashed}", normalised(row)):
+                assert candidates(written, rows) == [row], (path.name, written)
+            # With the row itself gone, only a name that a date alone tells apart may stand for it.
+            others = [each for each in rows if each != row]
+            for meant in candidates(row, others):
+                assert spelling(meant).stem == spelling(row).stem
+                assert not (spelling(meant).version and spelling(row).version)
