@@ -45,6 +45,8 @@ class ChatRequest:
 
     conversation_id: str | None = None
     initiator: Initiator | None = None
+    state: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What an adapter's set-up leaves for the other hooks of the same attempt; never sent to anybody."""
 
     def effective_initiator(self) -> Initiator:
         """Who caused this request: the caller's word, else `user` for a last message of the user's own."""

@@ -1,6 +1,22 @@
 """A turn, from the request to the response; the one retry budget of the house."""
 
 from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.count import TokenCount, count_tokens
+from jumpseat.engine.edit import Edit, run_edit
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.reopened import with_what_is_remembered
+from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn import run_turn
 
-__all__ = ["Sink", "TurnAsk", "run_turn"]
+__all__ = [
+    "BlockMemory",
+    "Edit",
+    "Sink",
+    "TokenCount",
+    "TokenMemory",
+    "TurnAsk",
+    "count_tokens",
+    "run_edit",
+    "run_turn",
+    "with_what_is_remembered",
+]

@@ -15,21 +15,19 @@ from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
     ChatRequest,
     ContentBlock,
+    Initiator,
     InvalidRequestError,
     Message,
     Origin,
     RedactedThinkingBlock,
     RequestError,
     ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
     WarningEvent,
 )
 from jumpseat.config import SettingRow, check_settings
 from jumpseat.engine.ask import TurnAsk
+from jumpseat.engine.conversation import arranged, check_conversation
 from jumpseat.providers import ResolvedModel
-
-UNANSWERED_CALL = "The tool was not run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +49,19 @@ def plan(
     """Plan a turn for one model.
 
     Raises:
-        InvalidRequestError: a setting breaks its row, or a tool result answers no call.
+        InvalidRequestError: a setting breaks its row, or the conversation cannot be mended (`conversation`).
         RequestError: the model is known not to take tools or images, which the ask has.
     """
     problems = check_settings(dict(rows), dict(ask.settings))
     if problems:
         raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
+    check_conversation(ask.messages)
     _refuse_the_impossible(ask, target, capabilities)
 
     warnings: list[WarningEvent] = []
     messages = _without_foreign_data(ask.messages, Origin(target.provider, target.model), warnings)
-    messages = _with_every_call_answered(messages, warnings)
     request = ChatRequest(
-        messages=messages,
+        messages=arranged(messages, warnings, user_begins=target.adapter.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
@@ -75,9 +73,14 @@ def plan(
         thinking=ask.thinking,
         settings=_with_defaults(ask.settings, default_settings, rows),
         conversation_id=ask.conversation_id,
-        initiator=ask.initiator,
+        initiator=ask.initiator or _initiator(ask.messages),
     )
     return Plan(_degraded(request, target, capabilities, warnings), warnings)
+
+
+def _initiator(messages: Sequence[Message]) -> Initiator:
+    """Who causes the request, by what the client sent: a result that is put in for it is not its own."""
+    return ChatRequest(messages=messages, model="").effective_initiator()
 
 
 def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
@@ -165,54 +168,6 @@ def _without_foreign_data(
             WarningEvent(
                 "foreign_data_dropped",
                 f"Reasoning or opaque data of another model was left out of the request ({dropped} blocks).",
-            )
-        )
-    return result
-
-
-def _with_every_call_answered(messages: Sequence[Message], warnings: list[WarningEvent]) -> list[Message]:
-    """The messages with an error result for every call that has none.
-
-    Raises:
-        InvalidRequestError: a result answers no call that came before it.
-    """
-    called: set[str] = set()
-    answered: set[str] = set()
-    for index, message in enumerate(messages):
-        for position, block in enumerate(message.content):
-            if isinstance(block, ToolUseBlock):
-                called.add(block.id)
-            elif isinstance(block, ToolResultBlock):
-                if block.tool_use_id not in called:
-                    raise InvalidRequestError.at(
-                        f"messages.{index}.content.{position}.toolUseId",
-                        f"no tool_use with the id {block.tool_use_id!r} comes before this result",
-                    )
-                answered.add(block.tool_use_id)
-
-    result: list[Message] = []
-    owed: list[ContentBlock] = []
-    for message in messages:
-        if owed:
-            if message.role == "user":
-                message = Message("user", (*owed, *message.content))
-            else:
-                result.append(Message("user", tuple(owed)))
-            owed = []
-        result.append(message)
-        owed = [
-            ToolResultBlock(block.id, UNANSWERED_CALL, is_error=True)
-            for block in message.content
-            if isinstance(block, ToolUseBlock) and block.id not in answered
-        ]
-    if owed:
-        result.append(Message("user", tuple(owed)))
-    missing = len(called - answered)
-    if missing:
-        warnings.append(
-            WarningEvent(
-                "tool_result_missing",
-                f"{missing} tool calls had no result; the model is told that they were not run.",
             )
         )
     return result

@@ -18,6 +18,7 @@ from jumpseat.chat import (
     ChatRequest,
     DoneEvent,
     Fold,
+    Origin,
     ProtocolError,
     Response,
     RetryEvent,
@@ -25,43 +26,72 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine.ask import Sink, TurnAsk
-from jumpseat.engine.plan import plan
+from jumpseat.engine.length import check_length
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.plan import Plan
+from jumpseat.engine.prepare import prepare
 from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
-from jumpseat.providers import Registry, ResolvedModel, resolve_model
+from jumpseat.engine.tokens import TokenMemory
+from jumpseat.providers import Registry, ResolvedModel
 
 logger = logging.getLogger(__name__)
 
 
-async def run_turn(registry: Registry, ask: TurnAsk, sink: Sink) -> Response:
+async def run_turn(
+    registry: Registry,
+    ask: TurnAsk,
+    sink: Sink,
+    memory: BlockMemory | None = None,
+    tokens: TokenMemory | None = None,
+) -> Response:
     """Run one turn to its end and return the response.
 
     The sink gets nothing where the ask itself is wrong. Otherwise it gets a `StartEvent` first and a
     `DoneEvent` last, also when the turn fails or its task is cancelled.
+
+    Args:
+        registry: the providers.
+        ask: what the client asks.
+        sink: where the events go.
+        memory: completes the messages of a client that cannot hold all of an answer, and takes the new one.
+        tokens: what providers have counted of late; takes what this turn's provider counts.
 
     Raises:
         ChatError: the turn failed; `partial` holds what came before.
         ChatCancelled: the task was cancelled after the start; `partial` as above.
         asyncio.CancelledError: the task was cancelled before the start.
     """
-    target = await resolve_model(registry, ask.model)
-    capabilities, _ = registry.capabilities(target.provider)
-    planned = plan(
-        ask,
-        target,
-        capabilities,
-        registry.settings_rows(target.provider),
-        registry.default_settings(target.provider),
-        registry.default_max_tokens,
-    )
+    tokens = tokens or TokenMemory()
+    target, planned = await prepare(registry, ask, memory)
+    planned = check_length(target, planned, tokens)
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
+    try:
+        response = await _run_to_its_end(target, planned, budget, sink, memory)
+    except ChatError as error:
+        if memory is not None and error.partial is not None:
+            memory.remember(error.partial, ask.messages)
+        raise
+    if memory is not None:
+        memory.remember(response, ask.messages)
+    tokens.remember_turn(target.provider, planned.request, response.usage)
+    return response
 
+
+async def _run_to_its_end(
+    target: ResolvedModel, planned: Plan, budget: RetryBudget, sink: Sink, memory: BlockMemory | None
+) -> Response:
+    """The turn from its start on: whatever happens, the sink is told its end once.
+
+    Raises:
+        ChatError: the turn failed or was cancelled; `partial` holds what came before.
+    """
     sink.send(StartEvent(target.provider, target.model))
     fold = Fold(target.provider, target.model)
     try:
         for warning in planned.warnings:
             sink.send(warning)
-        done = await _attempts(target, planned.request, budget, fold, sink)
+        done = await _attempts(target, planned.request, budget, fold, sink, memory)
     except asyncio.CancelledError:
         raise _ended(ChatCancelled("The chat was cancelled."), fold, sink) from None
     except ChatError as error:
@@ -76,9 +106,15 @@ async def run_turn(registry: Registry, ask: TurnAsk, sink: Sink) -> Response:
 
 
 async def _attempts(
-    target: ResolvedModel, request: ChatRequest, budget: RetryBudget, fold: Fold, sink: Sink
+    target: ResolvedModel,
+    planned: ChatRequest,
+    budget: RetryBudget,
+    fold: Fold,
+    sink: Sink,
+    memory: BlockMemory | None,
 ) -> DoneEvent:
     """Attempt the turn until one attempt ends well or the budget is spent."""
+    request = planned
     told: set[tuple[str, str]] = set()
     while True:
         output = False
@@ -87,6 +123,9 @@ async def _attempts(
                 async for event in events:
                     fold.add(event)
                     if isinstance(event, DoneEvent):
+                        if memory is not None and request is not planned:
+                            here = Origin(target.provider, target.model)
+                            memory.refusals.note(planned.messages, request.messages, here)
                         return event
                     if isinstance(event, WarningEvent):
                         # Each attempt finds out anew what it has to leave out; the client hears it once.

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Capabilities
+from jumpseat.adapters.base import Adapter, Capabilities
 from jumpseat.chat import (
-    ContentBlock,
     ImageBlock,
     InvalidRequestError,
     JsonSchemaOutput,
@@ -21,13 +20,12 @@ from jumpseat.chat import (
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
 )
 from jumpseat.config import SettingRow
 from jumpseat.engine import TurnAsk
-from jumpseat.engine.plan import UNANSWERED_CALL, Plan, plan
+from jumpseat.engine.plan import Plan, plan
 from jumpseat.providers import ResolvedModel
+from tests.unit.engine.blocks import TEXT, assistant, call, result, user
 from tests.unit.scripted import ScriptedAdapter, ask, model_info
 
 HERE = Origin("fake", "m")
@@ -47,34 +45,15 @@ def planned(
     facts: dict[str, Any] | None = None,
     saved: dict[str, Any] | None = None,
     saved_max_tokens: int | None = None,
+    adapter: Adapter | None = None,
 ) -> Plan:
     info = None if facts is None else model_info("fake", "m", **facts)
-    target = ResolvedModel("fake", ScriptedAdapter(), "m", info)
+    target = ResolvedModel("fake", adapter or ScriptedAdapter(), "m", info)
     return plan(asked, target, capabilities or Capabilities(), ROWS, saved or {}, saved_max_tokens)
 
 
 def codes(result: Plan) -> list[str]:
     return [warning.code for warning in result.warnings]
-
-
-def call(name: str, **more: Any) -> ToolUseBlock:
-    return ToolUseBlock(name, "grep", {}, "{}", **more)
-
-
-def result(name: str) -> ToolResultBlock:
-    return ToolResultBlock(name, "found")
-
-
-def owed(name: str) -> ToolResultBlock:
-    return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
-
-
-def user(*blocks: ContentBlock) -> Message:
-    return Message("user", blocks)
-
-
-def assistant(*blocks: ContentBlock) -> Message:
-    return Message("assistant", blocks)
 
 
 def test_what_is_asked_is_what_is_sent() -> None:
@@ -109,74 +88,16 @@ def test_what_is_asked_is_what_is_sent() -> None:
     assert made.warnings == []
 
 
-TEXT = TextBlock("hi")
-
-
-@pytest.mark.requirement("2:tool-use-without-result")
 @pytest.mark.parametrize(
-    ("messages", "sent", "warned"),
+    ("last", "initiator"),
     [
-        pytest.param(
-            [user(TEXT), assistant(call("1")), user(result("1"))],
-            [user(TEXT), assistant(call("1")), user(result("1"))],
-            False,
-            id="every call answered",
-        ),
-        pytest.param(
-            [user(TEXT), assistant(TEXT, call("1"))],
-            [user(TEXT), assistant(TEXT, call("1")), user(owed("1"))],
-            True,
-            id="at the end",
-        ),
-        pytest.param(
-            [assistant(call("1")), user(TEXT)],
-            [assistant(call("1")), user(owed("1"), TEXT)],
-            True,
-            id="before the user's next words",
-        ),
-        pytest.param(
-            [assistant(call("1")), assistant(TEXT)],
-            [assistant(call("1")), user(owed("1")), assistant(TEXT)],
-            True,
-            id="between two of the assistant's",
-        ),
-        pytest.param(
-            [assistant(call("1"), call("2")), user(result("2"))],
-            [assistant(call("1"), call("2")), user(owed("1"), result("2"))],
-            True,
-            id="one of two",
-        ),
-        pytest.param(
-            [assistant(call("1")), user(result("1")), assistant(call("2"))],
-            [assistant(call("1")), user(result("1")), assistant(call("2")), user(owed("2"))],
-            True,
-            id="only the last",
-        ),
+        (user(TEXT), "user"),
+        (user(result("1"), TEXT), "agent"),
+        (assistant(call("2")), "agent"),
     ],
 )
-def test_a_call_without_a_result_gets_an_error_result(
-    messages: list[Message], sent: list[Message], warned: bool
-) -> None:
-    made = planned(ask(*messages))
-
-    assert list(made.request.messages) == sent
-    assert codes(made) == (["tool_result_missing"] if warned else [])
-
-
-@pytest.mark.requirement("2:result-without-tool-use")
-@pytest.mark.parametrize(
-    ("messages", "path"),
-    [
-        ([user(result("1"))], "messages.0.content.0.toolUseId"),
-        ([assistant(call("1")), user(TEXT, result("2"))], "messages.1.content.1.toolUseId"),
-        ([user(result("1")), assistant(call("1"))], "messages.0.content.0.toolUseId"),
-    ],
-)
-def test_a_result_without_its_call_is_refused_where_it_stands(messages: list[Message], path: str) -> None:
-    with pytest.raises(InvalidRequestError) as caught:
-        planned(ask(*messages))
-
-    assert [problem.path for problem in caught.value.problems] == [path]
+def test_who_caused_the_request_follows_from_what_the_client_sent(last: Message, initiator: str) -> None:
+    assert planned(ask(user(TEXT), assistant(call("1")), last)).request.initiator == initiator
 
 
 @pytest.mark.requirement("2:foreign-opaque")
@@ -190,9 +111,9 @@ def test_what_only_another_model_could_read_is_dropped_with_a_warning(origin: Or
         OtherBlock("search", "found", origin=origin, opaque="o"),
         TextBlock("plain", origin=origin),
     )
-    made = planned(ask(assistant(*blocks), user(result("1"))))
+    made = planned(ask(user(TEXT), assistant(*blocks), user(result("1"))))
 
-    assert list(made.request.messages[0].content) == [
+    assert list(made.request.messages[1].content) == [
         TextBlock("hi", origin=origin),
         call("1", origin=origin),
         OtherBlock("search", "found", origin=origin),
@@ -205,9 +126,9 @@ def test_what_only_another_model_could_read_is_dropped_with_a_warning(origin: Or
 @pytest.mark.parametrize("origin", [HERE, None])
 def test_what_this_model_made_goes_back_as_it_came(origin: Origin | None) -> None:
     blocks = (ThinkingBlock("", "sig", origin=origin, opaque="o"), TextBlock("hi", origin=origin, opaque="o"))
-    made = planned(ask(assistant(*blocks), user(TEXT)))
+    made = planned(ask(user(TEXT), assistant(*blocks), user(TEXT)))
 
-    assert tuple(made.request.messages[0].content) == blocks
+    assert tuple(made.request.messages[1].content) == blocks
     assert made.warnings == []
 
 
@@ -342,3 +263,18 @@ def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
         planned(ask(settings={"temperature": 3, "colour": "red"}))
 
     assert [problem.path for problem in caught.value.problems] == ["settings.temperature", "settings.colour"]
+
+
+class Tolerant(ScriptedAdapter):
+    """Takes a conversation that the assistant begins."""
+
+    user_begins = False
+
+
+@pytest.mark.requirement("2:order")
+def test_whether_the_user_has_to_begin_is_the_providers_word() -> None:
+    asked = ask(assistant(TEXT), user(TEXT))
+
+    assert codes(planned(asked)) == ["opening_added"]
+    tolerant = planned(asked, adapter=Tolerant())
+    assert (list(tolerant.request.messages), codes(tolerant)) == (list(asked.messages), [])

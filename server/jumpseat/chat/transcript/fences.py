@@ -1,0 +1,154 @@
+"""Blocks that are no text, as fenced blocks: what is in the info string and what between the fences.
+
+An info string is the block's type and `key=value` pairs; a value with anything unusual in it is a JSON
+string. Between the fences stands the block's own text, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from pydantic_core import from_json
+
+from jumpseat.chat.blocks import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Origin,
+    OtherBlock,
+    Position,
+    Range,
+    RedactedThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+FencedBlock: TypeAlias = (
+    ContextBlock | ImageBlock | OtherBlock | RedactedThinkingBlock | ToolResultBlock | ToolUseBlock
+)
+
+_PLAIN = re.compile(r"[\w.:+/@%~#,;!?&()*-]+", re.ASCII)
+_PAIR = re.compile(r'[ \t]+([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"`]+)')
+_RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
+_TICKS = re.compile("`+")
+
+
+def fence_for(text: str) -> str:
+    """A fence that no line of the text can close."""
+    return "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+
+
+def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
+    """What stands behind the fence, and what between the fences; None for nothing at all."""
+    match block:
+        case ToolUseBlock():
+            return _info(block.type, id=block.id, name=block.name, error=block.error), block.raw
+        case ToolResultBlock():
+            error = "true" if block.is_error else None
+            return _info(block.type, id=block.tool_use_id, is_error=error), block.content
+        case ContextBlock():
+            place = _place(block.range) if block.range else None
+            info = _info(
+                block.type, uri=block.uri, language=block.language_id, range=place, label=block.label
+            )
+            return info, block.text
+        case ImageBlock():
+            return _info(block.type, media_type=block.media_type), block.source
+        case RedactedThinkingBlock():
+            return _info(block.type, origin=_origin(block.origin)), block.data
+        case OtherBlock():
+            return _info(block.type, kind=block.kind, origin=_origin(block.origin)), block.text
+
+
+def read_info(info: str) -> dict[str, str] | None:
+    """The pairs of an info string; None where it is not made of pairs."""
+    found: dict[str, str] = {}
+    position, end = 0, len(info.rstrip(" \t\r"))
+    while position < end:
+        pair = _PAIR.match(info, position, end)
+        if pair is None:
+            return None
+        key, value = pair[1], pair[2]
+        if value.startswith('"'):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                return None
+        found[key] = value
+        position = pair.end()
+    return found
+
+
+def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: str) -> ContentBlock | None:
+    """The block of a fence; None where the pairs lack what such a block must have.
+
+    Args:
+        kind: the word that the info string begins with.
+        pairs: the rest of it.
+        lines: what stands between the fences, as it stands there.
+        text: the same, with nothing escaped.
+    """
+    match kind:
+        case "tool_use" if "id" in pairs and "name" in pairs:
+            error = pairs.get("error")
+            arguments = None if error is not None else _arguments(text)
+            return ToolUseBlock(pairs["id"], pairs["name"], arguments, text, error)
+        case "tool_result" if "id" in pairs:
+            return ToolResultBlock(pairs["id"], text, pairs.get("is_error") == "true")
+        case "context":
+            place = _range(pairs.get("range"))
+            return ContextBlock(text, pairs.get("uri"), pairs.get("language"), place, pairs.get("label"))
+        case "image":
+            return ImageBlock(text, pairs.get("media_type"))
+        case "redacted_thinking":
+            return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
+        case "other" if "kind" in pairs:
+            origin = _read_origin(pairs.get("origin"))
+            return OtherBlock(pairs["kind"], text if lines else None, origin=origin)
+    return None
+
+
+def _info(kind: str, /, **pairs: str | None) -> str:
+    return " ".join([kind, *(f"{key}={_value(value)}" for key, value in pairs.items() if value is not None)])
+
+
+def _value(value: str) -> str:
+    """A value as it stands, or as a JSON string without what an info string may not hold."""
+    if _PLAIN.fullmatch(value):
+        return value
+    quoted = json.dumps(value, ensure_ascii=False)
+    # Markdown allows no backticks here, and no line may seem to end.
+    return re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+def _arguments(raw: str) -> dict[str, object] | None:
+    try:
+        arguments = from_json(raw or "{}", allow_inf_nan=False)
+    except ValueError:
+        return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+def _origin(origin: Origin | None) -> str | None:
+    return f"{origin.provider}:{origin.model}" if origin else None
+
+
+def _read_origin(text: str | None) -> Origin | None:
+    # The id of a provider has no colon.
+    provider, colon, model = (text or "").partition(":")
+    return Origin(provider, model) if colon else None
+
+
+def _place(span: Range) -> str:
+    return f"{span.start.line}:{span.start.character}-{span.end.line}:{span.end.character}"
+
+
+def _range(text: str | None) -> Range | None:
+    found = _RANGE.fullmatch(text or "")
+    if found is None:
+        return None
+    a, b, c, d = map(int, found.groups())
+    return Range(Position(a, b), Position(c, d))

@@ -1,0 +1,115 @@
+"""Front matter: model, system prompt and settings, between two lines of `---`.
+
+A subset of YAML 1.2: mappings, lists, strings, numbers, booleans and null, each of them what JSON has.
+`yes`, `off`, `010`, `12:30` and dates are strings. No anchors, no tags, no key twice. `settings` holds
+settings; any other key at the top is a setting too, as people write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat.chat.errors import InvalidRequestError
+from jumpseat.chat.transcript.form import FRONT_MATTER, is_blank
+
+LARGEST = 1 << 20
+"""Characters between the two lines: more than any system prompt has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What stands in it, and where the conversation begins."""
+
+    system: str | None = None
+    model: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    end_line: int = 0
+
+
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+    """The front matter at the head of these lines; that of nothing where there is none.
+
+    Raises:
+        InvalidRequestError: it is not closed, too large, or not what the form allows.
+    """
+    if not lines or not FRONT_MATTER.match(lines[0]):
+        return FrontMatter()
+    end = _closing(lines)
+    text = "".join([line.removesuffix("\r") + "\n" for line in lines[1:end]])
+    if len(text) > LARGEST:
+        raise _fault(0, f"the front matter has more than {LARGEST} characters")
+    if not text.strip():
+        return FrontMatter(end_line=end + 1)
+
+    from jumpseat.chat.transcript.yaml_subset import YamlFault, read_yaml
+
+    try:
+        pairs = read_yaml(text)
+    except YamlFault as fault:
+        # Counted from 0 within the text, which begins one line further down.
+        raise _fault(fault.line + 1, fault.problem) from None
+    settings: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    for key, (value, line) in pairs.items():
+        if value is None:
+            continue
+        if key in ("model", "system"):
+            if not isinstance(value, str):
+                raise _fault(line + 1, f"{key} must be text; put it in quotation marks")
+            words[key] = value
+            continue
+        if key == "settings" and not isinstance(value, dict):
+            raise _fault(line + 1, "settings must be keys with values")
+        for name, setting in value.items() if key == "settings" else [(key, value)]:
+            if name in settings:
+                raise _fault(line + 1, f"the setting {name} is there twice")
+            if setting is not None:
+                settings[name] = setting
+    return FrontMatter(words.get("system"), words.get("model"), settings, end + 1)
+
+
+def write_front_matter(*, system: str | None, model: str | None, settings: Mapping[str, Any]) -> list[str]:
+    """The lines of the front matter, with its two `---`; none where there is nothing to say.
+
+    Raises:
+        InvalidRequestError: it would be larger, or nested deeper, than can be read back.
+    """
+    pairs = {
+        "model": model,
+        "system": system,
+        "settings": {key: value for key, value in settings.items() if value is not None},
+    }
+    pairs = {key: value for key, value in pairs.items() if value is not None and value != {}}
+    if not pairs:
+        return []
+
+    from jumpseat.chat.transcript.yaml_subset import TooDeep, write_yaml
+
+    try:
+        text = write_yaml(pairs)
+    except TooDeep:
+        raise InvalidRequestError.at("settings", "is nested too deep for a transcript") from None
+    if len(text) > LARGEST:
+        largest = "system" if len(system or "") > LARGEST // 2 else "settings"
+        raise InvalidRequestError.at(
+            largest, f"is too long for a transcript, whose front matter has at most {LARGEST} characters"
+        )
+    return ["---", *text.removesuffix("\n").split("\n"), "---"]
+
+
+def _closing(lines: Sequence[str]) -> int:
+    for index in range(1, len(lines)):
+        line = lines[index]
+        if FRONT_MATTER.match(line):
+            return index
+        if line.startswith("## ") and not is_blank(line):
+            # A heading of any kind: what follows is a conversation, and a later `---` a rule in it.
+            raise _fault(0, f"the front matter is not closed by a line of --- before line {index + 1}")
+    raise _fault(0, "the front matter is not closed by a line of ---")
+
+
+def _fault(line: int, problem: str) -> InvalidRequestError:
+    """The error for one line, which people count from 1."""
+    return InvalidRequestError.at("text", f"line {line + 1}: {problem}")

@@ -1,0 +1,72 @@
+"""From a conversation to its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpseat.chat.blocks import Message, TextBlock, ThinkingBlock
+from jumpseat.chat.transcript.fences import fence_for, info_and_text
+from jumpseat.chat.transcript.form import (
+    NEXT_TEXT,
+    NO_BLOCKS,
+    THINKING,
+    THINKING_END,
+    Form,
+    RoleNames,
+    form_of,
+)
+from jumpseat.chat.transcript.front_matter import write_front_matter
+
+
+def render(
+    messages: Sequence[Message],
+    *,
+    system: str | None = None,
+    model: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    roles: RoleNames | None = None,
+) -> str:
+    """The text of a conversation; empty where there is nothing to write.
+
+    Args:
+        messages: the conversation, oldest first.
+        system: the system prompt.
+        model: the model's name, as the user has it.
+        settings: JSON values by the names of settings.
+        roles: what the headings say; None for the standard names.
+
+    Raises:
+        InvalidRequestError: the front matter would be larger, or nested deeper, than can be read back.
+    """
+    form = form_of(roles or RoleNames())
+    lines = write_front_matter(system=system, model=model, settings=settings or {})
+    for message in messages:
+        if lines:
+            lines.append("")
+        lines += [form.heading(message.role), "", *_body(message, form)]
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _body(message: Message, form: Form) -> list[str]:
+    if not message.content:
+        return [NO_BLOCKS]
+    lines: list[str] = []
+    after_text = False
+    for block in message.content:
+        if lines:
+            lines.append("")
+        if isinstance(block, TextBlock):
+            if after_text:
+                lines += [NEXT_TEXT, ""]
+            lines += form.in_text.write_block(block.text)
+        elif isinstance(block, ThinkingBlock):
+            # Blank lines around it make Markdown of what stands inside an HTML element.
+            written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
+            lines += [THINKING, "", *written, THINKING_END]
+        else:
+            info, text = info_and_text(block)
+            fence = fence_for(text or "")
+            lines += [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]
+        after_text = isinstance(block, TextBlock)
+    return lines

@@ -1,0 +1,224 @@
+"""The part of YAML that front matter may use, by PyYAML with rules of its own for plain values.
+
+PyYAML reads YAML 1.1, where `no` is false and `12:30` is 750. Here plain values mean what they mean in
+JSON and everything else is a string. Imported only where there is front matter: the library is large.
+Values: section 10.2 of the YAML 1.2.2 specification (the JSON schema), with its case-insensitive words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any, Protocol
+
+from yaml import Node, YAMLError
+from yaml.composer import Composer
+from yaml.emitter import Emitter
+from yaml.error import MarkedYAMLError
+from yaml.events import AliasEvent, Event
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.parser import Parser
+from yaml.reader import Reader, ReaderError
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+from yaml.serializer import Serializer
+
+
+class _Mark(Protocol):
+    """Where something stands; PyYAML has one class for itself and one for libyaml."""
+
+    line: int
+
+
+DEEPEST = 50
+"""Levels of nesting: a setting's JSON schema stays far below."""
+
+_TAG = "tag:yaml.org,2002:"
+_STR, _INT, _FLOAT, _BOOL, _NULL = (f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
+_SEQ, _MAP = f"{_TAG}seq", f"{_TAG}map"
+_LONGEST_NUMBER = 400
+
+_PLAIN_VALUES = (
+    (_BOOL, r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    (_NULL, r"null|Null|NULL|~|", "nN~"),
+    (_INT, r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    (_FLOAT, r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)", "-+0123456789"),
+)
+
+_NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_LITERAL = re.compile(
+    "[^\x00-\x20\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*\\Z"
+)
+
+
+class YamlFault(ValueError):  # noqa: N818 - what is at fault is the text
+    """The text is not of this subset."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        """
+        Args:
+            line: counted from 0.
+            problem: the end of a sentence.
+        """
+        super().__init__(problem)
+        self.line = line
+        self.problem = problem
+
+
+class TooDeep(ValueError):  # noqa: N818 - what is at fault is the value
+    """A value is nested deeper than it could be read back."""
+
+
+class _Resolver(BaseResolver):
+    """What a plain value is."""
+
+
+for _tag, _form, _first in _PLAIN_VALUES:
+    _firsts = [*_first, ""] if _tag == _NULL else list(_first)
+    _Resolver.add_implicit_resolver(_tag, re.compile(rf"(?:{_form})\Z"), _firsts)
+
+
+class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
+    """A text as a tree of nodes."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        _Resolver.__init__(self)
+        self._depth = 0
+
+    def compose_node(self, parent: Node | None, index: int) -> Node | None:
+        event: Event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise YamlFault(_line(event.start_mark), "anchors and aliases are not taken here")
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise YamlFault(_line(event.start_mark), "this is nested too deep")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def read_yaml(text: str) -> dict[str, tuple[Any, int]]:
+    """The keys of a text at its top, each with its value and the line (from 0) at which it stands.
+
+    Raises:
+        YamlFault: the text is not of this subset, or not keys with values.
+    """
+    try:
+        root = _Loader(text).get_single_node()
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise YamlFault(_line(mark), error.problem or "this cannot be read") from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position)
+        raise YamlFault(line, "a control character stands here") from None
+    except YAMLError as error:
+        raise YamlFault(0, str(error)) from None
+    except RecursionError:
+        raise YamlFault(0, "this is nested too deep") from None
+    if root is None:
+        return {}
+    if not isinstance(root, MappingNode):
+        raise YamlFault(_line(root.start_mark), "front matter must be keys with values, such as model: NAME")
+    return {key: (_value(node), _line(node.start_mark)) for key, node in _pairs(root)}
+
+
+def _line(mark: _Mark | None) -> int:
+    return mark.line if mark else 0
+
+
+def _pairs(mapping: MappingNode) -> list[tuple[str, Node]]:
+    found: dict[str, Node] = {}
+    for key, value in mapping.value:
+        line = _line(key.start_mark)
+        if not isinstance(key, ScalarNode) or key.tag not in (_STR, _INT, _FLOAT, _BOOL, _NULL):
+            raise YamlFault(line, "a key must be a word")
+        if key.value in found:
+            raise YamlFault(line, f"the key {key.value} is there twice")
+        found[key.value] = value
+    return list(found.items())
+
+
+def _value(node: Node) -> Any:
+    if isinstance(node, MappingNode) and node.tag == _MAP:
+        return {key: _value(value) for key, value in _pairs(node)}
+    if isinstance(node, SequenceNode) and node.tag == _SEQ:
+        return [_value(item) for item in node.value]
+    line, text = _line(node.start_mark), node.value
+    if node.tag in (_INT, _FLOAT) and len(text) > _LONGEST_NUMBER:
+        raise YamlFault(line, "this number is too long")
+    match node.tag:
+        case tag if tag == _STR:
+            return text
+        case tag if tag == _BOOL:
+            return text.lower() == "true"
+        case tag if tag == _NULL:
+            return None
+        case tag if tag == _INT and (text.lstrip("+-").isdigit()):
+            return int(text)
+        case tag if tag == _FLOAT:
+            try:
+                number = float(text)
+            except ValueError:
+                number = math.nan
+            if math.isfinite(number):
+                return number
+            raise YamlFault(line, f"{text} is not a number that fits")
+    raise YamlFault(line, f"the tag {node.tag.removeprefix(_TAG)} is not taken here")
+
+
+class _Dumper(Emitter, Serializer, _Resolver):
+    """A tree of nodes as a text."""
+
+    def __init__(self, stream: StringIO) -> None:
+        Emitter.__init__(self, stream, width=sys.maxsize, allow_unicode=True)
+        Serializer.__init__(self)
+        _Resolver.__init__(self)
+
+
+def write_yaml(value: Mapping[str, Any]) -> str:
+    """The text of a JSON object, that `read_yaml` reads back.
+
+    Keys below the top are sorted: some clients have no order of keys, and a text must not change by itself.
+
+    Raises:
+        TooDeep: it is nested deeper than `DEEPEST` levels.
+    """
+    stream = StringIO()
+    dumper = _Dumper(stream)
+    dumper.open()
+    pairs = [(_word(key), _node(item, DEEPEST - 1)) for key, item in value.items()]
+    dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
+    dumper.close()
+    return stream.getvalue()
+
+
+def _node(value: Any, levels: int) -> Node:
+    if levels == 0:
+        raise TooDeep("nested too deep")
+    if isinstance(value, Mapping):
+        pairs = [(_word(str(key)), _node(item, levels - 1)) for key, item in sorted(value.items())]
+        return MappingNode(_MAP, pairs, flow_style=not pairs)
+    if isinstance(value, list | tuple):
+        items = [_node(item, levels - 1) for item in value]
+        return SequenceNode(_SEQ, items, flow_style=not items)
+    if isinstance(value, str):
+        return _word(value)
+    if value is None:
+        return ScalarNode(_NULL, "null")
+    if isinstance(value, bool):
+        return ScalarNode(_BOOL, "true" if value else "false")
+    return ScalarNode(_INT if isinstance(value, int) else _FLOAT, repr(value))
+
+
+def _word(text: str) -> ScalarNode:
+    if _NOT_PLAIN.search(text) is None:
+        return ScalarNode(_STR, text)
+    # Of several lines a person can read and write; what a literal block might not keep is quoted.
+    return ScalarNode(_STR, text, style="|" if _LITERAL.match(text) else '"')

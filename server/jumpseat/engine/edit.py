@@ -1,0 +1,104 @@
+"""Rewriting a piece of text in place: the messages that ask for it, and the replacement in the answer.
+
+An edit is a turn like any other; only its conversation is made here. Above it is `rpc`; below it are
+`turn`, which runs it, and `replacement`, which takes the answer apart.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from jumpseat.chat import ContextBlock, Message, Response, TextBlock
+from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.replacement import asked_fence, replacement_in
+from jumpseat.engine.turn import run_turn
+from jumpseat.providers import Registry
+
+logger = logging.getLogger(__name__)
+
+SYSTEM = """\
+You rewrite a piece of a user's text in place. Your answer is put into the editor where that piece stood, \
+without anybody reading it first. So it must be the whole new piece, also the parts that do not change, and \
+nothing but it: no greeting, no explanation, no summary, nothing that stands before or after the piece.
+
+Keep the indentation, the style and the line ends of the piece. Change only what the instruction asks for. \
+Do not shorten it with placeholders such as "rest unchanged"."""
+
+REQUEST = """\
+The text above is the piece to rewrite, between its fences, which are not part of it.
+
+Instruction:
+{instruction}
+
+Answer with the rewritten piece alone, in one fenced block that opens with a line of {fence} and closes \
+with a line of {fence}. Write nothing outside of that block."""
+
+INSERTION = """\
+The text above is empty: something new is to be written at this place.
+
+Instruction:
+{instruction}
+
+Answer with the new text alone, in one fenced block that opens with a line of {fence} and closes with a \
+line of {fence}. Write nothing outside of that block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What an edit came to."""
+
+    response: Response
+    replacement: str | None
+    """The text for the target; None where there is nothing to apply."""
+
+
+def asked_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
+    """The turn that asks for a replacement.
+
+    Args:
+        ask: the turn without messages; its system prompt goes before ours.
+        target: the text to rewrite.
+        instruction: how, in the user's words.
+    """
+    words = REQUEST if target.text else INSERTION
+    request = words.format(instruction=instruction, fence=asked_fence(target.text, _language(target)))
+    return replace(
+        ask,
+        messages=(Message("user", (target, TextBlock(request))),),
+        system=f"{ask.system}\n\n{SYSTEM}" if ask.system else SYSTEM,
+    )
+
+
+async def run_edit(
+    registry: Registry, ask: TurnAsk, target: ContextBlock, instruction: str, sink: Sink
+) -> Edit:
+    """Run one edit to its end; events, errors and cancelling are those of `run_turn`.
+
+    There is a replacement only if the answer ended well and says something: an answer that was cut off,
+    refused, or wants a tool must not be put anywhere.
+    """
+    response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
+    if response.stop_reason != "end_turn" or not response.text.strip():
+        return Edit(response, None)
+    try:
+        found = registry.adapter(response.provider).inline_output(response.text)
+    except Exception:  # A plug-in's defect must not take a good answer with it.
+        logger.exception("%s failed on its own answer to an edit", response.provider)
+        found = None
+    if found is None:
+        found = replacement_in(response.text, target.text, _language(target))
+    return Edit(response, found)
+
+
+def _language(target: ContextBlock) -> str | None:
+    """The target's language; where the client does not say, what its file's name ends with."""
+    if target.language_id or not target.uri:
+        return target.language_id
+    try:
+        path = urlsplit(target.uri).path
+    except ValueError:
+        return None
+    return PurePosixPath(path).suffix.removeprefix(".") or None

@@ -1,0 +1,153 @@
+"""Whether what a client sends back is an answer of ours, and what it lacks of it.
+
+Pure functions. A client may hold no more than text and tool calls: it drops other blocks, joins or splits
+texts, trims them, and writes arguments anew. All of this leaves an answer the same. A changed word, a changed
+call, another order do not. Above it is `memory`, which knows the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.assembly import parse_arguments
+
+_Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
+"""The blocks up to a tool call, and that call; None at the end."""
+
+
+def completed(
+    given: Sequence[ContentBlock], ours: Sequence[ContentBlock], origin: Origin
+) -> tuple[ContentBlock, ...] | None:
+    """The client's blocks with what they lack of our answer; None where they are not that answer.
+
+    Args:
+        given: what the client sent. Blocks with data of their own stay as they are.
+        ours: the whole answer.
+        origin: who made the answer.
+    """
+    if any(block.origin not in (None, origin) for block in given):
+        return None
+    whole: list[ContentBlock] = []
+    theirs, own = _segments(given), _segments(ours)
+    if len(theirs) != len(own):
+        return None
+    for (their_prose, their_call), (our_prose, our_call) in zip(theirs, own, strict=True):
+        prose = _completed_prose(their_prose, our_prose)
+        if prose is None:
+            return None
+        whole += prose
+        if their_call is not None and our_call is not None:
+            if not _is_same_call(their_call, our_call):
+                return None
+            whole.append(_kept(their_call, our_call))
+    return tuple(whole)
+
+
+def _segments(blocks: Iterable[ContentBlock]) -> list[_Segment]:
+    segments: list[_Segment] = []
+    prose: list[ContentBlock] = []
+    for block in blocks:
+        if isinstance(block, ToolUseBlock):
+            segments.append((prose, block))
+            prose = []
+        else:
+            prose.append(block)
+    return [*segments, (prose, None)]
+
+
+def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> list[ContentBlock] | None:
+    if any(isinstance(block, ImageBlock | ContextBlock | ToolResultBlock) for block in theirs):
+        return None
+    their_texts = [block for block in theirs if isinstance(block, TextBlock)]
+    our_texts = [block for block in ours if isinstance(block, TextBlock)]
+    if not _is_same_text("".join(block.text for block in their_texts), [block.text for block in our_texts]):
+        return None
+    if any(_is_sealed(block) for block in theirs):
+        return theirs
+    shown = "".join(block.thinking for block in theirs if isinstance(block, ThinkingBlock))
+    thoughts = (block.thinking for block in ours if isinstance(block, ThinkingBlock))
+    if shown and not _is_same_text(shown, thoughts):
+        return None
+    if len(their_texts) != len(our_texts):
+        return theirs if any(block.opaque is not None for block in their_texts) else ours
+    given = iter(their_texts)
+    return [_kept(next(given), block) if isinstance(block, TextBlock) else block for block in ours]
+
+
+def _is_sealed(block: ContentBlock) -> bool:
+    """Whether a client that sends this block keeps what it does not understand."""
+    if isinstance(block, ThinkingBlock):
+        return block.signature is not None or block.opaque is not None
+    return isinstance(block, RedactedThinkingBlock | OtherBlock)
+
+
+def _kept(theirs: ContentBlock, ours: ContentBlock) -> ContentBlock:
+    """Our block, with the opaque data that the client has kept for it."""
+    return ours if theirs.opaque is None else replace(ours, opaque=theirs.opaque)
+
+
+def _is_same_text(text: str, pieces: Iterable[str]) -> bool:
+    """Whether a text is these pieces, but for white space before, between and after them."""
+    position = 0
+    for piece in pieces:
+        stripped = piece.strip()
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if not text.startswith(stripped, position):
+            return False
+        position += len(stripped)
+    return not text[position:].strip()
+
+
+def _is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
+    if (theirs.id, theirs.name) != (ours.id, ours.name):
+        return False
+    if not _is_same_json(theirs.arguments or {}, ours.arguments or {}):
+        return False
+    if theirs.raw == ours.raw:
+        return True
+    arguments, _ = parse_arguments(theirs.raw)
+    return arguments is not None and _is_same_json(arguments, ours.arguments or {})
+
+
+def _is_same_json(one: Any, other: Any) -> bool:
+    """Whether two values are the same to a client that reads and writes them.
+
+    Numbers are doubles to JavaScript and Lua. An empty table is an object or an array to Lua, and a member
+    that is null is none.
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        left, right = (
+            {key: value for key, value in each.items() if value is not None} for each in (one, other)
+        )
+        return left.keys() == right.keys() and all(_is_same_json(left[key], right[key]) for key in left)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same_json, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return _double(one) == _double(other)
+    if isinstance(one, Mapping | list) and isinstance(other, Mapping | list):
+        return not one and not other
+    return bool(one == other)
+
+
+def _double(number: int | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")

@@ -1,0 +1,240 @@
+"""Clients that hold text and tool parts only: the daemon gives back what they have dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.daemon import Daemon, Exchange, provider, running_daemon, user
+from tests.fakes.completions import chunk
+from tests.fakes.messages import Call, Redacted, Thought, Words, message_stream
+from tests.fakes.responses import function_call, message, reasoning, response_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+MODEL = "claude-haiku-4-5"
+SIGNATURE = "EqQBCgIYAhIM+/=="
+ENCRYPTED = "gAAAAAB+/=\\u00e9=="
+TOOLS = [{"name": "f", "description": "Does.", "parameters": {"type": "object"}}]
+RAW = '{"b": 1.0,  "a": "é"}'
+Shape: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
+ANSWER = Reply.events(message_stream(Words(["Fine."])))
+
+
+def thin(content: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The assistant's message as VS Code holds it: text parts, and calls of an id, a name and an input."""
+    parts = []
+    for block in content:
+        if block["type"] == "text":
+            parts.append({"type": "text", "text": block["text"]})
+        elif block["type"] == "tool_use":
+            anew = dict(reversed(block["arguments"].items()))
+            parts.append({"type": "tool_use", "id": block["id"], "name": block["name"], "arguments": anew})
+    return {"role": "assistant", "content": parts}
+
+
+def in_one(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [message]
+
+
+def in_pieces(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message for each part, as clients hold it that show a call apart from the words before it."""
+    return [{**message, "content": [part]} for part in message["content"]]
+
+
+def results(name: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "tool_result", "toolUseId": name, "content": "ok"}]}
+
+
+async def ask(daemon: Daemon, *messages: Any, **more: Any) -> Exchange:
+    return await daemon.request("chat/start", {"messages": list(messages), **more})
+
+
+def texts_below(directory: Path) -> list[str]:
+    return [path.read_text() for path in directory.rglob("*") if path.is_file()]
+
+
+def claude(upstream: FakeUpstream) -> dict[str, Any]:
+    table = {"kind": "anthropic", "base_url": upstream.origin, "api_key": "literal", "default_model": MODEL}
+    return {"providers": {"fake": table}}
+
+
+@pytest.fixture
+async def thinking(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
+    """A daemon whose one provider is the upstream, speaking Messages."""
+    await daemon.initialize(claude(upstream))
+    return daemon
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize("shape", [in_one, in_pieces])
+async def test_a_tool_loop_of_a_thin_client_sends_signed_thinking_back(
+    thinking: Daemon, upstream: FakeUpstream, shape: Shape
+) -> None:
+    thought = Thought([" Schön,\n", "\u2028 let me… "], SIGNATURE)
+    upstream.script(
+        Reply.events(
+            message_stream(
+                thought, Redacted("cipher+/="), Words(["I ", "look."]), Call("toolu_1", "f", [RAW])
+            )
+        ),
+        Reply.events(message_stream(Thought([""], "second"), Call("toolu_2", "f", [RAW]))),
+        ANSWER,
+    )
+    conversation: list[Any] = [user("Go")]
+    for name in ("toolu_1", "toolu_2"):
+        turn = await ask(thinking, *conversation, tools=TOOLS, thinking="low")
+        conversation += [*shape(thin(turn.result["content"])), results(name)]
+    last = await ask(thinking, *conversation, tools=TOOLS, thinking="low")
+
+    assert last.result["text"] == "Fine."
+    assert "warning" not in last.delta_types
+    sent = upstream.requests[2].json
+    call = {"type": "tool_use", "name": "f", "input": {"b": 1.0, "a": "é"}}
+    assert sent["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": " Schön,\n\u2028 let me… ", "signature": SIGNATURE},
+        {"type": "redacted_thinking", "data": "cipher+/="},
+        {"type": "text", "text": "I look."},
+        {**call, "id": "toolu_1"},
+    ]
+    assert sent["messages"][3]["content"] == [
+        {"type": "thinking", "thinking": "", "signature": "second"},
+        {**call, "id": "toolu_2"},
+    ]
+    # The order of the model's own keys, not that of the client.
+    assert list(sent["messages"][1]["content"][3]["input"]) == ["b", "a"]
+    assert sent["thinking"]["type"] == "enabled"
+
+
+@pytest.mark.requirement("2:block-memory")
+async def test_a_tool_loop_of_a_thin_client_sends_encrypted_reasoning_back(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
+    first, second = reasoning("Hm.", encrypted=ENCRYPTED), reasoning(encrypted="two", item_id="rs_2")
+    said = message("Let me ", "see.", phase="commentary")
+    upstream.script(
+        Reply.events(response_stream(first, said, function_call("call_1", "f", RAW))),
+        Reply.events(response_stream(second, function_call("call_2", "f", RAW, item_id="fc_2"))),
+        Reply.events(response_stream(message("Fine."))),
+    )
+    conversation: list[Any] = [user("Go")]
+    for name in ("call_1", "call_2"):
+        turn = await ask(daemon, *conversation, tools=TOOLS)
+        conversation += [thin(turn.result["content"]), results(name)]
+    last = await ask(daemon, *conversation, tools=TOOLS)
+
+    assert last.result["text"] == "Fine."
+    assert "warning" not in last.delta_types
+    items = upstream.requests[2].json["input"]
+    assert [item.get("type", "message") for item in items] == [
+        *("message", "reasoning", "message", "function_call", "function_call_output"),
+        *("reasoning", "function_call", "function_call_output"),
+    ]
+    assert (items[1], items[5]) == (first, second)
+    assert (items[2]["phase"], items[2]["content"][0]["text"]) == ("commentary", "Let me see.")
+    assert [items[3]["arguments"], items[6]["arguments"]] == [RAW, RAW]
+
+
+@pytest.mark.requirement("2:block-memory")
+async def test_a_thought_signature_goes_back_on_its_call(chatty: Daemon, upstream: FakeUpstream) -> None:
+    extra = {"google": {"thought_signature": "sig+/="}}
+    function = {"name": "f", "arguments": RAW}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function, "extra_content": extra}
+    stream = [chunk({"tool_calls": [call]}), chunk({}, "tool_calls"), "[DONE]"]
+    done = [chunk({"content": "Fine."}), chunk({}, "stop"), "[DONE]"]
+    upstream.script(Reply.events(stream), Reply.events(done))
+    first = await ask(chatty, user("Go"), tools=TOOLS)
+    await ask(chatty, user("Go"), thin(first.result["content"]), results("call_1"), tools=TOOLS)
+
+    (sent,) = upstream.requests[1].json["messages"][1]["tool_calls"]
+    assert (sent["extra_content"], sent["function"]["arguments"]) == (extra, RAW)
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize(
+    ("edited", "kinds"),
+    [
+        ([{"type": "text", "text": "Hello"}], ["thinking", "text"]),
+        ([{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}], ["thinking", "text"]),
+        ([{"type": "text", "text": "Hullo"}], ["text"]),
+    ],
+)
+async def test_an_answer_that_the_client_edited_loses_its_thinking(
+    thinking: Daemon, upstream: FakeUpstream, edited: list[dict[str, Any]], kinds: list[str]
+) -> None:
+    upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
+    await ask(thinking, user("Hi"))
+    last = await ask(thinking, user("Hi"), {"role": "assistant", "content": edited}, user("Go on"))
+
+    assert "warning" not in last.delta_types
+    assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == kinds
+
+
+@pytest.mark.requirement("2:block-memory")
+async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
+    thinking: Daemon, upstream: FakeUpstream
+) -> None:
+    events = message_stream(Thought(["Hm"], SIGNATURE), Words(["Hel", "lo"]))
+    upstream.script(Reply.events(events[: 2 + 4 + 2]).stall_after(), ANSWER)
+    request_id = thinking.start("chat/start", {"messages": [user("Hi")]})
+    await thinking.read_delta("text_delta")
+    thinking.notify("$/cancelRequest", {"id": request_id})
+    partial = (await thinking.read_until(request_id)).error["data"]["partial"]
+    await ask(thinking, user("Hi"), thin(partial["content"]), user("Go on"))
+
+    assert upstream.requests[1].json["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "Hm", "signature": SIGNATURE},
+        {"type": "text", "text": "Hel"},
+    ]
+
+
+@pytest.mark.requirement("2:block-memory", "2:foreign-opaque")
+async def test_another_model_does_not_get_what_is_not_its_own(
+    thinking: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
+    first = await ask(thinking, user("Hi"))
+    conversation = [user("Hi"), thin(first.result["content"]), user("Go on")]
+    last = await ask(thinking, *conversation, model="fake:claude-sonnet-4-5")
+
+    assert "warning" not in last.delta_types
+    assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == ["text"]
+
+
+@pytest.mark.requirement("2:block-memory")
+async def test_a_memory_belongs_to_one_connection_and_stays_out_of_files(
+    thinking: Daemon, upstream: FakeUpstream, home: Path
+) -> None:
+    upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
+    first = await ask(thinking, user("Hi"))
+    assert not any(SIGNATURE in text for text in texts_below(home))
+    async with running_daemon(home) as other:
+        await other.initialize(claude(upstream))
+        await ask(other, user("Hi"), thin(first.result["content"]), user("Go on"))
+
+    assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == ["text"]
+
+
+@pytest.mark.requirement("2:refused-once")
+async def test_reasoning_that_is_refused_costs_one_request_only(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
+    refusal = {"message": "The encrypted content could not be verified.", "code": "invalid_encrypted_content"}
+    fine = Reply.events(response_stream(message("Fine.")))
+    upstream.script(Reply.json({"error": {**refusal, "type": "invalid_request_error"}}, 400), fine, fine)
+    origin = {"provider": "fake", "model": "m"}
+    stale = {"type": "thinking", "thinking": "Hm.", "signature": ENCRYPTED, "origin": origin}
+    said = {"role": "assistant", "content": [stale, {"type": "text", "text": "Hello", "origin": origin}]}
+    for requests in (2, 3):
+        exchange = await ask(daemon, user("Hi"), said, user("Go on"))
+        assert exchange.result["text"] == "Fine."
+        codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
+        assert codes == ["foreign_data_dropped"]
+        assert len(upstream.requests) == requests
+
+    kinds = [[item.get("type") for item in request.json["input"]] for request in upstream.requests]
+    assert kinds == [[None, "reasoning", "message", None], *[[None, "message", None]] * 2]

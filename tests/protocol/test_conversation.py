@@ -1,0 +1,237 @@
+"""Conversations that clients really send, and the body that a provider of each dialect gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, Exchange, provider, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.messages import Words, message_stream
+from tests.fakes.ollama import FakeOllama, last, lines, part
+from tests.fakes.responses import message, response_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+Body = dict[str, Any]
+
+
+def in_chat_completions(body: Body) -> None:
+    """Tool messages answer the calls of the message before them, all of them and nothing else."""
+    waiting: list[str] = []
+    for each in body["messages"]:
+        if each["role"] == "tool":
+            waiting.remove(each["tool_call_id"])
+            continue
+        assert not waiting, body
+        assert each["content"] or each.get("tool_calls"), body
+        waiting = [call["id"] for call in each.get("tool_calls", ())]
+    assert not waiting, body
+    assert body["messages"][0]["role"] == "user", body
+
+
+def in_responses(body: Body) -> None:
+    """Every call has its one output, behind it; ids are not used twice."""
+    calls = [item["call_id"] for item in body["input"] if item.get("type") == "function_call"]
+    outputs = [item["call_id"] for item in body["input"] if item.get("type") == "function_call_output"]
+    assert sorted(calls) == sorted(outputs), body
+    assert len(calls) == len(set(calls)), body
+    kinds = [(item.get("type"), item.get("call_id")) for item in body["input"]]
+    for call in calls:
+        assert kinds.index(("function_call", call)) < kinds.index(("function_call_output", call)), body
+    assert all(item["content"] for item in body["input"] if "content" in item), body
+
+
+def in_messages(body: Body) -> None:
+    """Roles alternate from the user on; results come first and answer the message before; no empty text."""
+    roles = [each["role"] for each in body["messages"]]
+    assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))], body
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for each in body["messages"]:
+        parts = each["content"]
+        assert parts, body
+        results = [part["tool_use_id"] for part in parts if part["type"] == "tool_result"]
+        assert sorted(results) == sorted(waiting), body
+        assert all(part["type"] == "tool_result" for part in parts[: len(results)]), body
+        assert all(part["text"].strip() for part in parts if part["type"] == "text"), body
+        waiting = [part["id"] for part in parts if part["type"] == "tool_use"]
+        assert not seen.intersection(waiting), body
+        seen.update(waiting)
+    assert not waiting, body
+
+
+def in_ollama(body: Body) -> None:
+    """As chat completions; a tool message names its tool."""
+    waiting: list[tuple[str, str]] = []
+    for each in body["messages"]:
+        if each["role"] == "tool":
+            waiting.remove((each["tool_call_id"], each["tool_name"]))
+            continue
+        assert not waiting, body
+        assert each["content"] or each.get("tool_calls"), body
+        waiting = [(call["id"], call["function"]["name"]) for call in each.get("tool_calls", ())]
+    assert not waiting, body
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One kind of provider: how it answers, and what its own server would check."""
+
+    kind: str
+    answer: Reply
+    check: Callable[[Body], None]
+    user_begins: bool = True
+
+
+DIALECTS = [
+    Dialect("openai", Reply.events(completion_stream(["Fine."])), in_chat_completions),
+    Dialect("openai-responses", Reply.events(response_stream(message("Fine."))), in_responses),
+    Dialect("anthropic", Reply.events(message_stream(Words(["Fine."]))), in_messages),
+    Dialect("ollama", lines(part("Fine."), last()), in_ollama, user_begins=False),
+]
+
+
+def said(*blocks: dict[str, Any] | str) -> dict[str, Any]:
+    texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    return {"role": "assistant", "content": texts}
+
+
+def typed(*blocks: dict[str, Any] | str) -> dict[str, Any]:
+    return {**said(*blocks), "role": "user"}
+
+
+def call(name: str, tool: str = "f") -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": tool, "arguments": {"a": 1}}
+
+
+def result(name: str, content: str = "found") -> dict[str, Any]:
+    return {"type": "tool_result", "toolUseId": name, "content": content}
+
+
+CONVERSATIONS = {
+    "all in order": ([user("Hi"), said("On it.", call("1")), typed(result("1")), user("Thanks")], []),
+    "no result at the end": ([user("Hi"), said(call("1"), call("2"))], ["tool_result_missing"]),
+    "no result, the user goes on": ([user("Hi"), said(call("1")), user("Stop")], ["tool_result_missing"]),
+    "one of two results": (
+        [user("Hi"), said(call("1"), call("2")), typed(result("2"))],
+        ["tool_result_missing"],
+    ),
+    "words before results": ([user("Hi"), said(call("1")), typed("Here:", result("1"))], []),
+    "results in two messages": (
+        [user("Hi"), said(call("1"), call("2")), typed(result("2")), typed("And:", result("1"))],
+        [],
+    ),
+    "calls in two messages": (
+        [user("Hi"), said(call("1")), said(call("2", "g")), typed(result("1"), result("2"))],
+        [],
+    ),
+    "a late result": (
+        [user("Hi"), said(call("1")), user("Go on"), said("I go."), typed(result("1", "late"))],
+        ["tool_result_moved"],
+    ),
+    "two results of one call": (
+        [user("Hi"), said(call("1")), typed(result("1", "one"), result("1", "two"))],
+        ["tool_results_joined"],
+    ),
+    "one id in every answer": (
+        [
+            *(user("Hi"), said(call("1")), typed(result("1", "first"))),
+            *(said(call("1", "g")), typed(result("1", "second")), said("Well."), user("More")),
+        ],
+        [],
+    ),
+    "one id twice in one answer": (
+        [user("Hi"), said(call("1"), call("1", "g")), typed(result("1", "first"), result("1", "second"))],
+        [],
+    ),
+    "an empty answer": ([user("Hi"), said(), user("Are you there?")], []),
+    "an answer of reasoning alone": (
+        [user("Hi"), said({"type": "thinking", "thinking": "Hm", "signature": "s"}), user("And?")],
+        [],
+    ),
+    "an empty message": (
+        [user("Hi"), said("Yes?"), user(" \n"), typed(), user("Go")],
+        ["empty_message_dropped"],
+    ),
+    "the assistant first": ([said("How can I help?"), user("Hi")], ["opening_added"]),
+    "a call first": ([said(call("1")), typed(result("1"), "Hi")], ["opening_added"]),
+    "several in a row": ([user("Hi"), user("there"), said("One."), said("Two."), user("a"), user("b")], []),
+}
+
+
+@pytest.fixture(params=DIALECTS, ids=lambda dialect: dialect.kind)
+async def dialect(request: pytest.FixtureRequest, daemon: Daemon, upstream: FakeUpstream) -> Dialect:
+    """The daemon's one provider, `fake`, is of this kind."""
+    chosen: Dialect = request.param
+    more: dict[str, Any] = {"kind": chosen.kind, "api_key": "literal"}
+    base_url = upstream.base_url
+    if chosen.kind == "ollama":
+        base_url, more = FakeOllama(upstream).base_url, {"kind": "ollama", "default_model": "qwen3:4b"}
+    await daemon.initialize(provider(base_url, **more))
+    return chosen
+
+
+def chats(upstream: FakeUpstream) -> list[Body]:
+    """The bodies of the chats so far; other questions to the provider have none, or no messages."""
+    bodies = [request.json for request in upstream.requests if request.method == "POST"]
+    return [body for body in bodies if "messages" in body or "input" in body]
+
+
+async def send(daemon: Daemon, upstream: FakeUpstream, dialect: Dialect, messages: list[Any]) -> Exchange:
+    path = "/api/chat" if dialect.kind == "ollama" else None
+    upstream.script(dialect.answer, path=path)
+    return await daemon.request("chat/start", {"messages": messages})
+
+
+@pytest.mark.requirement("2:orphans", "2:order", "2:tool-use-without-result")
+async def test_whatever_the_conversation_the_provider_gets_a_valid_one(
+    daemon: Daemon, upstream: FakeUpstream, dialect: Dialect
+) -> None:
+    for name, (messages, warnings) in CONVERSATIONS.items():
+        exchange = await send(daemon, upstream, dialect, messages)
+        assert exchange.result["text"] == "Fine.", name
+        codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
+        assert codes == [code for code in warnings if dialect.user_begins or code != "opening_added"], name
+        body = chats(upstream)[-1]
+        dialect.check(body)
+        words = [block for each in messages for block in _texts(each) if block.strip()]
+        sent = repr(body)
+        assert [word for word in words if word not in sent] == [], name
+    assert len(chats(upstream)) == len(CONVERSATIONS)
+
+
+def _texts(message: dict[str, Any]) -> Iterable[str]:
+    """What the user typed, and what tools have found."""
+    if message["role"] == "user":
+        blocks = message["content"]
+        if isinstance(blocks, str):
+            yield blocks
+        else:
+            yield from (block.get("text", block.get("content")) for block in blocks)
+
+
+@pytest.mark.requirement("2:wrong-role", "2:result-without-tool-use", "2:order", "2:no-delta-when-invalid")
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [
+        ([user("Hi"), typed(result("1"))], "messages.1.content.0.toolUseId"),
+        ([user("Hi"), said(call("1")), typed("x", result("2"))], "messages.2.content.1.toolUseId"),
+        ([typed("Hi", call("1"))], "messages.0.content.1"),
+        ([user("Hi"), said(call("1"), result("1"))], "messages.1.content.1"),
+        ([user("Hi"), said({"type": "context", "text": "x"})], "messages.1.content.0"),
+        ([user("Hi"), said({"type": "image", "source": "https://example/x.png"})], "messages.1.content.0"),
+        ([user(" "), said()], "messages"),
+    ],
+)
+async def test_what_cannot_be_mended_is_refused_where_it_stands(
+    chatty: Daemon, upstream: FakeUpstream, messages: list[Any], path: str
+) -> None:
+    exchange = await chatty.request("chat/start", {"messages": messages})
+
+    assert exchange.error["code"] == -32602
+    assert [error["path"] for error in exchange.error["data"]["errors"]] == [path]
+    assert exchange.deltas == []
+    assert upstream.requests == []

@@ -1,0 +1,35 @@
+"""Messages and blocks in few words, for the tests of this folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.chat import ContentBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from jumpseat.engine.conversation import UNANSWERED_CALL
+
+TEXT = TextBlock("hi")
+
+
+def call(name: str, **more: Any) -> ToolUseBlock:
+    """A call with this id."""
+    return ToolUseBlock(name, "grep", {}, "{}", **more)
+
+
+def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
+    """What the tool answered to the call with this id."""
+    return ToolResultBlock(name, content, **more)
+
+
+def owed(name: str) -> ToolResultBlock:
+    """What a call gets that nobody answers."""
+    return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
+
+
+def user(*blocks: ContentBlock) -> Message:
+    """A message of the user's."""
+    return Message("user", blocks)
+
+
+def assistant(*blocks: ContentBlock) -> Message:
+    """A message of the assistant's."""
+    return Message("assistant", blocks)

@@ -1,0 +1,143 @@
+"""Whatever blocks a client sends: what goes out is in order, and no word of the user's is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    InvalidRequestError,
+    Message,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    Response,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.engine.conversation import CLOSING, OPENING, arranged, check_conversation
+from jumpseat.engine.memory import BlockMemory
+
+HERE = Origin("fake", "m")
+TEXTS = st.sampled_from(["", " ", "a", "b", "Done.", "\n c"])
+# Few ids, so that they come again, and some that look like those which are made up.
+IDS = st.sampled_from(["1", "2", "1_2"])
+OPAQUE = st.sampled_from([None, "x"])
+CALL = st.builds(lambda name: ToolUseBlock(name, "f", {}, "{}"), IDS)
+SPOKEN = st.one_of(
+    st.builds(TextBlock, TEXTS, opaque=OPAQUE),
+    CALL,
+    st.builds(ThinkingBlock, TEXTS, st.sampled_from([None, "s"])),
+    st.builds(RedactedThinkingBlock, TEXTS),
+    st.builds(OtherBlock, TEXTS, opaque=OPAQUE),
+)
+TYPED = st.one_of(
+    st.builds(TextBlock, TEXTS), st.builds(ContextBlock, TEXTS), st.builds(ToolResultBlock, IDS, TEXTS)
+)
+MESSAGES = st.lists(
+    st.one_of(
+        st.builds(Message, st.just("user"), st.lists(TYPED, max_size=3)),
+        st.builds(Message, st.just("assistant"), st.lists(SPOKEN, max_size=4)),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def made_of(messages: list[Message]) -> list[Message] | None:
+    """What goes to the provider; None where the conversation is refused."""
+    try:
+        check_conversation(messages)
+        return arranged(messages, [])
+    except InvalidRequestError:
+        return None
+
+
+def blocks_of(messages: Iterable[Message], role: str) -> list[ContentBlock]:
+    return [block for message in messages if message.role == role for block in message.content]
+
+
+def is_blank(block: ContentBlock) -> bool:
+    return isinstance(block, TextBlock) and not block.text.strip()
+
+
+def typed(messages: Iterable[Message]) -> list[ContentBlock]:
+    """What the user has said, in order: results and blank texts apart."""
+    return [
+        block
+        for block in blocks_of(messages, "user")
+        if not isinstance(block, ToolResultBlock) and not is_blank(block)
+    ]
+
+
+@pytest.mark.requirement("2:orphans", "2:order")
+@given(MESSAGES)
+def test_the_order_holds_for_any_conversation(messages: list[Message]) -> None:
+    made = made_of(messages)
+    if made is None:
+        return
+
+    assert made[0].role == "user"
+    ids = [block.id for block in blocks_of(made, "assistant") if isinstance(block, ToolUseBlock)]
+    assert len(ids) == len(set(ids))
+    for message, following in zip(made, [*made[1:], None], strict=True):
+        assert message.content
+        calls = [block.id for block in message.content if isinstance(block, ToolUseBlock)]
+        answered = following.content[: len(calls)] if following else ()
+        assert [each.tool_use_id for each in answered if isinstance(each, ToolResultBlock)] == calls
+    results = [block for block in blocks_of(made, "user") if isinstance(block, ToolResultBlock)]
+    assert [each.tool_use_id for each in results] == ids
+
+    opening = [TextBlock(OPENING)] if made[0] == Message.user(OPENING) else []
+    closing = [TextBlock(CLOSING)] if made[-1] == Message.user(CLOSING) else []
+    assert typed(made) == [*opening, *typed(messages), *closing]
+    assert (made[-1].role == "user") or messages[-1].role == "assistant"
+    told = Counter(each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock))
+    assert all(any(text in each.content for each in results) for text in told)
+
+
+@pytest.mark.requirement("2:orphans", "2:order")
+@given(MESSAGES)
+def test_what_is_in_order_is_not_changed_again(messages: list[Message]) -> None:
+    made = made_of(messages)
+    if made is not None:
+        assert made_of(made) == made
+
+
+def thin(message: Message) -> Message:
+    """What is left of a message at a client that holds text and calls only."""
+    kept = [
+        TextBlock(block.text) if isinstance(block, TextBlock) else block
+        for block in message.content
+        if isinstance(block, TextBlock | ToolUseBlock | ToolResultBlock | ContextBlock)
+    ]
+    return Message(message.role, kept)
+
+
+@pytest.mark.requirement("2:block-memory")
+@given(MESSAGES)
+def test_a_conversation_that_was_remembered_is_restored_whole(messages: list[Message]) -> None:
+    """Each answer is remembered behind what a thin client sent, then all are sent back thin."""
+    memory = BlockMemory()
+    held = [thin(message) for message in messages]
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            answer = Response(provider=HERE.provider, model=HERE.model, content=message.content)
+            memory.remember(answer, held[:index])
+
+    restored = memory.restored(held, HERE)
+
+    for message, whole, kept in zip(messages, restored, held, strict=True):
+        has_words = not all(map(is_blank, kept.content))
+        if message.role == "user" or not has_words:
+            assert list(whole.content) == list(kept.content)
+        else:
+            assert list(whole.content) == list(message.content)

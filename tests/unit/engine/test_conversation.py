@@ -1,0 +1,262 @@
+"""A conversation in the form that every provider takes: calls answered, nothing empty, the user first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    InvalidRequestError,
+    Message,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    WarningEvent,
+)
+from jumpseat.engine.conversation import CLOSING, OPENING, arranged, check_conversation
+from tests.unit.engine.blocks import TEXT, assistant, call, owed, result, user
+
+START = user(TEXT)
+OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
+
+
+def sent(*messages: Message) -> tuple[list[Message], list[str]]:
+    """What goes to the provider, and the codes of the warnings."""
+    warnings: list[WarningEvent] = []
+    check_conversation(messages)
+    made = arranged(messages, warnings)
+    return made, [warning.code for warning in warnings]
+
+
+def refused(*messages: Message) -> list[str]:
+    """The paths for which the conversation is refused."""
+    with pytest.raises(InvalidRequestError) as caught:
+        sent(*messages)
+    return [problem.path for problem in caught.value.problems]
+
+
+@pytest.mark.requirement("2:orphans")
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [START],
+        [START, assistant(TEXT), START],
+        [START, assistant(call("1"), call("2")), user(result("1"), result("2"))],
+        [START, assistant(ThinkingBlock("hm", "s"), TEXT, call("1")), user(result("1"), TEXT)],
+        [START, assistant(OTHER), START],
+        [START, START, assistant(TEXT)],
+        [user(ImageBlock("https://example/x.png"), ContextBlock(""))],
+    ],
+)
+def test_what_is_in_order_stays_as_it_is(messages: list[Message]) -> None:
+    assert sent(*messages) == (messages, [])
+
+
+@pytest.mark.requirement("2:tool-use-without-result")
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        pytest.param(
+            [assistant(TEXT, call("1"))], [assistant(TEXT, call("1")), user(owed("1"))], id="at the end"
+        ),
+        pytest.param(
+            [assistant(call("1")), user(TEXT)],
+            [assistant(call("1")), user(owed("1"), TEXT)],
+            id="before the user's next words",
+        ),
+        pytest.param(
+            [assistant(call("1")), assistant(TEXT)],
+            [assistant(call("1")), user(owed("1")), assistant(TEXT)],
+            id="between two of the assistant's",
+        ),
+        pytest.param(
+            [assistant(call("1"), call("2")), user(result("2"))],
+            [assistant(call("1"), call("2")), user(owed("1"), result("2"))],
+            id="one of two",
+        ),
+        pytest.param(
+            [assistant(call("1")), user(result("1")), assistant(call("2"))],
+            [assistant(call("1")), user(result("1")), assistant(call("2")), user(owed("2"))],
+            id="only the last",
+        ),
+        pytest.param(
+            [assistant(call("1")), user(TEXT), assistant(call("1")), user(result("1"))],
+            [assistant(call("1")), user(owed("1"), TEXT), assistant(call("1_2")), user(result("1_2"))],
+            id="the first of two with one id",
+        ),
+    ],
+)
+def test_a_call_without_a_result_gets_an_error_result(
+    messages: list[Message], expected: list[Message]
+) -> None:
+    assert sent(START, *messages) == ([START, *expected], ["tool_result_missing"])
+
+
+@pytest.mark.requirement("2:result-without-tool-use", "2:no-delta-when-invalid")
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [
+        ([user(result("1"))], "messages.0.content.0.toolUseId"),
+        ([START, assistant(call("1")), user(TEXT, result("2"))], "messages.2.content.1.toolUseId"),
+        ([user(result("1")), assistant(call("1"))], "messages.0.content.0.toolUseId"),
+        ([START, assistant(TEXT), user(result(""))], "messages.2.content.0.toolUseId"),
+    ],
+)
+def test_a_result_without_its_call_is_refused_where_it_stands(messages: list[Message], path: str) -> None:
+    assert refused(*messages) == [path]
+
+
+@pytest.mark.requirement("2:wrong-role")
+@pytest.mark.parametrize("block", [call("1"), ThinkingBlock("hm"), RedactedThinkingBlock("x"), OTHER])
+def test_what_only_the_assistant_says_is_refused_in_a_message_of_the_users(block: ContentBlock) -> None:
+    assert refused(START, user(TEXT, block), user(block)) == ["messages.1.content.1", "messages.2.content.0"]
+
+
+@pytest.mark.requirement("2:wrong-role")
+@pytest.mark.parametrize("block", [result("1"), ImageBlock("https://example/x.png"), ContextBlock("x")])
+def test_what_only_the_user_says_is_refused_in_a_message_of_the_assistants(block: ContentBlock) -> None:
+    assert refused(START, assistant(call("1"), block)) == ["messages.1.content.1"]
+
+
+@pytest.mark.requirement("2:orphans")
+def test_results_come_before_the_users_words_in_the_order_of_their_calls() -> None:
+    messages = [START, assistant(call("1"), call("2")), user(TEXT, result("2")), user(result("1"), TEXT)]
+
+    assert sent(*messages) == (
+        [START, assistant(call("1"), call("2")), user(result("1"), result("2"), TEXT), user(TEXT)],
+        [],
+    )
+
+
+@pytest.mark.requirement("2:orphans")
+def test_an_answer_in_two_messages_may_be_answered_behind_both() -> None:
+    messages = [START, assistant(call("1")), assistant(call("2")), user(result("1"), result("2"))]
+
+    assert sent(*messages) == (
+        [START, assistant(call("1")), user(result("1")), assistant(call("2")), user(result("2"))],
+        [],
+    )
+
+
+@pytest.mark.requirement("2:orphans")
+@pytest.mark.parametrize("words", [(), (TextBlock("more"),)])
+def test_a_result_that_comes_late_goes_to_its_call(words: Sequence[ContentBlock]) -> None:
+    messages = [START, assistant(call("1")), user(TEXT), assistant(TEXT), user(result("1"), *words)]
+    tail = user(*words) if words else Message.user(CLOSING)
+
+    assert sent(*messages) == (
+        [START, assistant(call("1")), user(result("1"), TEXT), assistant(TEXT), tail],
+        ["tool_result_moved"],
+    )
+
+
+@pytest.mark.requirement("2:orphans")
+@pytest.mark.parametrize(
+    ("results", "told"),
+    [
+        ([result("1", "a"), result("1", "a")], result("1", "a")),
+        ([result("1", "a", is_error=True), result("1", "b")], result("1", "a\n\nb")),
+        ([result("1", "a"), result("1", "b", is_error=True)], result("1", "a\n\nb", is_error=True)),
+    ],
+)
+def test_two_results_of_one_call_become_one(results: list[ContentBlock], told: ContentBlock) -> None:
+    expected = [START, assistant(call("1")), user(told)]
+
+    assert sent(START, assistant(call("1")), user(*results)) == (expected, ["tool_results_joined"])
+    assert sent(START, assistant(call("1")), *map(user, results)) == (expected, ["tool_results_joined"])
+
+
+@pytest.mark.requirement("2:orphans")
+def test_ids_that_come_again_are_told_apart() -> None:
+    first, second = result("1", "first"), result("1", "second")
+    messages = [
+        START,
+        *(assistant(call("1")), user(first)),
+        *(assistant(call("1"), call("1_2")), user(second, result("1_2", "third"))),
+        *(assistant(call("1")), user(result("1", "fourth"))),
+    ]
+
+    assert sent(*messages) == (
+        [
+            START,
+            *(assistant(call("1")), user(first)),
+            *(assistant(call("1_3"), call("1_2")), user(result("1_3", "second"), result("1_2", "third"))),
+            *(assistant(call("1_4")), user(result("1_4", "fourth"))),
+        ],
+        [],
+    )
+
+
+@pytest.mark.requirement("2:orphans")
+def test_two_calls_of_one_message_with_one_id_are_answered_in_order() -> None:
+    messages = [START, assistant(call("1"), call("1")), user(result("1", "a"), result("1", "b"))]
+
+    assert sent(*messages) == (
+        [START, assistant(call("1"), call("1_2")), user(result("1", "a"), result("1_2", "b"))],
+        [],
+    )
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize("content", [(), (TextBlock(""),), (TextBlock(" \n"), TextBlock(""))])
+def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Sequence[ContentBlock]) -> None:
+    assert sent(user(*content), START) == ([START], ["empty_message_dropped"])
+    assert sent(START, assistant(TEXT), user(*content)) == (
+        [START, assistant(TEXT), Message.user(CLOSING)],
+        ["empty_message_dropped"],
+    )
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize(
+    "content",
+    [
+        (),
+        (TextBlock(" "),),
+        (ThinkingBlock("hm", "s"), RedactedThinkingBlock("x")),
+        (OtherBlock("search", "found"),),
+    ],
+)
+def test_an_answer_that_said_nothing_is_left_out_silently(content: Sequence[ContentBlock]) -> None:
+    assert sent(START, assistant(*content), START) == ([START, START], [])
+
+
+@pytest.mark.requirement("2:order")
+def test_an_empty_answer_does_not_part_a_call_from_its_result() -> None:
+    messages = [START, assistant(call("1")), assistant(), user(result("1"))]
+
+    assert sent(*messages) == ([START, assistant(call("1")), user(result("1"))], [])
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize("messages", [[user()], [user(TextBlock(" "))], [assistant(), user(), assistant()]])
+def test_a_conversation_in_which_nothing_is_said_is_refused(messages: list[Message]) -> None:
+    assert refused(*messages) == ["messages"]
+
+
+@pytest.mark.requirement("2:order")
+def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> None:
+    messages = [user(), assistant(TEXT), START]
+
+    assert sent(*messages) == (
+        [Message.user(OPENING), assistant(TEXT), START],
+        ["empty_message_dropped", "opening_added"],
+    )
+
+
+@pytest.mark.requirement("2:order")
+def test_where_the_assistant_may_begin_nothing_is_put_before_it() -> None:
+    warnings: list[WarningEvent] = []
+
+    assert arranged([assistant(TEXT), START], warnings, user_begins=False) == [assistant(TEXT), START]
+    assert warnings == []
+
+
+@pytest.mark.requirement("2:order")
+def test_a_last_message_of_the_assistants_goes_as_it_is() -> None:
+    assert sent(START, assistant(TEXT)) == ([START, assistant(TEXT)], [])

@@ -1,0 +1,130 @@
+"""Counting a chat's tokens: the provider's word, else an estimate, else -1."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import Replan
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatError,
+    ChatRequest,
+    ConnectionError,
+    ImageBlock,
+    Message,
+    Origin,
+    RequestError,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+)
+from jumpseat.engine import TokenCount, TokenMemory, count, count_tokens
+from jumpseat.engine.tokens import estimate
+from tests.unit.scripted import ScriptedAdapter, ask, registry_of
+
+pytestmark = pytest.mark.requirement("5:count-tokens")
+
+UNSUPPORTED = TokenCount(-1, "unsupported")
+
+
+class Counting(ScriptedAdapter):
+    """Counts by a script."""
+
+    counted: int | Exception | asyncio.Event = -1
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        self.requests.append(request)
+        if isinstance(self.counted, Exception):
+            raise self.counted
+        if isinstance(self.counted, asyncio.Event):
+            await self.counted.wait()
+            return 0
+        return self.counted
+
+
+def counting(counted: int | Exception | asyncio.Event) -> Counting:
+    adapter = Counting()
+    adapter.counted = counted
+    return adapter
+
+
+async def counted(
+    adapter: ScriptedAdapter, *messages: Message, estimates: bool = True, **more: Any
+) -> TokenCount:
+    return await count_tokens(
+        registry_of(adapter), ask(*messages, **more), TokenMemory(), allow_estimate=estimates
+    )
+
+
+async def test_the_providers_count_is_taken() -> None:
+    assert await counted(counting(17)) == TokenCount(17, "provider")
+    assert await counted(counting(0), estimates=False) == TokenCount(0, "provider")
+
+
+async def test_without_one_it_is_an_estimate_or_nothing() -> None:
+    adapter = counting(-1)
+    found = await counted(adapter)
+
+    assert found == TokenCount(estimate(adapter.requests[0]), "estimate")
+    assert await counted(counting(-1), estimates=False) == UNSUPPORTED
+    assert await counted(ScriptedAdapter(), estimates=False) == UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (ConnectionError("Unreachable."), None),
+        (Replan("expired_token", ConnectionError("Unreachable.")), None),
+        (AuthenticationError("No key."), AuthenticationError),
+        (RequestError("No such model."), RequestError),
+    ],
+)
+async def test_a_provider_that_is_away_is_estimated_for_and_one_that_refuses_is_believed(
+    failure: Exception, told: type[ChatError] | None
+) -> None:
+    if told is None:
+        assert (await counted(counting(failure))).method == "estimate"
+    with pytest.raises(told or ConnectionError):
+        await counted(counting(failure), estimates=told is not None)
+
+
+async def test_a_provider_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count, "COUNT_SECONDS", 0.01)
+
+    assert (await counted(counting(asyncio.Event()))).method == "estimate"
+    with pytest.raises(ConnectionError, match="did not count"):
+        await counted(counting(asyncio.Event()), estimates=False)
+
+
+async def test_it_is_planned_as_a_chat_is() -> None:
+    adapter = counting(1)
+    foreign = ThinkingBlock("Hm.", "sig", origin=Origin("other", "n"))
+    await counted(adapter, Message.user("Hi"), Message("assistant", (foreign, TextBlock("Yes."))), HELLO)
+
+    assert adapter.requests[0].model == "m"
+    assert [block.type for message in adapter.requests[0].messages for block in message.content] == [
+        "text"
+    ] * 3
+    adapter = counting(1)
+    adapter.capabilities = type(adapter.capabilities)(tool_calls=False, vision=False)
+    with pytest.raises(RequestError, match="tools"):
+        await counted(adapter, tools=[ToolDefinition("f", "", {})])
+    with pytest.raises(RequestError, match="images"):
+        await counted(adapter, PICTURE)
+    assert adapter.requests == []
+
+
+HELLO = Message.user("Hello")
+PICTURE = Message("user", (ImageBlock("https://example.org/a.png"),))
+
+
+async def test_a_count_is_remembered_so_that_the_same_prompt_is_not_counted_twice() -> None:
+    adapter, memory = counting(17), TokenMemory()
+    registry = registry_of(adapter)
+    for _ in range(2):
+        assert await count_tokens(registry, ask(HELLO), memory) == TokenCount(17, "provider")
+
+    assert len(adapter.requests) == 1

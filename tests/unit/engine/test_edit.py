@@ -1,0 +1,168 @@
+"""An edit: what the model is asked, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jumpseat.chat import (
+    ContextBlock,
+    DoneEvent,
+    Origin,
+    Position,
+    Range,
+    RequestError,
+    TextBlock,
+    Usage,
+)
+from jumpseat.engine import Edit, run_edit
+from jumpseat.engine.edit import SYSTEM
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+
+TARGET = ContextBlock("x = 1\n", "file:///a.py", "python", Range(Position(4, 0), Position(5, 0)))
+ANSWER = "Sure! Here it is:\r\n\n````python\nx = 2\n```\n~~~\n````\nDone."
+
+
+async def edit(*script: Step, target: ContextBlock = TARGET, **more: Any) -> tuple[Edit, ScriptedAdapter]:
+    adapter = ScriptedAdapter(list(script))
+    sink = RecordingSink()
+    asked = ask(**more)
+    return await run_edit(registry_of(adapter), asked, target, "Make it two.", sink), adapter
+
+
+@pytest.mark.requirement("2:edit-start")
+async def test_the_model_is_given_the_target_the_instruction_and_the_fence() -> None:
+    _, adapter = await edit(*said("x"), DONE)
+
+    (request,) = adapter.requests
+    (message,) = request.messages
+    target, words = message.content
+    assert target is TARGET
+    assert isinstance(words, TextBlock)
+    assert "\nMake it two.\n" in words.text
+    assert "a line of ```" in words.text
+    assert request.system == SYSTEM
+
+
+async def test_a_system_prompt_of_the_clients_goes_before_ours() -> None:
+    _, adapter = await edit(*said("x"), DONE, system="Write British English.")
+
+    assert adapter.requests[0].system == f"Write British English.\n\n{SYSTEM}"
+
+
+async def test_an_instruction_with_braces_is_taken_as_it_is() -> None:
+    adapter = ScriptedAdapter([*said("x"), DONE])
+    await run_edit(registry_of(adapter), ask(), TARGET, "Use {name} and {0}.", RecordingSink())
+
+    words = adapter.requests[0].messages[0].content[1]
+    assert isinstance(words, TextBlock)
+    assert "\nUse {name} and {0}.\n" in words.text
+
+
+async def test_an_empty_target_is_a_place_for_something_new() -> None:
+    done, adapter = await edit(*said("```\nx = 2\n```"), DONE, target=ContextBlock(""))
+
+    words = adapter.requests[0].messages[0].content[1]
+    assert isinstance(words, TextBlock)
+    assert "text above is empty" in words.text
+    assert done.replacement == "x = 2"
+
+
+@pytest.mark.requirement("2:edit-replacement")
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.sets(st.integers(1, len(ANSWER) - 1)))
+async def test_however_the_answer_is_cut_the_replacement_is_the_same(cuts: set[int]) -> None:
+    edges = [0, *sorted(cuts), len(ANSWER)]
+    pieces = [ANSWER[start:end] for start, end in itertools.pairwise(edges)]
+    done, _ = await edit(*said(*pieces), DONE)
+
+    assert done.replacement == "x = 2\n```\n~~~\n"
+    assert done.response.text == ANSWER
+
+
+@pytest.mark.requirement("2:edit-replacement")
+@pytest.mark.parametrize("at", range(1, len(ANSWER)))
+async def test_the_answer_cut_once_anywhere_has_the_same_replacement(at: int) -> None:
+    done, _ = await edit(*said(ANSWER[:at], ANSWER[at:]), DONE)
+
+    assert done.replacement == "x = 2\n```\n~~~\n"
+
+
+@pytest.mark.requirement("2:edit-nothing-to-apply")
+@pytest.mark.parametrize(
+    "reason", ["max_tokens", "refusal", "tool_use", "stop_sequence", "content_filter", "pause_turn"]
+)
+async def test_an_answer_that_did_not_end_well_has_no_replacement(reason: Any) -> None:
+    done, _ = await edit(*said("```\nx = 2\n```"), DoneEvent(reason, Usage()))
+
+    assert done.replacement is None
+    assert done.response.stop_reason == reason
+    assert done.response.text == "```\nx = 2\n```"
+
+
+@pytest.mark.requirement("2:edit-nothing-to-apply")
+@pytest.mark.parametrize("script", [[DONE], [*said(""), DONE], [*said(" \n"), DONE]])
+async def test_an_answer_that_says_nothing_has_no_replacement(script: list[Step]) -> None:
+    done, _ = await edit(*script)
+
+    assert done.replacement is None
+
+
+async def test_an_adapter_that_knows_its_answers_takes_them_apart_itself() -> None:
+    class Knowing(ScriptedAdapter):
+        def inline_output(self, text: str) -> str | None:
+            return text.upper() if text == "mine" else None
+
+    adapter = Knowing([*said("mine"), DONE], [*said("```\nother\n```"), DONE])
+    registry = registry_of(adapter)
+    mine = await run_edit(registry, ask(), TARGET, "Edit.", RecordingSink())
+    other = await run_edit(registry, ask(), TARGET, "Edit.", RecordingSink())
+
+    assert (mine.replacement, other.replacement) == ("MINE", "other\n")
+
+
+async def test_an_adapter_that_fails_on_its_own_answer_loses_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Failing(ScriptedAdapter):
+        def inline_output(self, text: str) -> str | None:
+            raise ZeroDivisionError
+
+    adapter = Failing([*said("```\nx = 2\n```"), DONE])
+    done = await run_edit(registry_of(adapter), ask(), TARGET, "Edit.", RecordingSink())
+
+    assert done.replacement == "x = 2\n"
+    assert "failed on its own answer" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("target", "fence"),
+    [
+        (ContextBlock("x", "file:///a%20b/README.md"), "````"),
+        (ContextBlock("x", "file:///a.py"), "```"),
+        (ContextBlock("x", "file:///README.md", "python"), "```"),
+        (ContextBlock("x", "untitled:Untitled-1"), "```"),
+        (ContextBlock("x", "http://[bad"), "```"),
+    ],
+)
+async def test_the_name_of_the_file_tells_the_language_that_the_client_did_not(
+    target: ContextBlock, fence: str
+) -> None:
+    _, adapter = await edit(*said("x"), DONE, target=target)
+
+    words = adapter.requests[0].messages[0].content[1]
+    assert isinstance(words, TextBlock)
+    assert f"a line of {fence} and" in words.text
+
+
+async def test_an_edit_that_fails_keeps_what_had_come() -> None:
+    failing = said("half")[:2]
+    with pytest.raises(RequestError) as caught:
+        await edit(*failing, RequestError("No."))
+
+    assert caught.value.partial is not None
+    assert list(caught.value.partial.content) == [TextBlock("half", origin=Origin("fake", "m"))]

@@ -1,0 +1,109 @@
+"""The replacement in an answer: fences and chatter go, a person's text stays."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jumpseat.engine.replacement import asked_fence, replacement_in
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "edits.json").read_text("utf-8"))
+
+PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+
+NASTY = st.lists(
+    st.sampled_from(
+        (
+            "```",
+            "````",
+            "~~~",
+            "```py",
+            "  ```",
+            "a = 1",
+            "    b",
+            "",
+            " ",
+            "\r",
+            "\t",
+            "Here is the code:",
+            "`",
+        )
+    ),
+    max_size=9,
+).map("\n".join)
+
+
+@pytest.mark.requirement("2:edit-replacement")
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
+def test_the_replacement_is_what_a_person_would_take_out_of_the_answer(vector: dict[str, Any]) -> None:
+    found = replacement_in(vector["answer"], vector["target"], vector.get("languageId"))
+
+    assert found == vector["replacement"]
+
+
+def test_the_example_of_the_protocol_page_is_true() -> None:
+    section = PAGE.read_text("utf-8").partition("### Edits")[2].partition("\n### ")[0]
+    request, result = map(json.loads, re.findall(r"^```json\n(.*?)^```$", section, re.M | re.S))
+    target = request["params"]["target"]
+
+    assert replacement_in(result["text"], target["text"], target["languageId"]) == result["replacement"]
+
+
+@pytest.mark.requirement("2:edit-replacement")
+@given(NASTY, st.sampled_from(["python", "markdown", None]))
+def test_an_answer_in_the_fence_that_was_asked_for_comes_out_as_it_is(
+    text: str, language: str | None
+) -> None:
+    text = text.replace("\r", "").strip() or "x"
+    # A fence that is longer than the target asks for, because the answer holds longer ones than the target.
+    fence = max(asked_fence(text, language), asked_fence("x = 1", language), key=len)
+
+    assert replacement_in(f"{fence}\n{text}\n{fence}", "x = 1", language) == text
+
+
+@given(NASTY, NASTY, st.sampled_from(["python", "markdown", "plaintext", None]))
+@example("```", "", "python")
+def test_whatever_the_answer_is_nothing_fails_and_no_line_is_made_up(
+    answer: str, target: str, language: str | None
+) -> None:
+    found = replacement_in(answer, target, language)
+
+    assert (found is None) == (not answer.strip())
+    said = {line.strip() for line in answer.splitlines()}
+    assert {line.strip() for line in (found or "").splitlines()} - {""} <= said
+
+
+@pytest.mark.requirement("2:edit-replacement")
+@given(
+    st.lists(st.sampled_from(["total = 0", "for each in items:", "return total", "    pass"]), min_size=1),
+    st.sampled_from(["", "Sure.\n", "Note the change.\n\n"]),
+)
+def test_an_answer_that_keeps_a_line_of_the_target_outside_of_its_fences_is_taken_whole(
+    kept: list[str], words: str
+) -> None:
+    code = "\n".join(kept)
+    answer = f'{words}{code}\n"""\n```\nexample()\n```\n"""'
+
+    assert replacement_in(answer, f"{code}\n", "python") == f"{answer}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "language", "fence"),
+    [
+        ("x = 1", "python", "```"),
+        ("", None, "```"),
+        ("# T", "markdown", "````"),
+        ("```\n```", "python", "````"),
+        ("`````", "markdown", "``````"),
+    ],
+)
+def test_the_fence_that_is_asked_for_is_longer_than_any_in_the_target(
+    target: str, language: str | None, fence: str
+) -> None:
+    assert asked_fence(target, language) == fence

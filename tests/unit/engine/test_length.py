@@ -1,0 +1,150 @@
+"""The check of a prompt's length before it is sent: refused, warned of, or left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ChatError, ContextExceededError, Message, Usage, WarningEvent
+from jumpseat.engine import TokenMemory, run_turn
+from jumpseat.engine.prepare import prepare
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, ask, registry_of, said
+
+pytestmark = pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
+
+LIMIT = 1000
+
+
+class Roomy(ScriptedAdapter):
+    """Lets a request have a say in the context."""
+
+    room: int | None = None
+
+    def context_asked_for(self, request: Any) -> int | None:
+        return self.room
+
+
+async def warnings_of(
+    tokens: int, facts: dict[str, Any] | None = None, *, room: int | None = None, **more: Any
+) -> list[WarningEvent]:
+    """The warnings of a turn with so many estimated tokens, for a model of which these facts are configured.
+
+    Raises:
+        ContextExceededError: nothing was sent, which is checked here.
+    """
+    adapter = Roomy([*said("Hi"), DONE])
+    adapter.room = room
+    facts = {"max_prompt_tokens": LIMIT} if facts is None else facts
+    registry = registry_of(adapter, tables={"fake": {"models": [{"id": "m", **facts}]}})
+    sink = RecordingSink()
+    message = Message.user("x" * 4 * (tokens - 7))
+    try:
+        await run_turn(registry, ask(message, **more), sink)
+    except ChatError:
+        assert adapter.requests == []
+        assert sink.events == []
+        raise
+    assert len(adapter.requests) == 1
+    return [event for event in sink.events if isinstance(event, WarningEvent)]
+
+
+@pytest.mark.parametrize("tokens", [20, LIMIT // 4, LIMIT // 4 + 1, LIMIT])
+async def test_a_prompt_that_fits_is_sent_without_a_word(tokens: int) -> None:
+    assert await warnings_of(tokens) == []
+
+
+@pytest.mark.parametrize("tokens", [LIMIT + 1, 2 * LIMIT])
+async def test_an_estimate_up_to_twice_the_limit_warns(tokens: int) -> None:
+    (warning,) = await warnings_of(tokens)
+
+    assert warning.code == "prompt_may_be_too_long"
+    assert str(tokens) in warning.message
+    assert str(LIMIT) in warning.message
+
+
+async def test_an_estimate_above_twice_the_limit_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(
+        ContextExceededError, match=f"about {2 * LIMIT + 1} tokens.*fake takes {LIMIT}"
+    ) as caught:
+        await warnings_of(2 * LIMIT + 1)
+
+    assert caught.value.provider == "fake"
+    assert caught.value.hint
+
+
+async def test_the_prompts_own_limit_goes_before_the_context() -> None:
+    facts = {"max_prompt_tokens": LIMIT, "max_context_tokens": 100 * LIMIT}
+    with pytest.raises(ContextExceededError):
+        await warnings_of(3 * LIMIT, facts)
+    with pytest.raises(ContextExceededError):
+        await warnings_of(3 * LIMIT, {"max_context_tokens": LIMIT})
+
+
+async def test_without_a_known_limit_nothing_is_said() -> None:
+    assert await warnings_of(100 * LIMIT, {}) == []
+
+
+async def test_a_request_that_asks_for_more_context_has_it() -> None:
+    assert await warnings_of(10 * LIMIT, room=10 * LIMIT) == []
+    with pytest.raises(ContextExceededError):
+        await warnings_of(300, room=100)
+
+
+async def test_a_limit_of_the_snapshot_warns_and_never_refuses() -> None:
+    adapter = ScriptedAdapter([*said("Hi"), DONE])
+    registry = registry_of(adapter, tables={"fake": {"kind": "anthropic"}})
+    sink = RecordingSink()
+    await run_turn(registry, ask(Message.user("x" * 4_000_000), model="fake:claude-haiku-4-5"), sink)
+
+    assert [event.code for event in sink.events if isinstance(event, WarningEvent)] == [
+        "prompt_may_be_too_long"
+    ]
+
+
+async def run(memory: TokenMemory, *messages: Message) -> list[str]:
+    registry = registry_of(
+        ScriptedAdapter([*said("Hi"), DONE]),
+        tables={"fake": {"models": [{"id": "m", "max_prompt_tokens": LIMIT}]}},
+    )
+    sink = RecordingSink()
+    await run_turn(registry, ask(*messages), sink, None, memory)
+    return [event.code for event in sink.events if isinstance(event, WarningEvent)]
+
+
+async def remembered(tokens: int, text: str, *, exact: bool) -> TokenMemory:
+    """A memory in which a message of this text has so many tokens."""
+    memory = TokenMemory()
+    _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user(text)))
+    if exact:
+        memory.remember_count("fake", planned.request, tokens)
+    else:
+        memory.remember_turn("fake", planned.request, Usage(tokens, 5))
+    return memory
+
+
+async def test_an_exact_count_above_the_limit_is_refused_and_one_below_it_passes() -> None:
+    text = "x" * (LIMIT + 1)
+    with pytest.raises(ContextExceededError, match=f"has {LIMIT + 1} tokens"):
+        await run(await remembered(LIMIT + 1, text, exact=True), Message.user(text))
+    assert await run(await remembered(LIMIT, text, exact=True), Message.user(text)) == []
+    text = "x" * 4 * LIMIT
+    assert await run(await remembered(LIMIT, text, exact=True), Message.user(text)) == []
+    assert await run(TokenMemory(), Message.user(text)) == ["prompt_may_be_too_long"]
+
+
+async def test_what_a_turn_reported_warns_but_alone_refuses_nothing() -> None:
+    text = "x" * 2 * LIMIT
+    memory = await remembered(50 * LIMIT, text, exact=False)
+
+    assert await run(memory, Message.user(text), Message.assistant("Hi"), Message.user("Go on.")) == [
+        "prompt_may_be_too_long"
+    ]
+
+
+async def test_a_turn_is_remembered_for_the_next_one() -> None:
+    memory = TokenMemory()
+    await run(memory, Message.user("Hi"))
+    _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
+
+    assert memory.size("fake", planned.request).tokens == 3  # As the scripted usage says.

@@ -1,0 +1,302 @@
+"""The memory of recent answers: what a thin client has lost comes back, and never to another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.chat import (
+    ContentBlock,
+    Message,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    Response,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from jumpseat.engine.memory import LONG_TEXT, MAX_ANSWERS, MAX_BYTES, BlockMemory
+from tests.unit.engine.blocks import assistant, result, user
+
+HERE = Origin("fake", "m")
+ELSEWHERE = Origin("fake", "other")
+HI = Message.user("Hi")
+MORE = Message.user("More")
+RANDOM_ID = "toolu_01A09q90qw90lq917835lq9"
+LONG = "So it is. " * (LONG_TEXT // 7 + 1)
+
+
+def answer(*blocks: ContentBlock, origin: Origin = HERE) -> Response:
+    return Response(provider=origin.provider, model=origin.model, content=blocks)
+
+
+def thought(signature: str, origin: Origin = HERE) -> ThinkingBlock:
+    return ThinkingBlock("Hm.", signature, origin=origin, opaque="o")
+
+
+def said(text: str, origin: Origin = HERE) -> TextBlock:
+    return TextBlock(text, origin=origin)
+
+
+def called(name: str, origin: Origin = HERE) -> ToolUseBlock:
+    return ToolUseBlock(name, "ls", {"b": 1, "a": 2}, '{"b": 1,  "a": 2}', origin=origin, opaque="signed")
+
+
+def thin_call(name: str) -> ToolUseBlock:
+    return ToolUseBlock(name, "ls", {"a": 2, "b": 1}, '{"a":2,"b":1}')
+
+
+def content(
+    memory: BlockMemory, *messages: Message, origin: Origin | None = HERE
+) -> list[list[ContentBlock]]:
+    """What the assistant's messages are once they are restored."""
+    restored = memory.restored(messages, origin)
+    assert [message.role for message in restored] == [message.role for message in messages]
+    return [list(message.content) for message in restored if message.role == "assistant"]
+
+
+def remembering(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
+    memory = BlockMemory()
+    for after, response in turns:
+        memory.remember(response, after)
+    return memory
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_all_that_a_thin_client_drops_comes_back_in_its_place() -> None:
+    whole = (
+        thought("first"),
+        RedactedThinkingBlock("cipher+/=", origin=HERE),
+        said("Let me see."),
+        OtherBlock("server_tool_use", opaque='{"type":"x"}', origin=HERE),
+        called("1"),
+        thought("second"),
+        called("2"),
+    )
+    memory = remembering(([HI], answer(*whole)))
+    thin = assistant(TextBlock("Let me see."), thin_call("1"), thin_call("2"))
+
+    assert content(memory, HI, thin, user(result("1"), result("2"))) == [list(whole)]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_an_answer_in_several_messages_in_a_row_comes_back_whole_in_the_first(parts: int) -> None:
+    whole = (thought("first"), said("Let me see."), called("1"), called("2"))
+    thin = (TextBlock("Let me see."), thin_call("1"), thin_call("2"))
+    memory = remembering(([HI], answer(*whole)))
+    pieces = [assistant(*thin[: 4 - parts]), *(assistant(block) for block in thin[4 - parts :])]
+    shortened = [assistant(thin[0]), assistant(thin[2])]
+
+    assert len(pieces) == parts
+    assert content(memory, HI, *pieces, user(result("1"))) == [list(whole), *[[]] * (parts - 1)]
+    assert content(memory, HI, *shortened) == [[thin[0]], [thin[2]]]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_two_answers_in_a_row_get_the_data_of_each() -> None:
+    memory = remembering(
+        ([HI], answer(thought("first"), said("One."))),
+        ([HI, Message.assistant("One.")], answer(thought("second"), said("Two."))),
+    )
+
+    assert content(memory, HI, Message.assistant("One."), Message.assistant("Two.")) == [
+        [thought("first"), said("One.")],
+        [thought("second"), said("Two.")],
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_another_models_answer_is_left_as_it_is_unless_anybodys_will_do() -> None:
+    memory = remembering(([HI], answer(thought("s", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)))
+
+    assert content(memory, HI, Message.assistant("Hello")) == [[TextBlock("Hello")]]
+    assert content(memory, HI, Message.assistant("Hello"), origin=None) == [
+        [thought("s", ELSEWHERE), said("Hello", ELSEWHERE)]
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_of_two_models_that_gave_one_answer_in_one_place_the_asked_one_counts_else_the_newest() -> None:
+    memory = remembering(
+        ([HI], answer(thought("mine"), said("Hello"))),
+        ([HI], answer(thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)),
+    )
+    hello = Message.assistant("Hello")
+
+    assert content(memory, HI, hello) == [[thought("mine"), said("Hello")]]
+    assert content(memory, HI, hello, origin=ELSEWHERE) == [
+        [thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE)]
+    ]
+    assert content(memory, HI, hello, origin=None) == [
+        [thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE)]
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
+    memory, conversation = BlockMemory(), [HI]
+    for number in range(5):
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), conversation)
+        conversation += [Message.assistant("Done."), MORE]
+
+    assert content(memory, *conversation) == [[thought(f"s{n}"), said("Done.")] for n in range(5)]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize(
+    "conversation",
+    [
+        pytest.param([Message.user("Bye"), Message.assistant("Done.")], id="behind other words"),
+        pytest.param([Message.assistant("Done.")], id="behind nothing"),
+        pytest.param([HI, HI, Message.assistant("Done.")], id="behind more words"),
+        pytest.param(
+            [HI, Message.assistant("Undone."), MORE, Message.assistant("Done.")], id="an edited answer"
+        ),
+        pytest.param([HI, Message.assistant("Done.\n\n Done.")], id="a longer answer"),
+    ],
+)
+def test_short_words_elsewhere_are_another_answer(conversation: list[Message]) -> None:
+    memory = remembering(([HI], answer(thought("s"), said("Done."))))
+
+    assert content(memory, *conversation) == [
+        list(message.content) for message in conversation if message.role == "assistant"
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing() -> None:
+    memory, conversation = BlockMemory(), [HI]
+    for number in range(3):
+        memory.remember(answer(thought(f"s{number}"), called("call_1")), conversation)
+        conversation += [assistant(thin_call("call_1")), user(result("call_1"))]
+
+    assert content(memory, *conversation)[1] == [thought("s1"), called("call_1")]
+    assert content(memory, *conversation[2:]) == [[thin_call("call_1")], [thin_call("call_1")]]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize(
+    ("blocks", "thin"),
+    [
+        pytest.param([said(LONG)], TextBlock(LONG), id="a long text"),
+        pytest.param([called(RANDOM_ID)], thin_call(RANDOM_ID), id="a random id"),
+        pytest.param([called("D681PevKs")], thin_call("D681PevKs"), id="a short random id"),
+    ],
+)
+def test_what_is_not_said_twice_is_known_anywhere(blocks: list[ContentBlock], thin: ContentBlock) -> None:
+    memory = remembering(([HI], answer(thought("s"), *blocks)))
+
+    assert content(memory, MORE, assistant(thin)) == [[thought("s"), *blocks]]
+    memory.remember(answer(thought("other"), *blocks), [MORE, MORE])
+    assert content(memory, Message.user("?"), assistant(thin)) == [[thin]]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize("name", ["call_1", "functions.ls:0", "functions.sha256sum:0", "12345678"])
+def test_an_id_that_counts_is_not_known_anywhere(name: str) -> None:
+    tool = "sha256sum" if "sha256sum" in name else "ls"
+    call, thin = replace(called(name), name=tool), replace(thin_call(name), name=tool)
+    memory = remembering(([HI], answer(thought("s"), call)))
+
+    assert content(memory, MORE, assistant(thin)) == [[thin]]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_short_words_behind_the_same_last_exchange_of_another_chat_are_another_answer() -> None:
+    exchange = [Message.assistant("Shall I?"), Message.user("Yes")]
+    memory = remembering(([HI, *exchange], answer(thought("s"), said("Done."))))
+
+    assert content(memory, MORE, *exchange, Message.assistant("Done."))[1] == [TextBlock("Done.")]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_an_answer_behind_an_edited_one_is_still_known() -> None:
+    memory = remembering(
+        ([HI], answer(thought("first"), said("Hello"))),
+        ([HI, Message.assistant("Hello"), MORE], answer(thought("second"), said("World"))),
+    )
+    edited = [HI, Message.assistant("Hello!!"), MORE, Message.assistant("World")]
+
+    assert content(memory, *edited) == [[TextBlock("Hello!!")], [thought("second"), said("World")]]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_an_answer_behind_an_edited_question_is_known_if_the_assistants_words_are_many() -> None:
+    turns = [
+        ([HI], answer(thought("first"), said(LONG))),
+        ([HI, Message.assistant(LONG), MORE], answer(thought("second"), said("World"))),
+    ]
+    edited = [HI, Message.assistant(LONG), Message.user("Less"), Message.assistant("World")]
+
+    assert content(remembering(*turns), *edited)[1] == [thought("second"), said("World")]
+    assert content(remembering(*turns), *edited[2:]) == [[TextBlock("World")]]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_a_counted_id_is_known_behind_the_same_words_where_the_history_was_shortened() -> None:
+    history = [HI, Message.assistant("Hello"), MORE]
+    memory = remembering((history, answer(thought("s"), called("call_1"))))
+
+    assert content(memory, *history[1:], assistant(thin_call("call_1")))[1] == [
+        thought("s"),
+        called("call_1"),
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+@pytest.mark.parametrize("response", [answer(), answer(thought("s")), answer(said("  "))])
+def test_an_answer_without_words_leaves_nothing_to_know_it_by(response: Response) -> None:
+    memory = remembering(([HI], response))
+
+    assert (len(memory), memory.size) == (0, 0)
+    assert content(memory, HI, assistant()) == [[]]
+
+
+def test_one_answer_is_remembered_once() -> None:
+    memory = remembering(*[([HI], answer(thought("s"), said("Hello")))] * 3)
+
+    assert len(memory) == 1
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_the_least_recently_used_answer_goes_first() -> None:
+    memory = BlockMemory(max_answers=2)
+    asked = [Message.user(f"Question {number}") for number in range(3)]
+    for number in range(2):
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), [asked[number]])
+    memory.restored([asked[0], Message.assistant("Done.")], HERE)
+    memory.remember(answer(thought("s2"), said("Done.")), [asked[2]])
+
+    kept = [content(memory, question, Message.assistant("Done.")) for question in asked]
+    assert kept == [
+        [[thought("s0"), said("Done.")]],
+        [[TextBlock("Done.")]],
+        [[thought("s2"), said("Done.")]],
+    ]
+
+
+@pytest.mark.requirement("2:block-memory")
+def test_the_memory_is_bounded_in_bytes_too_and_gives_back_what_it_forgets() -> None:
+    memory = BlockMemory(max_bytes=20_000)
+    for number in range(50):
+        sealed = ThinkingBlock("", "x" * 5_000, origin=HERE)
+        memory.remember(answer(sealed, said(f"Answer {number}")), [HI])
+        assert memory.size <= 20_000
+    assert 1 <= len(memory) <= 3
+
+    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), [HI])
+    assert 1 <= len(memory) <= 3
+    assert content(memory, HI, Message.assistant("Answer 49"))[0][0].type == "thinking"
+    assert (MAX_ANSWERS, MAX_BYTES) == (1000, 32 << 20)
+
+
+def test_half_of_a_surrogate_pair_is_remembered_like_any_text() -> None:
+    memory = remembering(([Message.user("\ud83d")], answer(thought("s"), said("\ude00"))))
+
+    assert content(memory, Message.user("\ud83d"), Message.assistant("\ude00")) == [
+        [thought("s"), said("\ude00")]
+    ]

@@ -1,0 +1,122 @@
+"""What a provider has refused of its own is left out from then on, instead of being refused again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.adapters.base import Replan
+from jumpseat.chat import (
+    ChatRequest,
+    ContentBlock,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    RequestError,
+    StreamEvent,
+    TextBlock,
+    ThinkingBlock,
+    WarningEvent,
+)
+from jumpseat.engine import BlockMemory, run_turn
+from jumpseat.engine.refusals import Refusals
+from tests.unit.engine.blocks import TEXT, assistant, call, user
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+
+HERE = Origin("fake", "m")
+NOBODY = Origin("fake", "")
+SIGNED = ThinkingBlock("Hm.", "stale", origin=HERE)
+
+
+def messages(*blocks: ContentBlock) -> list[Message]:
+    return [user(TEXT), assistant(*blocks, TEXT), user(TEXT)]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        SIGNED,
+        ThinkingBlock("Hm."),
+        RedactedThinkingBlock("x"),
+        call("1", opaque="o"),
+        TextBlock("a", opaque="o"),
+    ],
+)
+def test_a_block_that_was_left_out_is_known_again(block: ContentBlock) -> None:
+    refusals = Refusals()
+    refusals.note(messages(block), messages(), HERE)
+
+    assert refusals.heeded(messages(block), HERE) == messages(replace(block, origin=NOBODY))
+    for other in (Origin("fake", "other"), Origin("other", "m")):
+        assert refusals.heeded(messages(block), other) == messages(block)
+
+
+@pytest.mark.requirement("2:refused-once")
+def test_a_block_that_was_taken_with_other_opaque_data_goes_so_from_then_on() -> None:
+    refusals = Refusals()
+    own, taken = replace(SIGNED, opaque='{"id":"rs_1"}'), replace(SIGNED, opaque=None)
+    redacted = RedactedThinkingBlock("x", opaque="o")
+    refusals.note(messages(own, redacted), messages(taken), HERE)
+
+    assert refusals.heeded(messages(own, redacted), HERE) == messages(taken, replace(redacted, origin=NOBODY))
+
+
+def test_what_was_taken_and_what_nobody_sent_is_not_refused() -> None:
+    refusals = Refusals()
+    refusals.note(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
+
+    others = messages(SIGNED, replace(SIGNED, signature="new"), RedactedThinkingBlock("y"), TextBlock("a"))
+    assert refusals.heeded(others, HERE) == others
+
+
+def test_the_number_of_refusals_is_bounded() -> None:
+    refusals = Refusals(max_refused=2)
+    blocks = [RedactedThinkingBlock(str(number)) for number in range(3)]
+    refusals.note(messages(*blocks), messages(), HERE)
+
+    told = refusals.heeded(messages(*blocks), HERE)[1].content
+    assert [block.origin for block in told] == [None, NOBODY, NOBODY, None]
+
+
+class Refusing(ScriptedAdapter):
+    """Takes no signed thinking of its own, and asks for another attempt without it."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        blocks = [block for message in request.messages for block in message.content]
+        if any(isinstance(block, ThinkingBlock) for block in blocks):
+            self.requests.append(request)
+            without = replace(request, messages=messages())
+            raise Replan("foreign", RequestError("No."), without)
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
+
+@pytest.mark.requirement("2:refused-once")
+async def test_refused_reasoning_costs_one_request_and_not_one_in_every_turn() -> None:
+    answer: list[Step] = [*said("Hi"), DONE]
+    adapter, memory = Refusing(answer, answer), BlockMemory()
+    for requests in (2, 3):
+        sink = RecordingSink()
+        async with asyncio.timeout(10):
+            await run_turn(registry_of(adapter), ask(*messages(SIGNED)), sink, memory)
+        assert len(adapter.requests) == requests
+
+    assert list(adapter.requests[-1].messages) == messages()
+    assert [event.code for event in sink.events if isinstance(event, WarningEvent)] == [
+        "foreign_data_dropped"
+    ]
+
+
+@pytest.mark.requirement("2:refused-once")
+async def test_what_fails_without_it_too_is_not_taken_for_refused() -> None:
+    adapter, memory = Refusing([RequestError("Still no.")]), BlockMemory()
+    async with asyncio.timeout(10):
+        with pytest.raises(RequestError, match="Still no"):
+            await run_turn(registry_of(adapter), ask(*messages(SIGNED)), RecordingSink(), memory)
+
+    assert memory.refusals.heeded(messages(SIGNED), HERE) == messages(SIGNED)
