@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.paths import config_file
+from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.sources import source_prefix
 
@@ -27,7 +28,11 @@ OVERLAY_SOURCE = "initializationOptions.config"
 
 
 def load_config(
-    path: Path | None, overlay: Mapping[str, Any] | None, *, built_in: Collection[str] = ()
+    path: Path | None,
+    overlay: Mapping[str, Any] | None,
+    *,
+    built_in: Collection[str] = (),
+    kinds: Collection[str] | None = None,
 ) -> Config:
     """The file's configuration with a client's overlay on it.
 
@@ -35,6 +40,8 @@ def load_config(
         path: the file named on the command line; None for the usual places, where it may be missing.
         overlay: `initializationOptions.config`.
         built_in: ids of providers that exist without any configuration.
+        kinds: the daemon's own kinds of providers. A table of another kind may have keys of its own, which
+            its plug-in knows; None where every key is known here.
 
     Raises:
         ConfigError: the file cannot be read or is wrong, or the overlay goes beyond what it may do.
@@ -45,8 +52,10 @@ def load_config(
     overlay = _without_absent(overlay or {})
     merged = _overlaid(tables, overlay, built_in) if overlay else tables
     config = _validated(merged, OVERLAY_SOURCE if overlay else str(source))
-    known_before = own.unknown_keys()
-    for unknown in config.unknown_keys():
+    _refuse_keys_of_plugins(config, overlay, kinds)
+    config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
+    known_before = own.unknown_keys(kinds)
+    for unknown in config.unknown_keys(kinds):
         where = source if unknown in known_before else OVERLAY_SOURCE
         logger.warning("%s: unknown key %s is ignored", where, unknown)
     return config
@@ -105,7 +114,7 @@ def _overlaid(
         if "model_path" in table:
             raise _refused(f"{where}.model_path", "names a file, which only the user may choose to run")
         _refuse_sources(table, where)
-        providers[name] = _merged(providers.get(name, {}), table)
+        providers[name] = merge_patch(providers.get(name, {}), table)
     result = dict(base)
     if providers:
         result["providers"] = providers
@@ -115,20 +124,20 @@ def _overlaid(
     if "settings" in overlay:
         if not isinstance(overlay["settings"], Mapping):
             raise _refused("settings", "must be a table")
-        result["settings"] = _merged(base.get("settings", {}), overlay["settings"])
+        result["settings"] = merge_patch(base.get("settings", {}), overlay["settings"])
     _refuse_sources({key: overlay[key] for key in overlay if key != "providers"}, "")
     return result
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(base)
-    for key, value in over.items():
-        known = result.get(key)
-        if isinstance(known, Mapping) and isinstance(value, Mapping):
-            result[key] = _merged(known, value)
-        else:
-            result[key] = value
-    return result
+def _refuse_keys_of_plugins(
+    config: Config, overlay: Mapping[str, Any], kinds: Collection[str] | None
+) -> None:
+    """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands."""
+    for name, table in overlay.get("providers", {}).items():
+        whole = config.providers[name]
+        if whole.is_of_a_plugin(kinds):
+            for key in sorted(set(table) & set(whole.model_extra or {})):
+                raise _refused(f"providers.{name}.{key}", "is a plug-in's own key")
 
 
 def _without_absent(value: Any) -> Any:

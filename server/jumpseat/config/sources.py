@@ -47,8 +47,15 @@ _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IG
 
 def _hide(key: str, value: str) -> None:
     """Keep the value of a key that names a credential out of logs and errors from now on."""
-    if _CREDENTIAL.search(key) and len(value) >= SHORTEST_HIDDEN:
+    if _CREDENTIAL.search(key):
+        hidden(value)
+
+
+def hidden(value: str) -> Secret:
+    """A credential from elsewhere than the configuration, kept out of logs and errors from now on."""
+    if len(value) >= SHORTEST_HIDDEN:
         _revealed.add(value)
+    return Secret(value)
 
 
 class SecretFilter(logging.Filter):

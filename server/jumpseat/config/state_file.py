@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.watch import stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,9 @@ LOCK_SECONDS = 10.0
 
 LEFTOVER_SECONDS = 60.0
 """A temporary file that is older belongs to no write under way."""
+
+UNFINISHED_SECONDS = 0.25
+"""How long a file may be empty or cut off: an editor that saves in place empties it before it writes."""
 
 VERSION_KEY = "version"
 
@@ -66,7 +70,8 @@ class StateFile:
     def read(self) -> dict[str, Any]:
         """The content without its version; empty where there is no file.
 
-        A file that is no JSON object is set aside under another name, logged, and counts as empty.
+        A file that is no JSON object, and does not soon become one, is set aside under another name, logged,
+        and counts as empty.
 
         Raises:
             ConfigError: the file cannot be opened, or is private and others can open it.
@@ -74,7 +79,7 @@ class StateFile:
         content = self._read()
         if content is None:
             with self.locked():
-                content = self._read()  # Another process may have mended it in the meantime.
+                content = self._read_in_time()
                 if content is None:
                     self._set_aside()
         return self._migrated(content or {})
@@ -86,14 +91,14 @@ class StateFile:
             ConfigError: the file belongs to a newer version, or cannot be written.
         """
         self._refuse_newer()
-        body = json.dumps({VERSION_KEY: self.version, **content}, indent=2, ensure_ascii=False) + "\n"
+        body = _written({VERSION_KEY: self.version, **content})
         # A link that the user made to a file of their own is followed; for secrets there are none.
         target = self.path if self._private else self.path.resolve()
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         try:
             self._make_directory()
             _remove_leftovers(target)
-            self._write_new(temporary, body.encode())
+            self._write_new(temporary, body)
             temporary.replace(target)
             _sync_directory(target.parent)
         except OSError as error:
@@ -155,11 +160,7 @@ class StateFile:
 
     def stamp(self) -> tuple[int, int, int] | None:
         """Changes whenever the file is replaced, at the cost of one `stat`; None while there is none."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_ino, found.st_size
+        return stamp_of(self.path)
 
     def _read(self) -> dict[str, Any] | None:
         """The content as it lies there; None where it is broken."""
@@ -179,6 +180,13 @@ class StateFile:
         except (ValueError, RecursionError):
             return None
         return content if isinstance(content, dict) else None
+
+    def _read_in_time(self) -> dict[str, Any] | None:
+        """As `_read`, once whoever is in the midst of writing the file in place has had time to end."""
+        end = time.monotonic() + UNFINISHED_SECONDS
+        while (content := self._read()) is None and time.monotonic() < end:
+            time.sleep(0.01)
+        return content
 
     def _checked_bytes(self) -> bytes:
         # The descriptor is what is checked, so that nothing can be put in its place in between.
@@ -224,6 +232,15 @@ class StateFile:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _written(content: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(content, indent=2, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, which JSON can say by an escape and UTF-8 cannot.
+        text = json.dumps(content, indent=2).encode()
+    return text + b"\n"
 
 
 def _refuse_loose(found: os.stat_result, path: Path, mode: str) -> None:

@@ -64,6 +64,12 @@ def test_a_setting_outside_its_limits_is_refused(kind: str) -> None:
     assert limited.problem_with(-1) == "must be at least 0"
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_cannot_say_is_refused(value: float) -> None:
+    assert row("number").problem_with(value) == "must be a finite number"
+    assert row("integer").problem_with(10**400) is None
+
+
 @pytest.mark.parametrize("kind", ["enum", "string"])
 def test_a_setting_that_is_none_of_its_choices_is_refused(kind: str) -> None:
     chosen = row(kind, choices=["low", "high"])

@@ -11,7 +11,7 @@ import pickle
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import Secret, SecretFilter, redact, resolve
+from jumpseat.config import Secret, SecretFilter, hidden, redact, resolve
 from jumpseat.config.sources import RESERVED_PREFIXES
 
 SECRET = "sk-test-hunter2-4711"
@@ -155,3 +155,9 @@ def test_other_records_stay_as_they_are(log: tuple[logging.Logger, io.StringIO])
     logger.warning("%d of %s", 1, "two")
 
     assert text.getvalue() == "1 of two\n"
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
+    assert hidden("token-from-elsewhere").reveal() == "token-from-elsewhere"
+    assert redact("a token-from-elsewhere b") == "a *** b"

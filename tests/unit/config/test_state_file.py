@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from jumpseat.chat import ConfigError
+from jumpseat.config import state_file
 from jumpseat.config.state_file import StateFile
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX's")
@@ -108,6 +111,33 @@ def test_a_link_to_a_file_of_the_users_own_stays_a_link(tmp_path: Path, file: St
 
     assert file.path.is_symlink()
     assert json.loads(dotfiles.read_text("utf-8"))["a"] == 1
+
+
+def test_half_of_a_surrogate_pair_that_somebody_escaped_is_kept(file: StateFile) -> None:
+    file.path.parent.mkdir()
+    file.path.write_text('{"a": "\\ud83d"}', "utf-8")
+
+    file.update(lambda content: {**content, "b": "é"})
+
+    assert file.read() == {"a": "\ud83d", "b": "é"}
+
+
+def test_an_editor_that_writes_in_place_is_waited_for(
+    file: StateFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 10.0)
+    file.path.parent.mkdir()
+    lock = file.path.with_name("settings.json.lock")
+    with ThreadPoolExecutor(1) as pool, file.path.open("w", encoding="utf-8") as editor:
+        changed = pool.submit(file.update, lambda content: {**content, "b": 2})
+        end = time.monotonic() + 10
+        while not lock.exists() and time.monotonic() < end:
+            time.sleep(0.001)
+        editor.write('{"a": 1}')
+        editor.flush()
+
+        assert changed.result(10) == {"a": 1, "b": 2}
+    assert sorted(path.name for path in file.path.parent.iterdir()) == ["settings.json", "settings.json.lock"]
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\x00\x00", "[" * 100_000])

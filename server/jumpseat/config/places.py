@@ -1,0 +1,87 @@
+"""Where in a TOML text each key stands. Needed only to say what is wrong, so nothing here runs before.
+
+The parser of the standard library keeps no positions, and others that do would be a dependency for this alone.
+So the text is cut into statements by that very parser: the shortest run of lines that it takes is one
+statement, and what it makes of it names the keys. Above it is `reading`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+"""The keys from the top of the file down; an int counts in an array."""
+
+MOST_LINES = 5000
+"""A longer text is no configuration that somebody wrote, and is not searched."""
+
+
+def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
+    """The line of a key, else of the nearest table around it that is written down; None for neither."""
+    return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
+
+
+def lines_of_keys(text: str) -> dict[KeyPath, int]:
+    """The line, counted from 1, on which each key or table header of a valid TOML text begins."""
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    lengths: dict[KeyPath, int] = {}
+    for line, content in _statements(text):
+        if content is None:
+            continue
+        statement, is_header = content
+        if is_header:
+            table = _header(statement, lengths)
+            found[table] = line
+            continue
+        for path in _paths(statement):
+            found.setdefault((*table, *path), line)
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | None]]:
+    """Each statement with its first line: what the parser makes of it, and whether it is a table's header."""
+    lines = text.splitlines()
+    start = 0
+    while start < min(len(lines), MOST_LINES):
+        for end in range(start + 1, len(lines) + 1):
+            piece = "\n".join(lines[start:end])
+            try:
+                parsed = tomllib.loads(piece)
+            except tomllib.TOMLDecodeError:
+                continue
+            yield start + 1, (parsed, piece.lstrip().startswith("[")) if parsed else None
+            start = end
+            break
+        else:
+            return
+
+
+def _header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> KeyPath:
+    """The table that a header opens; `[[x]]` opens the next one of an array, `[x.y]` belongs to its last."""
+    path: KeyPath = ()
+    value: Any = parsed
+    while value:
+        if isinstance(value, list):
+            lengths[path] = lengths.get(path, 0) + 1
+            return (*path, lengths[path] - 1)
+        key, value = next(iter(value.items()))
+        path = (*path, key)
+        if path in lengths and not isinstance(value, list):
+            path = (*path, lengths[path] - 1)
+    return path
+
+
+def _paths(value: Any) -> Iterator[KeyPath]:
+    """Every key below, in dotted keys, inline tables and arrays."""
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, inner in items:
+        yield (key,)
+        for path in _paths(inner):
+            yield (key, *path)

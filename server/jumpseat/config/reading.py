@@ -1,0 +1,125 @@
+"""The file as tables, and everything that is wrong in it: which file, which line, which key, what is allowed.
+
+A file that cannot be read as a whole is an error. One provider's table that is wrong is that provider's error
+alone, told when the provider is asked for: an editor goes on with all others. Above it is `load`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from jumpseat.chat import ConfigError
+from jumpseat.config.places import KeyPath, line_of, lines_of_keys
+from jumpseat.config.schema import Config, Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One text of a configuration with its name."""
+
+    name: str
+    text: str = field(default="", repr=False)
+    tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def lines(self) -> dict[KeyPath, int]:
+        """Where each key stands; empty for what is no text, as a client's overlay."""
+        return lines_of_keys(self.text) if self.text else {}
+
+
+def read(path: Path, *, required: bool) -> Source:
+    """The file's tables, unchecked; empty where it is missing and may be.
+
+    Raises:
+        ConfigError: it cannot be read, or is no TOML; the message has line and column.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(f"The configuration file {path} does not exist.") from None
+        return Source(str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The configuration file {path} cannot be read: {error}.") from None
+    try:
+        return Source(str(path), text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The configuration file {path} is not valid TOML: {error}.") from None
+
+
+def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
+    """The configuration without the providers whose tables are wrong, and what is wrong in those, by id.
+
+    Raises:
+        ConfigError: something else is wrong; the message has the first fault, the hint the others.
+    """
+    try:
+        return Config.model_validate(dict(source.tables)), {}
+    except ValidationError as error:
+        faults = faults_of(error, source)
+    broken: dict[str, list[Fault]] = {}
+    for path, fault in faults:
+        if len(path) < 2 or path[0] != "providers":
+            raise error_of([each for _, each in faults])
+        broken.setdefault(str(path[1]), []).append(fault)
+    sound = {name: table for name, table in source.tables["providers"].items() if name not in broken}
+    config = Config.model_validate({**source.tables, "providers": sound})
+    return config, {name: tuple(each) for name, each in broken.items()}
+
+
+def faults_of(error: ValidationError, source: Source) -> list[tuple[KeyPath, Fault]]:
+    """Each finding with its path, in the order of the file. No value is repeated: it may be a key."""
+    lines = source.lines()
+    found: dict[KeyPath, Fault] = {}
+    for each in error.errors(include_url=False, include_input=False):
+        path = tuple(part for part in each["loc"] if part != "[key]")
+        told = _sentence({**each, "loc": each["loc"]})
+        found.setdefault(path, Fault(source.name, ".".join(map(str, path)), told, line_of(path, lines)))
+    return sorted(found.items(), key=lambda item: item[1].line or 0)
+
+
+def error_of(faults: Sequence[Fault], provider: str | None = None) -> ConfigError:
+    """One error for all of them: the first is the message, the others are in the hint."""
+    others = " ".join(f"Also: {fault}." for fault in faults[1:])
+    return ConfigError(f"{faults[0]}.", provider=provider, hint=others or None)
+
+
+_SENTENCES = {
+    "missing": "is missing",
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "string_too_short": "must not be empty",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
+    "value_error": "{error}",
+}
+_FORMS = {
+    "[key]": "is no name for a provider; it must have no colon and no white space",
+    "base_url": "must be an address that begins with http:// or https:// and a host",
+    "client_id": "must be one word of ASCII",
+    "editor_version": "must be a name and a version, as in Vim/9.1",
+    "integration_id": "must be one word of ASCII",
+    "mapping": "must be parameters, or a place below it, as in parameters.options",
+}
+"""What a key that has a form must look like."""
+
+
+def _sentence(found: Mapping[str, Any]) -> str:
+    """A finding of pydantic's for somebody who wrote TOML."""
+    if found["type"] == "string_pattern_mismatch" and found["loc"][-1] in _FORMS:
+        return _FORMS[found["loc"][-1]]
+    known = _SENTENCES.get(found["type"])
+    return str(found["msg"]) if known is None else known.format_map(found.get("ctx", {}))

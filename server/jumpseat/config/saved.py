@@ -1,0 +1,237 @@
+"""What clients have the daemon remember: the default provider and model, and values for settings.
+
+Owns the file `settings.json` of the state directory: its content, what may be saved, and telling that it
+changed. Above it is `providers`, which lays these values under the configuration's (section 4 of the
+protocol page), and what clients ask for of them. All that touches the file runs in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from jumpseat.chat import ConfigError, InvalidRequestError
+from jumpseat.config.paths import state_dir
+from jumpseat.config.saved_rules import (
+    Schemas,
+    merge_patch,
+    problems_of,
+    pruned,
+    readable,
+    without_empty_objects,
+)
+from jumpseat.config.state_file import StateFile
+from jumpseat.config.watch import Watcher
+
+logger = logging.getLogger(__name__)
+
+FILE_NAME = "settings.json"
+
+# The file's own keys, beside its version. Only the first is for clients.
+_SETTINGS = "settings"
+_CHOSEN = "chosen_default_provider"
+"""The default that was chosen by the daemon itself; one that a person saved is not replaced by it."""
+_MODELS_PROVIDER = "provider_of_default_model"
+"""The provider that `default_model` named when it was saved: without it, `groq:x` and the bare name
+`qwen3:4b` could not be told apart once `groq` is gone."""
+
+
+def saved_settings_file() -> Path:
+    """Where saved settings lie; the file may not exist yet."""
+    return state_dir() / FILE_NAME
+
+
+class SavedSettings:
+    """The saved settings as one connection knows them, in step with the file.
+
+    Reading never fails for long: a broken file is set aside and counts as empty. Until `loaded` was
+    awaited, nothing is saved.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """
+        Args:
+            path: the file; None for settings that are kept in memory alone.
+        """
+        self._file = StateFile(path) if path is not None else None
+        self._content: dict[str, Any] = {}
+        self._is_loaded = path is None
+        self._may_choose = True
+        self._one_at_a_time = asyncio.Lock()
+        self._on_change: list[Callable[[], None]] = []
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is saved, as clients are shown it: `providers` is always there.
+
+        Values of a wrong type, which only an editor can have put there, are left out.
+        """
+        return readable(self._settings)
+
+    @property
+    def default_provider(self) -> str | None:
+        """The saved choice, whether or not such a provider exists."""
+        found = self._settings.get("default_provider")
+        return found if isinstance(found, str) else None
+
+    def default_model(self, providers: Collection[str]) -> str | None:
+        """The saved model; None where it names a provider that is not among these any more."""
+        found = self._settings.get("default_model")
+        owner = self._content.get(_MODELS_PROVIDER)
+        if not isinstance(found, str) or (owner is not None and owner not in providers):
+            return None
+        return found
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The saved longest answer, in tokens."""
+        found = self.values.get("max_tokens")
+        return found if isinstance(found, int) else None
+
+    def of_provider(self, provider: str) -> Mapping[str, Any]:
+        """The saved values of one provider's settings."""
+        found: Mapping[str, Any] = self.values["providers"].get(provider, {})
+        return found
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call this after every change of `values`, whoever made it, once for each."""
+        self._on_change.append(listener)
+
+    async def loaded(self) -> None:
+        """Read the file, if that was not done yet. A file that cannot be read is logged and left alone."""
+        if self._is_loaded:
+            return
+        try:
+            await self._read(again=False)
+        except ConfigError as error:
+            logger.warning("saved settings are not used: %s", error.message)
+            self._is_loaded = True
+
+    async def refresh(self) -> None:
+        """Read what other processes may have written.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        await self._read(again=True)
+
+    async def save(self, patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
+        """Merge these settings into the saved ones, deeply, and return the whole.
+
+        None deletes, an empty object changes nothing. What is saved already may come again as it is, be it
+        a key of a newer version or a provider that is not there; what would be new is checked.
+
+        Raises:
+            InvalidRequestError: a value breaks its rule.
+            ConfigError: the file cannot be written.
+        """
+
+        def change(content: dict[str, Any]) -> dict[str, Any]:
+            before = self._checked(content)
+            wanted = without_empty_objects(patch, schemas)
+            problems = problems_of(wanted, before, schemas)
+            if problems:
+                raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
+            after = {**content, _SETTINGS: pruned(merge_patch(before, wanted))}
+            if "default_provider" in wanted:
+                after.pop(_CHOSEN, None)
+            if "default_model" in wanted:
+                owner, colon, _ = str(wanted["default_model"]).partition(":")
+                if colon and owner in schemas:
+                    after[_MODELS_PROVIDER] = owner
+                elif wanted["default_model"] != before.get("default_model"):
+                    after.pop(_MODELS_PROVIDER, None)
+            return after
+
+        await self.loaded()
+        await self._update(change)
+        return self.values
+
+    async def choose(self, provider: str, providers: Collection[str]) -> None:
+        """Keep a default that the daemon chose by itself, so that it stays; never over a person's choice.
+
+        Where that fails it is logged, and not tried again: a chat does not depend on it.
+
+        Args:
+            provider: the choice.
+            providers: those that exist. A choice made earlier that is not among them gives way.
+        """
+        current = self.default_provider
+        if not self._may_choose or not _may_replace(self._content, current, providers):
+            return
+
+        def change(content: dict[str, Any]) -> dict[str, Any]:
+            settings = self._checked(content)
+            if not _may_replace(content, settings.get("default_provider"), providers):
+                return content  # Another process has chosen in the meantime.
+            return {**content, _SETTINGS: {**settings, "default_provider": provider}, _CHOSEN: provider}
+
+        try:
+            await self._update(change)
+        except ConfigError as error:
+            self._may_choose = False
+            logger.warning("the default provider %s is not saved: %s", provider, error.message)
+        else:
+            logger.info("%s is the default provider from now on", self.default_provider)
+
+    async def watch(self, *, tick: Callable[[], Any] | None = None) -> None:
+        """Follow the file for ever, so that changes by other processes are told too.
+
+        Args:
+            tick: what to wait for between two looks, instead of a second.
+        """
+        if self._file is None:
+            return
+        watcher = Watcher([self._file.path], tick=tick)
+        await self.loaded()
+        async for _ in watcher:
+            try:
+                await self.refresh()
+            except ConfigError as error:
+                logger.warning("a change of the saved settings was not read: %s", error.message)
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        found = self._content.get(_SETTINGS)
+        return found if isinstance(found, dict) else {}
+
+    async def _read(self, *, again: bool) -> None:
+        file = self._file
+        async with self._one_at_a_time:
+            if file is not None and (again or not self._is_loaded):
+                self._take(await asyncio.to_thread(file.read))
+
+    def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings in the file's content; those that somebody broke by hand are not overwritten."""
+        found = content.get(_SETTINGS, {})
+        if not isinstance(found, dict):
+            where = str(self._file.path) if self._file is not None else FILE_NAME
+            raise ConfigError(
+                f"{where}: {_SETTINGS} is no object, and nothing can be saved into it.",
+                hint=f"Mend {where}, or move it away.",
+            )
+        return found
+
+    async def _update(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        async with self._one_at_a_time:
+            if self._file is None:
+                self._take(change(deepcopy(self._content)))
+            else:
+                self._take(await asyncio.to_thread(self._file.update, change))
+
+    def _take(self, content: dict[str, Any]) -> None:
+        """Make this the known content, and tell of it if clients can see the difference."""
+        before, was_loaded = self.values, self._is_loaded
+        self._content, self._is_loaded = content, True
+        if was_loaded and self.values != before:
+            for listener in self._on_change:
+                listener()
+
+
+def _may_replace(content: Mapping[str, Any], current: Any, providers: Collection[str]) -> bool:
+    """Whether the daemon's own choice may take the place of the default that is saved now."""
+    return current is None or (current == content.get(_CHOSEN) and current not in providers)

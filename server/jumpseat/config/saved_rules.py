@@ -1,0 +1,142 @@
+"""What may be saved as a setting, and how it is laid over what was saved before.
+
+Pure: it knows no file. Above it is `saved`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+from jumpseat.chat import Problem
+from jumpseat.config.setting_rows import SettingRow, check_settings
+
+Schemas: TypeAlias = Mapping[str, Mapping[str, SettingRow]]
+"""By the id of every provider that exists, its settings rows; those no patch names may be empty."""
+
+
+def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The base with the patch in it, as JSON Merge Patch (RFC 7396) says: None deletes, objects merge."""
+    result = dict(base)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping):
+            known = result.get(key)
+            result[key] = merge_patch(known if isinstance(known, Mapping) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+def readable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy without the values of a wrong type; `providers` is always in it."""
+    result = {key: value for key, value in settings.items() if key not in _TOP_LEVEL_RULES}
+    for key, broken in _TOP_LEVEL_RULES.items():
+        if key in settings and broken(settings[key]) is None:
+            result[key] = settings[key]
+    providers = settings.get("providers")
+    tables = providers.items() if isinstance(providers, Mapping) else ()
+    result["providers"] = {name: table for name, table in tables if isinstance(table, Mapping)}
+    return deepcopy(result)
+
+
+def _broken_name(value: Any) -> str | None:
+    return None if isinstance(value, str) and value.strip() else "must be a string that is not empty"
+
+
+def _broken_count(value: Any) -> str | None:
+    return None if type(value) is int and value > 0 else "must be an integer of at least 1"
+
+
+_TOP_LEVEL_RULES: Mapping[str, Callable[[Any], str | None]] = {
+    "default_provider": _broken_name,
+    "default_model": _broken_name,
+    "max_tokens": _broken_count,
+}
+_KEYS = (*_TOP_LEVEL_RULES, "providers")
+
+
+def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
+    """The patch without what means "absent": empty objects, and the empty arrays that Lua makes of them."""
+
+    def kept(path: tuple[str, ...], value: Any) -> bool:
+        is_object = path[0] == "providers" and len(path) < 3
+        if len(path) == 3:
+            row = schemas.get(path[1], {}).get(path[2])
+            is_object = row is not None and row.type == "map"
+        return value != {} and not (is_object and value == [])
+
+    def cleaned(table: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+        below = {
+            key: cleaned(value, (*path, key)) if isinstance(value, Mapping) else value
+            for key, value in table.items()
+        }
+        return {key: value for key, value in below.items() if kept((*path, key), value)}
+
+    return cleaned(patch, ())
+
+
+def pruned(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without the tables of providers of which nothing is left."""
+    providers = settings.get("providers")
+    if not isinstance(providers, dict):
+        return settings
+    providers = {name: table for name, table in providers.items() if table != {}}
+    return {**{key: value for key, value in settings.items() if key != "providers"}, "providers": providers}
+
+
+def problems_of(patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas) -> list[Problem]:
+    """Every value that would be new and breaks its rule."""
+    problems = []
+    for key, value in _news(patch, saved).items():
+        if key == "providers":
+            problems += _problems_of_providers(value, saved.get("providers"), schemas)
+        elif key not in _TOP_LEVEL_RULES:
+            problems.append(
+                Problem(f"settings.{key}", f"is nothing that can be saved (known: {', '.join(_KEYS)})")
+            )
+        elif (fault := _TOP_LEVEL_RULES[key](value)) is not None:
+            problems.append(Problem(f"settings.{key}", fault))
+        elif key == "default_provider" and value not in schemas:
+            problems.append(Problem(f"settings.{key}", f"must be one of {', '.join(schemas)}"))
+    return problems
+
+
+def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Problem]:
+    if not isinstance(patch, Mapping):
+        return [Problem("settings.providers", "must be an object")]
+    problems = []
+    saved = saved if isinstance(saved, Mapping) else {}
+    for name, table in _news(patch, saved).items():
+        where = f"settings.providers.{name}"
+        if not isinstance(table, Mapping):
+            problems.append(Problem(where, "must be an object"))
+            continue
+        known = saved.get(name)
+        news = _news(table, known if isinstance(known, Mapping) else {})
+        if name not in schemas:
+            if news:
+                problems.append(Problem(where, f"is no provider (there are: {', '.join(schemas)})"))
+            continue
+        problems += [
+            Problem(f"{where}.{each.path.removeprefix('settings.')}", each.message)
+            for each in check_settings(dict(schemas[name]), news)
+        ]
+    return problems
+
+
+def _news(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
+    """What the patch sets to another value than is saved; what it deletes needs no rule."""
+    return {
+        key: value
+        for key, value in patch.items()
+        if value is not None and not (key in saved and _is_same(saved[key], value))
+    }
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; to Python, true equals 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

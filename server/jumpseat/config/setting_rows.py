@@ -1,0 +1,122 @@
+"""Settings schemas: what a row is, whether a value keeps it, and where in a request the value goes.
+
+Above it is `schema`, which has rows in the tables of the file, and whoever checks and plans chats. It is pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from jumpseat.chat import Problem
+
+SettingType = Literal["string", "number", "integer", "boolean", "enum", "list", "map"]
+
+PARAMETERS = "parameters"
+
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "list": (list, tuple),
+    "map": (dict,),
+}
+_NUMERIC = ("number", "integer")
+
+
+class SettingRow(BaseModel):
+    """One knob of a provider: what a chat may set, and what it is allowed to be."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    type: SettingType
+    description: str = ""
+    order: int = 0
+    default: Any = None
+    choices: list[Any] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    optional: bool = False
+    mapping: Annotated[str, Field(pattern=r"^parameters(\.[^.\s]+)*$")] = PARAMETERS
+    """Where in the request's body the value goes, under the row's key: `parameters` is the body itself,
+    `parameters.a.b` the object `b` of its object `a`."""
+
+    @model_validator(mode="after")
+    def _the_row_can_be_kept(self) -> SettingRow:
+        limits = (self.minimum, self.maximum)
+        if any(limit is not None for limit in limits) and self.type not in _NUMERIC:
+            raise ValueError(f"minimum and maximum are for numbers, not for type {self.type}")
+        if None not in limits and self.minimum > self.maximum:  # type: ignore[operator]
+            raise ValueError(f"minimum ({self.minimum:g}) is above maximum ({self.maximum:g})")
+        if any(limit is not None and not math.isfinite(limit) for limit in limits):
+            raise ValueError("minimum and maximum must be finite numbers")
+        if self.type == "enum" and not self.choices:
+            raise ValueError("choices are missing; an enum must have at least one")
+        if self.choices == []:
+            raise ValueError("choices must not be empty")
+        for index, choice in enumerate(self.choices or ()):
+            if (fault := self.problem_with(choice)) is not None:
+                raise ValueError(f"choices.{index} {fault}")
+        if self.default is not None and (fault := self.problem_with(self.default)) is not None:
+            raise ValueError(f"default {fault}")
+        return self
+
+    def problem_with(self, value: Any) -> str | None:
+        """Why a value breaks this row, as the end of a sentence that begins with its key."""
+        if self.type == "enum":
+            pass
+        elif not isinstance(value, _PYTHON_TYPES[self.type]) or (
+            isinstance(value, bool) and self.type != "boolean"
+        ):
+            return f"must be of type {self.type}"
+        if self.choices is not None and not any(_is_same(value, choice) for choice in self.choices):
+            return f"must be one of {', '.join(map(str, self.choices))}"
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if isinstance(value, float) and not math.isfinite(value):
+                return "must be a finite number"
+            if self.minimum is not None and value < self.minimum:
+                return f"must be at least {self.minimum:g}"
+            if self.maximum is not None and value > self.maximum:
+                return f"must be at most {self.maximum:g}"
+        return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Equal as JSON has it: to Python, true is 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> list[Problem]:
+    """Every value of a chat's `settings` that breaks its row, or has none."""
+    problems = []
+    for key, value in settings.items():
+        row = rows.get(key)
+        if row is None:
+            known = ", ".join(rows) or "none"
+            problems.append(Problem(f"settings.{key}", f"is not a setting of this provider (known: {known})"))
+        elif (fault := row.problem_with(value)) is not None:
+            problems.append(Problem(f"settings.{key}", fault))
+    return problems
+
+
+def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
+    """Values of settings as further parameters of a request: each where its row's `mapping` says.
+
+    Args:
+        values: by the keys of their rows.
+        rows: the provider's settings schema.
+    """
+    body: dict[str, Any] = {}
+    for key, value in values.items():
+        place = body
+        for name in rows[key].mapping.split(".")[1:]:
+            inner = place.get(name)
+            # A value that another row put there gives way to the object that this row needs.
+            place[name] = place = dict(inner) if isinstance(inner, Mapping) else {}
+        known = place.get(key)
+        place[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+    return body

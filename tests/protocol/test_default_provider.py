@@ -1,0 +1,131 @@
+"""Section 4 of the contract: the default provider and model, as they last from one daemon to the next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+
+def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") -> None:
+    """Write the user's own file, with these providers in it."""
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    where = f'kind = "openai"\nbase_url = "{upstream.base_url}"'
+    tables = [f'[providers.{name}]\n{where}\ndefault_model = "{name}-own"' for name in names]
+    (home / "config.toml").write_text("\n".join([top, *tables]), "utf-8")
+
+
+async def asked(home: Path, config: dict[str, Any] | None = None, **params: Any) -> str:
+    """Which provider and model a new daemon asks; or the code of the error."""
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(config)
+        exchange = await daemon.request("chat/start", {"messages": [user("hi")], **params})
+        if "error" in exchange.response:
+            return str(exchange.error["code"])
+        return f"{exchange.deltas[0]['provider']}/{exchange.deltas[0]['model']}"
+
+
+async def save(home: Path, **settings: Any) -> None:
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        _ = (await daemon.request("settings/save", {"settings": settings})).result
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_the_first_choice_stays_when_another_provider_comes(home: Path, upstream: FakeUpstream) -> None:
+    configure(home, upstream, "one")
+    assert await asked(home) == "one/one-own"
+
+    configure(home, upstream, "one", "two")
+    assert await asked(home) == "one/one-own"
+    await save(home, default_provider="two")
+    assert await asked(home) == "two/two-own"
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_the_choice_is_seen_in_the_settings_and_told(home: Path, upstream: FakeUpstream) -> None:
+    configure(home, upstream, "one")
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        exchange = await daemon.request("providers/list")
+
+        assert [row["id"] for row in exchange.result["providers"] if row["isDefault"]] == ["one"]
+        expected = {"settings": {"default_provider": "one", "providers": {}}}
+        assert [each["params"] for each in exchange.notifications] == [expected]
+        assert (await daemon.request("settings/get")).result == expected
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_the_configuration_goes_before_what_is_saved(home: Path, upstream: FakeUpstream) -> None:
+    configure(home, upstream, "one", "two")
+    await save(home, default_provider="one", default_model="one:saved")
+    assert await asked(home) == "one/saved"
+
+    configure(home, upstream, "one", "two", top='default_provider = "two"\ndefault_model = "configured"')
+    assert await asked(home) == "two/configured"
+    assert await asked(home, model="one:") == "one/one-own"
+
+
+@pytest.mark.requirement("4:saved-default-model")
+async def test_a_switch_that_a_client_saves_lasts_and_one_chats_model_does_not(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    configure(home, upstream, "one")
+    assert await asked(home, model="one:just-once") == "one/just-once"
+    assert await asked(home) == "one/one-own"
+
+    await save(home, default_model="one:switched")
+    assert await asked(home) == "one/switched"
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        upstream.default(Reply.json({"data": [{"id": "one-own"}, {"id": "switched"}]}), path="/v1/models")
+        rows = (await daemon.request("models/list", {"provider": "one"})).result["models"]
+    assert {row["id"]: row["isDefault"] for row in rows} == {"one:one-own": False, "one:switched": True}
+
+
+@pytest.mark.requirement("4:overlay-default")
+async def test_what_a_workspace_brings_is_the_default_of_no_other_workspace(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    assert await asked(home, provider(upstream.base_url)) == "fake/m"
+    assert not (home / "settings.json").exists()
+
+    configure(home, upstream, "one")
+    overlay = provider(upstream.base_url)
+    assert await asked(home, {**overlay, "default_provider": "fake"}) == "fake/m"
+    assert await asked(home) == "one/one-own"
+    assert await asked(home, overlay) == "one/one-own"
+    assert json.loads((home / "settings.json").read_text())["settings"] == {"default_provider": "one"}
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_a_saved_default_that_is_gone_is_passed_over_and_said(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    configure(home, upstream, "one", "two")
+    await save(home, default_provider="two")
+    configure(home, upstream, "one")
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        exchange = await daemon.request("chat/start", {"messages": [user("hi")]})
+        assert exchange.deltas[0]["provider"] == "one"
+        daemon.close_stdin()
+        await daemon.exit_code()
+
+    assert "saved default provider two does not exist here" in daemon.log
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_without_a_usable_default_nothing_is_saved(daemon: Daemon, home: Path) -> None:
+    await daemon.initialize()
+    error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
+
+    assert error["code"] == 1000
+    assert not (home / "settings.json").exists()

@@ -1,0 +1,186 @@
+"""Section 5 of the contract: settings that are saved, on the wire and across daemons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+DID_CHANGE = "settings/didChange"
+
+
+async def read_change(daemon: Daemon) -> Any:
+    """The params of the next message, which must be a change of the settings."""
+    message = await daemon.read()
+    assert message.get("method") == DID_CHANGE, message
+    return message["params"]
+
+
+def set_aside(home: Path) -> list[tuple[str, str]]:
+    """The broken files that were set aside: path and content."""
+    return [(str(path), path.read_text()) for path in home.glob("settings.json.broken-*")]
+
+
+async def save(daemon: Daemon, **settings: Any) -> Any:
+    return (await daemon.request("settings/save", {"settings": settings})).result
+
+
+@pytest.mark.requirement("5:settings")
+async def test_settings_are_saved_answered_whole_and_there_after_a_restart(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        assert (await daemon.request("settings/get")).result == {"settings": {"providers": {}}}
+        await save(daemon, default_model="fake:x", max_tokens=100)
+        whole = await save(daemon, providers={"fake": {"temperature": 0.2}})
+        assert whole == {
+            "settings": {
+                "default_model": "fake:x",
+                "max_tokens": 100,
+                "providers": {"fake": {"temperature": 0.2}},
+            }
+        }
+
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        assert (await daemon.request("settings/get", {})).result == whole
+
+
+@pytest.mark.requirement("5:settings-merge")
+async def test_null_deletes_and_everything_else_that_means_absent_changes_nothing(chatty: Daemon) -> None:
+    await save(chatty, max_tokens=5, providers={"fake": {"temperature": 1, "top_p": 0.5}})
+    before = (await chatty.request("settings/get")).result
+    for params in (
+        None,
+        {},
+        [],
+        {"settings": None},
+        {"settings": {}},
+        {"settings": []},
+        {"settings": {"providers": [], "default_model": {}}},
+    ):
+        exchange = await chatty.request("settings/save", params)
+        assert (exchange.result, exchange.notifications) == (before, [])
+
+    await save(chatty, max_tokens=None)
+    left = await save(chatty, providers={"fake": {"top_p": None}})
+    assert left == {"settings": {"providers": {"fake": {"temperature": 1}}}}
+
+
+@pytest.mark.requirement("5:settings-rules")
+async def test_a_wrong_value_is_told_with_its_path_and_nothing_is_saved(chatty: Daemon) -> None:
+    wrong = {"max_tokens": 0, "default_provider": "nobody", "providers": {"fake": {"temperature": 9}}}
+    exchange = await chatty.request("settings/save", {"settings": {"default_model": "fake:x", **wrong}})
+
+    assert exchange.error["code"] == -32602
+    assert "max_tokens" in exchange.error["message"]
+    assert {each["path"] for each in exchange.error["data"]["errors"]} == {
+        "settings.max_tokens",
+        "settings.default_provider",
+        "settings.providers.fake.temperature",
+    }
+    assert exchange.notifications == []
+    assert (await chatty.request("settings/get")).result == {"settings": {"providers": {}}}
+    assert (await chatty.request("settings/save", {"settings": "x"})).error["code"] == -32602
+
+
+@pytest.mark.requirement("5:settings-did-change")
+async def test_a_change_is_notified_once_before_its_answer(chatty: Daemon) -> None:
+    for params, changes in (({"max_tokens": 5}, True), ({"max_tokens": 5}, False), ({}, False)):
+        exchange = await chatty.request("settings/save", {"settings": params})
+        expected = [{"jsonrpc": "2.0", "method": DID_CHANGE, "params": exchange.result}] if changes else []
+        assert exchange.notifications == expected
+
+
+@pytest.mark.requirement("5:settings-did-change", "5:settings-two-processes")
+async def test_every_daemon_tells_of_what_another_one_saved(home: Path) -> None:
+    async with running_daemon(home) as one, running_daemon(home) as other:
+        for daemon in (one, other):
+            await daemon.initialize()
+            assert (await daemon.request("settings/get")).result == {"settings": {"providers": {}}}
+
+        told = await save(one, max_tokens=5)
+        assert await read_change(other) == told
+        told = await save(other, default_model="x")
+        assert told["settings"] == {"max_tokens": 5, "default_model": "x", "providers": {}}
+        assert await read_change(one) == told
+
+        # What was asked for is what is saved now, whether or not the change was noticed yet; it is told once.
+        await save(one, max_tokens=6)
+        exchange = await other.request("settings/get")
+        assert exchange.result["settings"]["max_tokens"] == 6
+        assert [each["method"] for each in exchange.notifications] == [DID_CHANGE]
+        (home / "settings.json").unlink()
+        for daemon in (one, other):
+            assert await read_change(daemon) == {"settings": {"providers": {}}}
+
+
+@pytest.mark.requirement("5:settings-precedence", "2:max-tokens")
+async def test_a_chats_own_values_go_before_the_configurations_and_those_before_saved_ones(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    configured = {"settings": {"providers": {"fake": {"temperature": 0.5}}}}
+    await daemon.initialize({**provider(upstream.base_url), **configured})
+    await save(daemon, max_tokens=77, providers={"fake": {"temperature": 0.1, "top_p": 0.1}})
+
+    for own, expected in (
+        ({}, (0.5, 0.1, 77)),
+        ({"settings": {"top_p": 0.9}, "maxTokens": 9}, (0.5, 0.9, 9)),
+    ):
+        _ = (await daemon.request("chat/start", {"messages": [user("hi")], **own})).result
+        body = upstream.requests[-1].json
+        limit = body.get("max_completion_tokens") or body.get("max_tokens")
+        assert (body["temperature"], body["top_p"], limit) == expected
+
+
+@pytest.mark.requirement("5:settings-broken-file")
+async def test_a_broken_file_stops_nothing_and_is_kept_beside_the_new_one(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    (home / "settings.json").write_text('{"settings": {"max_tok')
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        assert (await daemon.request("chat/start", {"messages": [user("hi")]})).result["text"] == "Hi"
+        await save(daemon, max_tokens=5)
+        await daemon.request("shutdown")
+        daemon.notify("exit")
+        await daemon.exit_code()
+
+    ((aside, text),) = set_aside(home)
+    assert text == '{"settings": {"max_tok'
+    assert json.loads((home / "settings.json").read_text())["settings"] == {"max_tokens": 5}
+    assert aside in daemon.log
+
+
+@pytest.mark.requirement("5:settings-kept")
+async def test_what_a_newer_version_saved_is_shown_kept_and_taken_back(home: Path) -> None:
+    newer = {"theme": {"dark": True}, "providers": {"gone": {"effort": "high"}}}
+    (home / "settings.json").write_text(json.dumps({"version": 1, "settings": newer}))
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        shown = (await daemon.request("settings/get")).result
+        assert shown == {"settings": newer}
+        again = (await daemon.request("settings/save", shown)).result
+        assert again == shown
+        assert (await save(daemon, max_tokens=1))["settings"] == {**newer, "max_tokens": 1}
+
+
+async def test_a_file_of_a_newer_format_cannot_be_saved_into_and_that_is_said(home: Path) -> None:
+    text = json.dumps({"version": 99, "settings": {"max_tokens": 3}})
+    (home / "settings.json").write_text(text)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        error = (await daemon.request("settings/save", {"settings": {"max_tokens": 4}})).error
+
+    assert error["code"] == 1010
+    assert "newer version" in error["message"]
+    assert (home / "settings.json").read_text() == text

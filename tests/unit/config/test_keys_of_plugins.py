@@ -1,0 +1,67 @@
+"""Keys of a provider's table that a plug-in knows and the configuration does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import Config, load_config
+
+KINDS = ("openai",)
+FILE = """
+[providers.theirs]
+kind = "acme"
+region = "eu"
+[providers.ours]
+kind = "openai"
+region = "eu"
+[providers.ours.settings.tone]
+type = "string"
+[providers.theirs.capabilities]
+flight = true
+"""
+
+
+def loaded(home: Path, overlay: Any = None) -> Config:
+    (home / "config.toml").write_text(FILE, "utf-8")
+    return load_config(None, overlay, kinds=KINDS)
+
+
+@pytest.mark.requirement("7:plugins", "7:unknown-keys")
+def test_a_key_beside_a_kind_that_is_not_ours_is_left_to_its_plug_in(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = loaded(home)
+
+    assert config.providers["theirs"].model_extra == {"region": "eu"}
+    assert "providers.ours.region" in caplog.text
+    assert "providers.theirs.region" not in caplog.text
+    # What lies in the tables that are common to all is ours to know.
+    assert "providers.theirs.capabilities.flight" in caplog.text
+
+
+def test_where_nobody_says_which_kinds_are_ours_every_key_is(home: Path) -> None:
+    assert "providers.theirs.region" in loaded(home).unknown_keys()
+
+
+@pytest.mark.requirement("7:plugins", "7:trust")
+def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(home: Path) -> None:
+    table = {"kind": "acme", "base_url": "https://api.example", "api_key": "literal"}
+    assert loaded(home, {"providers": {"new": table}}).providers["new"].kind == "acme"
+
+    with pytest.raises(ConfigError, match=r"providers\.new\.command is a plug-in's own key"):
+        loaded(home, {"providers": {"new": {**table, "command": "rm"}}})
+    with pytest.raises(ConfigError, match=r"providers\.theirs\.region"):
+        loaded(home, {"providers": {"theirs": {"region": "us"}}})
+
+
+def test_an_overlay_may_still_choose_the_settings_of_a_plug_ins_provider(home: Path) -> None:
+    config = loaded(home, {"providers": {"theirs": {"default_model": "m"}}})
+
+    assert (config.providers["theirs"].default_model, config.providers["theirs"].model_extra) == (
+        "m",
+        {"region": "eu"},
+    )

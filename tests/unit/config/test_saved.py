@@ -1,0 +1,391 @@
+"""Saved settings: what may be saved, how it merges, what is kept, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError, InvalidRequestError
+from jumpseat.config import SavedSettings, SettingRow
+from jumpseat.config.saved import FILE_NAME, saved_settings_file
+from jumpseat.config.saved_rules import merge_patch
+
+ROWS = {
+    "temperature": SettingRow(type="number", minimum=0, maximum=2),
+    "stop": SettingRow(type="list"),
+    "logit_bias": SettingRow(type="map"),
+    "greedy": SettingRow(type="boolean"),
+}
+SCHEMAS = {"local": {}, "groq": ROWS, "a.b": ROWS}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / FILE_NAME
+
+
+def text_of(file: Path) -> str:
+    return file.read_text("utf-8")
+
+
+def on_disk(file: Path) -> Any:
+    return json.loads(text_of(file))["settings"]
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, "utf-8")
+
+
+def lay(file: Path, settings: Any, **beside: Any) -> None:
+    """Put a file there, as an earlier run or another process would."""
+    put(file, json.dumps({"version": 1, "settings": settings, **beside}))
+
+
+def take_away(file: Path) -> None:
+    """Leave nothing there, or a directory's place."""
+    if file.is_dir():
+        file.rmdir()
+    else:
+        file.unlink()
+
+
+def make_unreadable(file: Path) -> None:
+    """Put something there that cannot be opened as a file, whoever runs the test."""
+    file.mkdir(parents=True)
+
+
+class Heard(logging.Handler):
+    """Says when a text is logged."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+        self.said = asyncio.Event()
+        logging.getLogger("jumpseat.config.saved").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.text in record.getMessage():
+            self.said.set()
+
+
+async def read(file: Path) -> dict[str, Any]:
+    saved = SavedSettings(file)
+    await saved.loaded()
+    return saved.values
+
+
+@pytest.mark.requirement("5:settings")
+async def test_what_is_saved_is_there_for_the_next_daemon(file: Path) -> None:
+    values = {
+        "default_provider": "groq",
+        "default_model": "groq:x",
+        "max_tokens": 100,
+        "providers": {"groq": {"temperature": 0.2, "stop": ["a"], "greedy": True}},
+    }
+    assert await SavedSettings(file).save(values, SCHEMAS) == values
+
+    assert on_disk(file) == values
+    assert await read(file) == values
+
+
+async def test_nothing_saved_is_an_object_with_no_providers_in_it(file: Path) -> None:
+    assert await read(file) == {"providers": {}}
+    assert not file.parent.exists()
+
+
+def test_the_file_lies_in_the_state_directory(home: Path) -> None:
+    assert saved_settings_file() == home / "settings.json"
+
+
+@pytest.mark.requirement("5:settings-merge")
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ({}, {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": ["a", "b"]}}}),
+        ({"max_tokens": None}, {"providers": {"groq": {"temperature": 1, "stop": ["a", "b"]}}}),
+        (
+            {"providers": {"groq": {"temperature": None, "greedy": True}}},
+            {"max_tokens": 5, "providers": {"groq": {"stop": ["a", "b"], "greedy": True}}},
+        ),
+        (
+            {"providers": {"groq": {"stop": ["c"]}}},
+            {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": ["c"]}}},
+        ),
+        (
+            {"providers": {"groq": {"stop": []}}},
+            {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": []}}},
+        ),
+        (
+            {"providers": {"groq": {"logit_bias": {"x": 1}}}},
+            {
+                "max_tokens": 5,
+                "providers": {"groq": {"temperature": 1, "stop": ["a", "b"], "logit_bias": {"x": 1}}},
+            },
+        ),
+        ({"providers": {"groq": None}}, {"max_tokens": 5, "providers": {}}),
+        ({"providers": {"groq": {"temperature": None, "stop": None}}}, {"max_tokens": 5, "providers": {}}),
+        ({"providers": None}, {"max_tokens": 5, "providers": {}}),
+        ({"default_model": None, "providers": {"nobody": None}}, None),
+        ({"max_tokens": {}, "providers": {}}, None),
+        ({"providers": []}, None),
+        ({"providers": {"groq": []}}, None),
+        ({"providers": {"groq": {"temperature": {}, "logit_bias": []}}}, None),
+    ],
+    ids=json.dumps,
+)
+async def test_a_patch_merges_deeply_null_deletes_and_an_empty_object_changes_nothing(
+    file: Path, patch: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
+    before = {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": ["a", "b"]}}}
+    lay(file, before)
+
+    assert await SavedSettings(file).save(patch, SCHEMAS) == (expected or before)
+    assert await read(file) == (expected or before)
+
+
+def test_maps_merge_and_their_members_can_be_deleted() -> None:
+    assert merge_patch({"a": {"b": 1, "c": 2}}, {"a": {"b": None, "d": {"e": None, "f": 3}}}) == {
+        "a": {"c": 2, "d": {"f": 3}}
+    }
+    assert merge_patch({"a": [1]}, {"a": {"b": 1}}) == {"a": {"b": 1}}
+
+
+@pytest.mark.requirement("5:settings-rules")
+@pytest.mark.parametrize(
+    ("patch", "path", "rule"),
+    [
+        ({"max_tokens": 0}, "settings.max_tokens", "at least 1"),
+        ({"max_tokens": True}, "settings.max_tokens", "integer"),
+        ({"max_tokens": "100"}, "settings.max_tokens", "integer"),
+        ({"default_provider": "nobody"}, "settings.default_provider", "local, groq"),
+        ({"default_provider": ""}, "settings.default_provider", "not empty"),
+        ({"default_model": 4}, "settings.default_model", "string"),
+        ({"default_modle": "x"}, "settings.default_modle", "default_model"),
+        ({"providers": "x"}, "settings.providers", "object"),
+        ({"providers": {"groq": "x"}}, "settings.providers.groq", "object"),
+        ({"providers": {"nobody": {"a": 1}}}, "settings.providers.nobody", "local, groq"),
+        ({"providers": {"groq": {"temperature": 3}}}, "settings.providers.groq.temperature", "at most 2"),
+        ({"providers": {"groq": {"top_p": 1}}}, "settings.providers.groq.top_p", "known: temperature"),
+        ({"providers": {"local": {"temperature": 1}}}, "settings.providers.local.temperature", "known: none"),
+        ({"providers": {"groq": {"greedy": 1}}}, "settings.providers.groq.greedy", "boolean"),
+    ],
+    ids=json.dumps,
+)
+async def test_a_value_that_breaks_its_rule_names_key_and_rule_and_saves_nothing(
+    file: Path, patch: dict[str, Any], path: str, rule: str
+) -> None:
+    before = {"max_tokens": 1, "providers": {"groq": {"greedy": True}}}
+    lay(file, before)
+    with pytest.raises(InvalidRequestError) as caught:
+        await SavedSettings(file).save({"default_model": "good", **patch}, SCHEMAS)
+
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    assert rule in problem.message
+    assert on_disk(file) == before
+
+
+async def test_every_value_that_is_wrong_is_told() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await SavedSettings().save(
+            {"max_tokens": -1, "providers": {"groq": {"temperature": 9, "x": 1}}}, SCHEMAS
+        )
+
+    assert [each.path.rpartition(".")[2] for each in caught.value.problems] == [
+        "max_tokens",
+        "temperature",
+        "x",
+    ]
+
+
+@pytest.mark.requirement("5:settings-kept")
+async def test_what_is_saved_already_is_kept_and_may_come_back_as_it_is(file: Path) -> None:
+    newer = {
+        "theme": {"dark": True},
+        "max_tokens": 5,
+        "providers": {"gone": {"temperature": 0.5}, "groq": {"effort": "high"}},
+    }
+    lay(file, newer, note="of a newer version")
+    saved = SavedSettings(file)
+
+    assert await saved.save({"max_tokens": 6}, SCHEMAS) == {**newer, "max_tokens": 6}
+    assert await saved.save(saved.values, SCHEMAS) == {**newer, "max_tokens": 6}
+    assert json.loads(text_of(file))["note"] == "of a newer version"
+    with pytest.raises(InvalidRequestError, match="gone"):
+        await saved.save({"providers": {"gone": {"temperature": 0.6}}}, SCHEMAS)
+
+
+async def test_a_file_of_a_newer_version_is_read_and_not_written(file: Path) -> None:
+    lay(file, {"max_tokens": 5})
+    text = text_of(file).replace('"version": 1', '"version": 2')
+    put(file, text)
+
+    with pytest.raises(ConfigError, match="newer version"):
+        await SavedSettings(file).save({"max_tokens": 6}, SCHEMAS)
+    assert text_of(file) == text
+    assert (await read(file))["max_tokens"] == 5
+
+
+async def test_values_of_a_wrong_type_count_as_absent_and_can_be_replaced(file: Path) -> None:
+    lay(file, {"max_tokens": "many", "default_provider": 1, "default_model": [], "providers": {"groq": 3}})
+    saved = SavedSettings(file)
+    await saved.loaded()
+
+    assert saved.values == {"providers": {}}
+    assert (saved.max_tokens, saved.default_provider, saved.default_model(SCHEMAS)) == (None, None, None)
+    assert saved.of_provider("groq") == {}
+    patch = {"max_tokens": 7, "providers": {"groq": {"temperature": 1}}}
+    assert await saved.save(patch, SCHEMAS) == patch
+
+
+async def test_settings_that_are_no_object_are_not_overwritten(file: Path) -> None:
+    lay(file, ["mine"])
+
+    assert await read(file) == {"providers": {}}
+    saved = SavedSettings(file)
+    with pytest.raises(ConfigError, match="no object"):
+        await saved.save({"max_tokens": 1}, SCHEMAS)
+    await saved.choose("groq", SCHEMAS)
+    assert on_disk(file) == ["mine"]
+
+
+@pytest.mark.requirement("5:settings-broken-file")
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"settings": NaN}x', "\0" * 100])
+async def test_a_broken_file_is_set_aside_said_and_begun_anew(
+    file: Path, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(file, body)
+    saved = SavedSettings(file)
+    await saved.loaded()
+
+    assert saved.values == {"providers": {}}
+    (aside,) = file.parent.glob(f"{FILE_NAME}.broken-*")
+    assert aside.read_text() == body
+    assert str(aside) in caplog.text
+    await saved.save({"max_tokens": 1}, SCHEMAS)
+    assert on_disk(file) == {"max_tokens": 1}
+
+
+async def test_a_file_that_cannot_be_read_is_logged_at_first_and_an_error_when_asked_for(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_unreadable(file)
+    saved = SavedSettings(file)
+    await saved.loaded()
+
+    assert saved.values == {"providers": {}}
+    assert "cannot be read" in caplog.text
+    with pytest.raises(ConfigError, match="cannot be read"):
+        await saved.refresh()
+
+
+@pytest.mark.requirement("5:settings-did-change")
+async def test_a_listener_is_told_once_of_every_change_and_of_nothing_else(file: Path) -> None:
+    saved = SavedSettings(file)
+    told: list[Mapping[str, Any]] = []
+    saved.on_change(lambda: told.append(saved.values))
+
+    await saved.loaded()
+    await saved.save({}, SCHEMAS)
+    await saved.save({"max_tokens": None}, SCHEMAS)
+    assert told == []
+    await saved.save({"max_tokens": 1}, SCHEMAS)
+    await saved.save({"max_tokens": 1}, SCHEMAS)
+    await saved.refresh()
+    assert told == [{"max_tokens": 1, "providers": {}}]
+    await SavedSettings(file).save({"max_tokens": 2}, SCHEMAS)
+    await saved.refresh()
+    await saved.refresh()
+    assert told[1:] == [{"max_tokens": 2, "providers": {}}]
+
+
+@pytest.mark.requirement("5:settings-did-change")
+async def test_the_first_save_of_a_daemon_is_a_change_for_what_was_in_the_file(file: Path) -> None:
+    lay(file, {"max_tokens": 1})
+    saved = SavedSettings(file)
+    told: list[Mapping[str, Any]] = []
+    saved.on_change(lambda: told.append(saved.values))
+
+    await saved.save({"max_tokens": 1}, SCHEMAS)
+    assert told == []
+    await saved.save({"max_tokens": 2}, SCHEMAS)
+    assert len(told) == 1
+
+
+@pytest.mark.requirement("5:settings-did-change")
+async def test_watching_tells_of_other_processes_and_survives_what_cannot_be_read(file: Path) -> None:
+    heard = Heard("was not read")
+    saved = SavedSettings(file)
+    told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    saved.on_change(lambda: told.put_nowait(saved.values))
+    watching = asyncio.create_task(saved.watch(tick=lambda: asyncio.sleep(0)))
+
+    async def next_told() -> dict[str, Any]:
+        return await asyncio.wait_for(told.get(), 10)
+
+    await saved.loaded()
+    lay(file, {"max_tokens": 1})
+    assert (await next_told())["max_tokens"] == 1
+    take_away(file)
+    assert await next_told() == {"providers": {}}
+    make_unreadable(file)
+    await asyncio.wait_for(heard.said.wait(), 10)
+    take_away(file)
+    lay(file, {"max_tokens": 2})
+    assert (await next_told())["max_tokens"] == 2
+
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+    assert told.empty()
+
+
+@pytest.mark.requirement("4:saved-default")
+async def test_a_model_that_was_saved_with_its_provider_is_none_once_the_provider_is_gone(file: Path) -> None:
+    saved = SavedSettings(file)
+    await saved.save({"default_model": "groq:x"}, SCHEMAS)
+    assert (saved.default_model(["groq"]), saved.default_model(["local"])) == ("groq:x", None)
+
+    await saved.save({"default_model": "qwen3:4b"}, SCHEMAS)
+    assert saved.default_model(["local"]) == "qwen3:4b"
+    await saved.save({"default_model": None}, SCHEMAS)
+    assert saved.default_model(["local"]) is None
+    lay(file, {"default_model": "written:by-hand"})
+    await saved.refresh()
+    assert saved.default_model(["local"]) == "written:by-hand"
+
+
+@pytest.mark.requirement("5:settings-kept")
+async def test_a_model_that_comes_back_where_its_provider_is_not_there_keeps_its_provider(file: Path) -> None:
+    saved = SavedSettings(file)
+    await saved.save({"default_model": "groq:x"}, SCHEMAS)
+    await saved.save(saved.values, {"local": {}})
+
+    assert saved.default_model(["local"]) is None
+    assert saved.default_model(["groq"]) == "groq:x"
+
+
+async def test_without_a_file_settings_live_as_long_as_their_object() -> None:
+    saved = SavedSettings()
+    await saved.loaded()
+    await saved.refresh()
+    await saved.watch()
+
+    assert await saved.save({"max_tokens": 3}, SCHEMAS) == {"max_tokens": 3, "providers": {}}
+    assert saved.max_tokens == 3
+
+
+async def test_what_is_given_out_is_a_copy(file: Path) -> None:
+    saved = SavedSettings(file)
+    (await saved.save({"providers": {"groq": {"stop": ["a"]}}}, SCHEMAS))["providers"]["groq"]["stop"].append(
+        "b"
+    )
+
+    assert saved.of_provider("groq") == {"stop": ["a"]}

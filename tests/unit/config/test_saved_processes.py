@@ -1,0 +1,119 @@
+"""Saved settings under several processes at once, and under one that is killed in the midst of saving."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumpseat.config import SavedSettings
+from jumpseat.config.saved import FILE_NAME
+
+SAVES = 15
+PROCESSES = 3
+
+SAVER = """\
+import asyncio, sys
+from pathlib import Path
+from jumpseat.config import SavedSettings, SettingRow
+
+async def main(path, me, saves):
+    schemas = {me: {f"key{number}": SettingRow(type="integer") for number in range(saves)}}
+    saved = SavedSettings(path)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(saves):
+        await saved.save({"providers": {me: {f"key{number}": number}}}, schemas)
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
+"""
+
+# Saves for ever, and says so after each, so that a kill meets a save somewhere in its midst.
+ENDLESS = """\
+import asyncio, sys
+from pathlib import Path
+from jumpseat.config import SavedSettings
+
+async def main(path):
+    saved = SavedSettings(path)
+    for number in range(1, 1_000_000):
+        await saved.save({"max_tokens": number, "default_model": "m" * 5000}, {})
+        print(number, flush=True)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.requirement("5:settings-two-processes")
+async def test_daemons_that_save_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    names = [f"p{number}" for number in range(PROCESSES)]
+    running = [
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            SAVER,
+            str(file),
+            name,
+            str(SAVES),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        for name in names
+    ]
+    async with asyncio.timeout(60):
+        for each in running:
+            assert each.stdout is not None
+            assert await each.stdout.readline() == b"ready\n"
+        assert [code for code in await asyncio.gather(*(_go(each) for each in running)) if code] == []
+
+    expected = {f"key{number}": number for number in range(SAVES)}
+    saved = SavedSettings(file)
+    await saved.loaded()
+    assert saved.values == {"providers": dict.fromkeys(names, expected)}
+
+
+async def _go(process: asyncio.subprocess.Process) -> int | None:
+    await process.communicate(b"go\n")
+    return process.returncode
+
+
+@pytest.mark.requirement("5:settings-two-processes")
+@pytest.mark.parametrize("after", [1, 2, 5, 9])
+def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: Path, after: int) -> None:
+    file = tmp_path / FILE_NAME
+    with subprocess.Popen([sys.executable, "-c", ENDLESS, str(file)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            process.stdout.readline()
+        process.kill()
+        process.stdout.read()
+
+    settings = json.loads(file.read_text("utf-8"))["settings"]
+    assert settings["max_tokens"] >= after
+    assert settings["default_model"] == "m" * 5000
+
+    # And the next process is held up by nothing that the killed one left.
+    saved = SavedSettings(file)
+    asyncio.run(saved.save({"max_tokens": 1}, {}))
+    assert saved.max_tokens == 1
+    assert list(tmp_path.glob(f"{FILE_NAME}.broken-*")) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has access lists, not modes")
+@pytest.mark.requirement("5:settings-two-processes")
+async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) -> None:
+    file = tmp_path / "state" / FILE_NAME
+    saved = SavedSettings(file)
+    for number in (1, 2):
+        await saved.save({"max_tokens": number}, {})
+
+        modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, *file.parent.iterdir())}
+        assert modes.pop(file.parent) == 0o700
+        assert modes[file] == 0o600
+        assert set(modes.values()) == {0o600}
