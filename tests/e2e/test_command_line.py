@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat_client import ChatFailed, Client
+from tests.daemon import environment_of
 from tests.fakes.completions import completion_stream
 from tests.fakes.threaded_upstream import ThreadedUpstream
 from tests.fakes.upstream import Gate, Reply
@@ -35,7 +36,7 @@ def environment(tmp_path: Path, upstream: ThreadedUpstream) -> dict[str, str]:
         'api_key = "test-key"\ndefault_model = "fake-model"\n',
         encoding="utf-8",
     )
-    return {**os.environ, "JUMPSEAT_HOME": str(tmp_path)}
+    return {**os.environ, **environment_of(tmp_path)}
 
 
 def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

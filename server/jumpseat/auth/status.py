@@ -41,3 +41,16 @@ class AuthStatus:
     quotas: Sequence[Quota] | None = None
     message: str | None = None
     """One sentence for a person; with a signed-out state it says how to sign in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInPrompt:
+    """What a person has to do to sign in: open the page and type the code there."""
+
+    user_code: str
+    verification_uri: str
+    """A page on the provider's configured host; whoever makes a prompt has checked that."""
+
+    expires_at: datetime
+    interval_seconds: float
+    """How often the provider lets itself be asked whether it was done."""

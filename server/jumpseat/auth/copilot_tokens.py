@@ -1,0 +1,194 @@
+"""Keeps one sign-in's Copilot token fresh: one exchange at a time, in this process and on this machine.
+
+A caller gets a token that works, or the reason why there is none. While the token at hand still serves, a
+new one is fetched behind its back; when there is none, all callers wait for the one exchange. Daemons share
+a private file: under a lock they read it again, exchange, and write it. A failure is remembered for a
+while, so that fifty chats that fail do not become fifty exchanges, nor five hundred.
+
+Below it is `copilot_token.py`, which asks GitHub once; above it `copilot_credentials.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jumpseat.auth.clock import SYSTEM_CLOCK, Clock
+from jumpseat.auth.copilot_token import CopilotToken, OtherRouteWanted, exchange
+from jumpseat.auth.exchange_lock import exchange_lock
+from jumpseat.auth.failure_memory import FailureMemory
+from jumpseat.auth.github_errors import again
+from jumpseat.auth.github_hosts import GitHubHosts
+from jumpseat.auth.sign_ins import SignIn
+from jumpseat.auth.single_flight import SingleFlight
+from jumpseat.auth.token_store import auth_directory
+from jumpseat.chat import ChatError, ConfigError
+from jumpseat.config.state_file import StateFile
+from jumpseat.http import HttpClient
+
+logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 20.0
+"""How long to wait for another daemon's exchange: longer than one may take."""
+
+REPLACEMENT_SECONDS = 60.0
+"""A token that replaced a refused one and is refused so soon itself is not replaced again."""
+
+
+class CopilotTokens:
+    """The tokens of one sign-in."""
+
+    def __init__(
+        self,
+        http: HttpClient,
+        hosts: GitHubHosts,
+        sign_in: SignIn,
+        *,
+        headers: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """
+        Args:
+            http: the shared client.
+            hosts: whom to ask.
+            sign_in: what is exchanged.
+            headers: who asks: `editor-version` and its like.
+            directory: where daemons share tokens; the state directory's `auth` if absent.
+            clock: measures and waits.
+            jitter: a number from 0 to 1, for each token.
+        """
+        self._http = http
+        self._hosts = hosts
+        self._sign_in = sign_in
+        self._headers = dict(headers or {})
+        self._clock = clock
+        self._jitter = jitter
+        # Another provider id, another plane or another account is another file. The digest tells nothing of
+        # the token, which is random.
+        whose = "\n".join((hosts.provider, hosts.key, sign_in.token.reveal()))
+        name = f"copilot_token.{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
+        directory = directory or auth_directory()
+        self._file = StateFile(directory / f"{name}.json", private=True)
+        self._lock_path = directory / f"{name}.exchange.lock"
+        self._flight: SingleFlight[CopilotToken] = SingleFlight()
+        self._held: CopilotToken | None = None
+        self._held_since = 0.0
+        self._refused: CopilotToken | None = None
+        self._replacement: CopilotToken | None = None
+        self._failures = FailureMemory(clock)
+
+    async def get(self, *, insist: bool = False) -> CopilotToken:
+        """A token that can be used now.
+
+        Args:
+            insist: ask GitHub even if it has just refused: a person wants to know now.
+
+        Raises:
+            OtherRouteWanted: the exchange is closed to this kind of token.
+            ChatError: there is none to be had.
+        """
+        held = self._held
+        if held is not None and self._usable(held, held.refresh_at):
+            return held
+        failure = None if insist else self._failures.current()
+        if held is not None and self._usable(held, held.expires_at):
+            if failure is None:
+                self._flight.start(self._obtain)
+            return held
+        if failure is not None:
+            raise again(failure)
+        try:
+            return await self._flight.run(self._obtain)
+        except (ChatError, OtherRouteWanted) as error:
+            raise again(error) from None
+
+    def refuse(self, token: CopilotToken) -> bool:
+        """Note that the data plane did not accept a token.
+
+        Returns:
+            Whether `get` may bring a better one. False for one that has just replaced another: the sign-in
+            itself is the trouble then, and exchanging on and on would look like abuse.
+        """
+        if token.secret.reveal() == self._secret_of(self._replacement):
+            age = self._clock.now() - token.obtained_at
+            if 0 <= age < REPLACEMENT_SECONDS:
+                return False
+        if self._held is not None and self._secret_of(self._held) != token.secret.reveal():
+            return True  # There is a newer one already.
+        self._held, self._refused = None, token
+        return True
+
+    async def forget(self) -> None:
+        """Drop the token here and in the shared file, as a sign-out wants it."""
+        await self._flight.aclose()
+        self._held = None
+        try:
+            await asyncio.to_thread(self._file.delete)
+        except ConfigError as error:
+            logger.warning("%s", error.message)
+
+    async def aclose(self) -> None:
+        """End an exchange under way."""
+        await self._flight.aclose()
+
+    def _usable(self, token: CopilotToken, until: float) -> bool:
+        """Whether both clocks say that `until` has not come: one may have been set, the other have slept."""
+        elapsed = self._clock.monotonic() - self._held_since
+        now = self._clock.now()
+        return token.is_alive(now) and now < until and token.obtained_at + elapsed < until
+
+    async def _obtain(self) -> CopilotToken:
+        try:
+            async with exchange_lock(self._lock_path, seconds=LOCK_SECONDS, clock=self._clock) as locked:
+                if not locked:
+                    logger.warning("%s is not locked; another exchange may be under way", self._lock_path)
+                token = await self._shared()
+                if token is None:
+                    token = await self._exchanged()
+        except (ChatError, OtherRouteWanted) as error:
+            self._failures.note(error)
+            raise
+        if self._refused is not None:
+            self._replacement, self._refused = token, None
+        age = self._clock.now() - token.obtained_at
+        self._held, self._held_since = token, self._clock.monotonic() - age
+        self._failures.clear()
+        return token
+
+    async def _shared(self) -> CopilotToken | None:
+        """The token that another daemon has written, if it is any better than ours."""
+        try:
+            content = await asyncio.to_thread(self._file.read)
+        except ConfigError as error:
+            logger.warning("tokens are not shared with other daemons: %s %s", error.message, error.hint or "")
+            return None
+        token = CopilotToken.from_json(content, self._hosts)
+        if token is None or not token.is_fresh(self._clock.now()):
+            return None
+        return None if token.secret.reveal() == self._secret_of(self._refused) else token
+
+    async def _exchanged(self) -> CopilotToken:
+        token = await exchange(
+            self._http,
+            self._hosts,
+            self._sign_in.token,
+            source=self._sign_in.source,
+            headers=self._headers,
+            clock=self._clock,
+            jitter=self._jitter(),
+        )
+        try:
+            await asyncio.to_thread(self._file.write, token.to_json())
+        except ConfigError as error:
+            logger.warning("tokens are not shared with other daemons: %s %s", error.message, error.hint or "")
+        return token
+
+    @staticmethod
+    def _secret_of(token: CopilotToken | None) -> str | None:
+        return None if token is None else token.secret.reveal()

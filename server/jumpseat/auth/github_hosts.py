@@ -1,0 +1,190 @@
+"""Where one GitHub lives: its web pages, its REST API and its Copilot service, and who may see a credential.
+
+A credential of one GitHub goes to these three and to no fourth. Above it is everything in `auth/` that
+makes a request; below it only URLs. Source of the hosts: GitHub's pages on data residency and Enterprise
+Server; the endpoints that answers of `/copilot_internal` name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from jumpseat.chat import ConfigError
+from jumpseat.http import is_loopback
+
+DOTCOM = "github.com"
+TENANT_DOMAIN = "ghe.com"
+COPILOT_DOMAIN = "githubcopilot.com"
+"""GitHub's own domain for Copilot: `api.githubcopilot.com`, and one host for each plan below it."""
+
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?|\[[0-9a-f:.]+\](:\d{1,5})?")
+
+
+def login_command(provider: str) -> str:
+    """What a person types to sign in to a provider."""
+    return "jumpseat login" if provider == "copilot" else f"jumpseat login --provider {provider}"
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubHosts:
+    """The three planes of one GitHub, as base URLs without a last slash. Made by `github_hosts`."""
+
+    provider: str
+    github: str
+    """Web and OAuth."""
+
+    api: str
+    """REST."""
+
+    copilot: str
+    """Copilot's data plane, where no answer has named another."""
+
+    copilot_is_configured: bool = False
+    """The user named the data plane, so no answer may name another."""
+
+    @property
+    def authority(self) -> str:
+        """The host, with its port where it has one, whose credentials these planes take: `github.com`."""
+        return urlsplit(self.github).netloc
+
+    @property
+    def login_command(self) -> str:
+        """What a person types to sign in here."""
+        return login_command(self.provider)
+
+    @property
+    def is_dotcom(self) -> bool:
+        """Whether this is github.com, with its public sign-up pages."""
+        return self.authority == DOTCOM
+
+    @property
+    def trusts_found_sign_ins(self) -> bool:
+        """Whether credentials that other tools keep for `authority` may be sent to all three planes.
+
+        They may not where a plane was moved to a host that is no part of that GitHub: the table that says
+        so can come from a workspace, and its author would get the user's credential.
+        """
+        return all(_is_part_of(self.authority, urlsplit(url)) for url in (self.api, self.copilot))
+
+    @property
+    def key(self) -> str:
+        """Names the planes in stores of credentials: another plane is another key."""
+        digest = hashlib.sha256("\n".join((self.github, self.api, self.copilot)).encode()).hexdigest()
+        return f"{self.authority}#{digest[:12]}"
+
+    def data_host(self, told: object) -> str:
+        """The base URL of the data plane for a credential.
+
+        Args:
+            told: `endpoints.api` of the answer that the credential came with, whatever it is.
+
+        Raises:
+            ConfigError: GitHub named a host that is no part of it.
+        """
+        if self.copilot_is_configured or not isinstance(told, str) or not told:
+            return self.copilot
+        parts = _legal(told)
+        own = [urlsplit(url).netloc for url in (self.copilot, self.api)]
+        if parts is None or not (_is_part_of(self.authority, parts) or parts.netloc in own):
+            host = parts.netloc if parts is not None else "an address that is none"
+            raise ConfigError(
+                f"{self.authority} says that Copilot is served by {host}, which is no part of it, so no "
+                "credential is sent there.",
+                provider=self.provider,
+                hint=f"If that is right, name it: providers.{self.provider}.copilot_url.",
+            )
+        return told.rstrip("/")
+
+
+def github_hosts(
+    host: str = DOTCOM,
+    *,
+    provider: str,
+    github_url: str | None = None,
+    api_url: str | None = None,
+    copilot_url: str | None = None,
+) -> GitHubHosts:
+    """The planes of a GitHub.
+
+    Args:
+        host: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server; on loopback also with a port.
+        provider: the configured provider's id, for errors.
+        github_url: replaces the web host's URL.
+        api_url: replaces the REST host's URL.
+        copilot_url: replaces the data plane's URL, also where an answer names another.
+
+    Raises:
+        ConfigError: one of them is no host or no URL that a credential may be sent to.
+    """
+    name = host.strip().lower().removeprefix("https://").rstrip("/")
+    if not _HOST.fullmatch(name):
+        raise ConfigError(
+            f"providers.{provider}.host is not a host name.",
+            provider=provider,
+            hint=f'Name the host alone: "{DOTCOM}" or "acme.{TENANT_DOMAIN}".',
+        )
+    if is_loopback(f"http://{name}"):
+        github, api, copilot = f"http://{name}", f"http://{name}/api/v3", f"http://{name}"
+    elif name == DOTCOM:
+        github, api, copilot = (
+            f"https://{name}" for name in (DOTCOM, f"api.{DOTCOM}", f"api.{COPILOT_DOMAIN}")
+        )
+    elif _is_below(name, TENANT_DOMAIN):
+        github, api, copilot = f"https://{name}", f"https://api.{name}", f"https://copilot-api.{name}"
+    else:
+        github, api, copilot = f"https://{name}", f"https://{name}/api/v3", f"https://copilot-api.{name}"
+    return GitHubHosts(
+        provider=provider,
+        github=_checked(github_url, github, f"providers.{provider}.github_url", provider),
+        api=_checked(api_url, api, f"providers.{provider}.api_url", provider),
+        copilot=_checked(copilot_url, copilot, f"providers.{provider}.copilot_url", provider),
+        copilot_is_configured=copilot_url is not None,
+    )
+
+
+def _checked(url: str | None, default: str, key: str, provider: str) -> str:
+    if url is None:
+        return default
+    parts = _legal(url)
+    if parts is None:
+        raise ConfigError(
+            f"{key} is not an address that a credential may be sent to.",
+            provider=provider,
+            hint="Use https:// and a host, without a user, a query or a fragment; http:// on loopback only.",
+        )
+    # One spelling for one host: it is compared, and it names the credential in stores.
+    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+
+
+def _legal(url: str) -> SplitResult | None:
+    """The parts of a URL, host in lower case, that a credential may be sent to; None for any other."""
+    try:
+        parts = urlsplit(url)
+        parts = parts._replace(netloc=parts.netloc.lower())
+        legal_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return None
+    if not legal_port or not _HOST.fullmatch(parts.netloc) or parts.query or parts.fragment:
+        return None
+    if re.search(r"[\s\\\x00-\x1f\x7f]", url):
+        return None
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url)):
+        return parts
+    return None
+
+
+def _is_part_of(authority: str, parts: SplitResult) -> bool:
+    """Whether a URL's host belongs to the GitHub of this name."""
+    home = urlsplit(f"//{authority}").hostname or ""
+    if is_loopback(f"http://{authority}"):
+        return is_loopback(parts.geturl())
+    if parts.scheme != "https" or parts.port not in (None, 443):
+        return parts.netloc == authority and parts.scheme == "https"
+    return _is_below(parts.hostname or "", home) or _is_below(parts.hostname or "", COPILOT_DOMAIN)
+
+
+def _is_below(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")

@@ -1,0 +1,159 @@
+"""Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
+
+`sign_ins.json` in a directory of its own notes every sign-in. A token that the keyring keeps is not in it,
+but each change touches it, so that other daemons notice by one `stat`. The private file and its lock are
+`config/state_file.py`'s. Two accounts are two providers in the configuration, hence two entries.
+
+The directory is made with mode 0700 and the file with 0600, from the first moment; a looser one, or a
+symbolic link, is refused. On Windows both inherit the access list of the user's profile, which lets in
+nobody but the user and administrators; nothing more is checked there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jumpseat.auth.github_hosts import GitHubHosts
+from jumpseat.auth.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
+from jumpseat.chat import AuthenticationError
+from jumpseat.config import Secret, hidden
+from jumpseat.config.paths import state_dir
+from jumpseat.config.state_file import StateFile
+
+logger = logging.getLogger(__name__)
+
+Storage: TypeAlias = Literal["keyring", "file"]
+
+FILE_NAME = "sign_ins.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignIn:
+    """What is stored for one provider. Without a token, `signed_out` says whether by the user's own wish."""
+
+    token: Secret | None = None
+    storage: Storage | None = None
+    login: str | None = None
+    signed_out: bool = False
+
+
+def auth_directory() -> Path:
+    """Where secrets lie: a directory of their own, so that its mode is nobody else's business."""
+    return state_dir() / "auth"
+
+
+class TokenStore:
+    """The store. Readers take no lock; writers take the file's."""
+
+    def __init__(self, directory: Path | None = None, *, keyring: BoundedKeyring | None = None) -> None:
+        """
+        Args:
+            directory: where the file lies; the state directory's `auth` if absent.
+            keyring: the keyring to try first; the machine's if absent. Under `JUMPSEAT_HOME` there is none
+                then: that directory is to hold everything.
+        """
+        self._file = StateFile((directory or auth_directory()) / FILE_NAME, private=True)
+        self._keyring = keyring or BoundedKeyring(_machine_keyring)
+
+    @property
+    def path(self) -> Path:
+        """The file that every sign-in and sign-out touches."""
+        return self._file.path
+
+    def stamp(self) -> object:
+        """Differs after any sign-in or sign-out, whoever made it; one `stat`. Compare, nothing else."""
+        return self._file.stamp()
+
+    async def read(self, hosts: GitHubHosts) -> StoredSignIn:
+        """What is stored for a provider.
+
+        Raises:
+            ConfigError: the file is open to others, or cannot be read.
+            AuthenticationError: the token is in a keyring that cannot be used now.
+        """
+        entry = _entry(await asyncio.to_thread(self._file.read), hosts)
+        if entry.get("signed_out") is True:
+            return StoredSignIn(signed_out=True)
+        login = entry.get("login") if isinstance(entry.get("login"), str) else None
+        if entry.get("storage") == "keyring":
+            try:
+                kept = await self._keyring.get(_name(hosts))
+            except KeyringError as error:
+                raise AuthenticationError(
+                    f"The sign-in is in the system's keyring, which cannot be used: {error}.",
+                    provider=hosts.provider,
+                    hint=f"Unlock the keyring, or sign in again: `{hosts.login_command}`.",
+                ) from None
+            return StoredSignIn(hidden(kept), "keyring", login) if kept else StoredSignIn()
+        token = entry.get("token")
+        return (
+            StoredSignIn(hidden(token), "file", login) if isinstance(token, str) and token else StoredSignIn()
+        )
+
+    async def write(self, hosts: GitHubHosts, token: Secret, *, login: str | None = None) -> Storage:
+        """Keep a sign-in, in the keyring if it takes it.
+
+        Returns:
+            Where the token is now. `file` means in the clear, which the user should be told.
+
+        Raises:
+            ConfigError: the file cannot be written.
+        """
+        storage: Storage = "keyring"
+        try:
+            await self._keyring.set(_name(hosts), token.reveal())
+        except KeyringError as error:
+            logger.info("the keyring is not used for %s: %s", hosts.provider, error)
+            storage = "file"
+        entry: dict[str, Any] = {"storage": storage, "login": login}
+        if storage == "file":
+            entry["token"] = token.reveal()
+        await self._put(hosts, entry)
+        return storage
+
+    async def delete(self, hosts: GitHubHosts) -> None:
+        """Sign out: forget the token, and remember that this is what the user wants.
+
+        Raises:
+            ConfigError: the file cannot be written.
+            AuthenticationError: the token is in a keyring that does not give it up; it stays as it was.
+        """
+        entry = _entry(await asyncio.to_thread(self._file.read), hosts)
+        if entry.get("storage") == "keyring":
+            try:
+                await self._keyring.delete(_name(hosts))
+            except KeyringError as error:
+                raise AuthenticationError(
+                    f"The sign-in is in the system's keyring, which does not forget it: {error}.",
+                    provider=hosts.provider,
+                    hint="Unlock the keyring, and sign out again.",
+                ) from None
+        await self._put(hosts, {"signed_out": True})
+
+    async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            entries = content.get("sign_ins")
+            known = entries if isinstance(entries, dict) else {}
+            return {**content, "sign_ins": {**known, _name(hosts): entry}}
+
+        await asyncio.to_thread(self._file.update, changed)
+
+
+def _entry(content: Mapping[str, Any], hosts: GitHubHosts) -> dict[str, Any]:
+    entries = content.get("sign_ins")
+    entry = entries.get(_name(hosts)) if isinstance(entries, dict) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _name(hosts: GitHubHosts) -> str:
+    return f"{hosts.provider}@{hosts.key}"
+
+
+def _machine_keyring() -> Keyring | None:
+    return None if os.environ.get("JUMPSEAT_HOME") else system_keyring()

@@ -1,0 +1,63 @@
+"""A daemon whose Copilot is the emulator, spoken to in raw frames."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.daemon import Daemon, running_daemon
+from tests.emulator import CopilotEmulator
+
+
+def configure(home: Path, *tables: Mapping[str, Any], top: str = "") -> None:
+    """Write a configuration with these provider tables, `copilot`, `copilot2` and so on."""
+    text = top
+    for number, table in enumerate(tables, 1):
+        text += f"\n[providers.copilot{number if number > 1 else ''}]\n"
+        text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+    (home / "config.toml").write_text(text, "utf-8")
+
+
+@contextlib.asynccontextmanager
+async def copilot_daemon(
+    home: Path, *flags: str, env: Mapping[str, str] | None = None, config: Mapping[str, Any] | None = None
+) -> AsyncIterator[Daemon]:
+    """A daemon that is initialized."""
+    async with running_daemon(home, *flags, env=env) as daemon:
+        await daemon.initialize(config)
+        yield daemon
+
+
+def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
+    """The provider table that points at the emulator and at nothing else."""
+    return emulator.provider(host=emulator.github_url.removeprefix("http://"), **more)
+
+
+async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:
+    """Sign an account in with a code, and return the result."""
+    request_id = daemon.start("auth/signIn", params)
+    prompt = await prompted(daemon)
+    emulator.approve(prompt["userCode"], login)
+    return (await daemon.read_until(request_id)).result
+
+
+async def prompted(daemon: Daemon) -> Any:
+    """The params of the next `auth/prompt`."""
+    while (message := await daemon.read()).get("method") != "auth/prompt":
+        assert "method" in message, message
+    return message["params"]
+
+
+def ask(text: str = "Hello", **params: Any) -> dict[str, Any]:
+    """The params of a chat."""
+    return {"messages": [{"role": "user", "content": text}], **params}
+
+
+async def told(daemon: Daemon, method: str) -> Any:
+    """The params of the next notification of this method; other notifications before it are passed over."""
+    while (message := await daemon.read()).get("method") != method:
+        assert "method" in message, message
+    return message["params"]

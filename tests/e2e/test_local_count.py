@@ -1,0 +1,41 @@
+"""The local model counts its own tokens, once it is loaded and not before."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+from jumpseat.adapters.local import LocalAdapter
+from jumpseat.adapters.local_model import installed_file, packaged_file
+from jumpseat.chat import ChatRequest, Message, RequestError
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+
+MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+
+
+@pytest.mark.local_model
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform")
+@pytest.mark.requirement("5:count-tokens")
+async def test_the_local_model_counts_as_it_reports_and_is_not_loaded_for_a_count() -> None:
+    assert MODEL is not None, "the model is missing: run `jumpseat local install`"
+    http = HttpClient()
+    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
+    request = ChatRequest(
+        messages=(Message.user("Hi"), Message.assistant("Hello."), Message.user("Schön, 你好?")),
+        system="Be brief.",
+        model=adapter.default_model,
+        max_tokens=2,
+    )
+    try:
+        assert await adapter.count_tokens(request) == -1
+        answer = await adapter.bind(adapter.default_model).chat(
+            request.messages, system=request.system, max_tokens=2
+        )
+        assert await adapter.count_tokens(request) == answer.usage.input_tokens > 10
+        with pytest.raises(RequestError):
+            await adapter.count_tokens(ChatRequest(messages=request.messages, model="another"))
+    finally:
+        await adapter.aclose()
+        await http.aclose()

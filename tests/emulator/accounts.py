@@ -1,0 +1,188 @@
+"""Accounts, their plans, and the quotas that a month gives them.
+
+Facts: `copilot_plan`, `sku` and the quota snapshots of GET /copilot_internal/user and of the
+x-quota-snapshot-* headers. Above it are the planes; below it is the clock.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.emulator.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one plan gives. A quota of None is unlimited."""
+
+    name: str
+    sku: str
+    tier: str
+    """What `restricted_to` of a model row calls it."""
+    host: str
+    """Which of the data hosts serves it."""
+    premium: int | None
+    chat: int | None = None
+    completions: int | None = None
+    overage_permitted: bool = False
+
+    @property
+    def individual(self) -> bool:
+        """True for a person's own plan."""
+        return self.host == "individual"
+
+
+PLANS = {
+    plan.name: plan
+    for plan in (
+        Plan("free", "free_limited_copilot", "free", "individual", premium=50, chat=50, completions=2000),
+        Plan("individual", "monthly_subscriber_quota", "pro", "individual", premium=300),
+        Plan("individual_pro", "plus_monthly_subscriber_quota", "pro_plus", "individual", premium=1500),
+        Plan("business", "copilot_for_business_seat_quota", "business", "business", premium=300),
+        Plan(
+            "enterprise",
+            "copilot_enterprise_seat_quota",
+            "enterprise",
+            "enterprise",
+            premium=1000,
+            overage_permitted=True,
+        ),
+    )
+}
+
+
+@dataclass(slots=True)
+class Bucket:
+    """One monthly quota."""
+
+    name: str
+    entitlement: int | None
+    remaining: float = 0.0
+    overage_permitted: bool = False
+    overage: float = 0.0
+
+    @property
+    def unlimited(self) -> bool:
+        """True if nothing is ever counted off."""
+        return self.entitlement is None
+
+    @property
+    def percent_remaining(self) -> float:
+        """100 for an unlimited one."""
+        return 100.0 if not self.entitlement else round(100 * self.remaining / self.entitlement, 1)
+
+    def can_pay(self, cost: float) -> bool:
+        """Whether a request of this cost is let through. A request may use up more than what is left."""
+        return self.unlimited or not cost or self.overage_permitted or self.remaining > 0
+
+    def charge(self, cost: float) -> None:
+        """Count a request off."""
+        if self.unlimited:
+            return
+        self.overage += max(0.0, cost - self.remaining)
+        self.remaining = max(0.0, self.remaining - cost)
+
+    def header(self, reset: str) -> str:
+        """The value of this bucket's x-quota-snapshot header."""
+        return urlencode(
+            {
+                "ent": -1 if self.entitlement is None else self.entitlement,
+                "ov": float(self.overage),
+                "ovPerm": str(self.overage_permitted).lower(),
+                "rem": self.percent_remaining,
+                "rst": reset,
+                "totRem": -1 if self.unlimited else float(self.remaining),
+            }
+        )
+
+    def snapshot(self, timestamp: str) -> dict[str, Any]:
+        """Its entry in `quota_snapshots`: an unlimited bucket says 0 of 0."""
+        return {
+            "overage_count": self.overage,
+            "overage_entitlement": 0,
+            "overage_permitted": self.overage_permitted,
+            "percent_remaining": self.percent_remaining,
+            "quota_id": self.name,
+            "quota_remaining": float(self.remaining),
+            "unlimited": self.unlimited,
+            "timestamp_utc": timestamp,
+            "has_quota": self.unlimited or self.remaining > 0,
+            "quota_reset_at": 0,
+            "token_based_billing": False,
+            "remaining": int(self.remaining),
+            "entitlement": self.entitlement or 0,
+        }
+
+
+@dataclass(slots=True)
+class Account:
+    """A GitHub user.
+
+    `blocked` is the `notification_id` of why Copilot is refused to a user who can be told so
+    (`no_copilot_access`, `access_revoked`, ...); `invisible` hides the endpoints altogether (404).
+    """
+
+    login: str
+    id: int
+    plan: Plan
+    blocked: str | None = None
+    invisible: bool = False
+    chat_enabled: bool = True
+    old_free_shape: bool = False
+    """Answer /copilot_internal/user as older servers do for the free plan."""
+    policies: dict[str, str] = field(default_factory=dict)
+    """Model id to `enabled` or `disabled`, where it differs from the catalogue."""
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    rest_remaining: int = 15000
+    tracking_id: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def give_month(self) -> None:
+        """Fill the quotas as the plan says."""
+        wanted = {
+            "chat": (self.plan.chat, False),
+            "completions": (self.plan.completions, False),
+            "premium_interactions": (self.plan.premium, self.plan.overage_permitted),
+        }
+        self.buckets = {
+            name: Bucket(name, entitlement, float(entitlement or 0), overage)
+            for name, (entitlement, overage) in wanted.items()
+        }
+
+    @property
+    def premium(self) -> Bucket:
+        """The bucket that everybody asks for."""
+        return self.buckets["premium_interactions"]
+
+    def quota_headers(self, clock: Clock) -> dict[str, str]:
+        """The x-quota-snapshot headers of this moment."""
+        reset = clock.first_of_next_month().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {f"x-quota-snapshot-{name}": bucket.header(reset) for name, bucket in self.buckets.items()}
+
+
+class Accounts:
+    """Everybody who has an account."""
+
+    def __init__(self) -> None:
+        self._by_login: dict[str, Account] = {}
+
+    def add(self, login: str, plan: str = "individual", **state: Any) -> Account:
+        """A new account with a full month; `state` sets attributes of `Account`."""
+        account = Account(login, 1000 + len(self._by_login), PLANS[plan], **state)
+        account.give_month()
+        self._by_login[login] = account
+        return account
+
+    def find(self, account: Account | str) -> Account:
+        """The account itself, or the one of this login.
+
+        Raises:
+            KeyError: there is no such account.
+        """
+        return account if isinstance(account, Account) else self._by_login[account]
+
+    def logins(self) -> list[str]:
+        """In the order in which they were added."""
+        return list(self._by_login)

@@ -1,0 +1,187 @@
+"""What the emulated models say: a function of the conversation, so that a test can check what arrived.
+
+The rules, in order; the first that fits the end of the conversation is followed:
+
+- after tool results: `The tool NAME answered: ...` for each of them;
+- a tool choice that demands a call, or a user text with "use the tool NAME [with {json}]" (or "use the
+  tools A and B") and NAME among the tools: calls; arguments left out are made up from the schema;
+- "repeat the system prompt": the system prompt; "repeat my first message": that message;
+- "count to N": the numbers, each a piece of its own;
+- JSON, where it is asked for: an object with `said`, or what the schema requires, made up;
+- anything else: `You said: ...`, and how many images came with it.
+
+A token is a word. Thinking, where it is asked for, says how many messages came. Dialects are above it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+_USE_TOOL = re.compile(r"use the tools? ([\w-]+(?:(?:, | and )[\w-]+)*)(?: with (\{.*\}))?", re.S | re.I)
+_COUNT = re.compile(r"count to (\d{1,6})", re.I)
+_MADE_UP = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call that a model made, or is about to make."""
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One message, whatever the dialect."""
+
+    role: str
+    text: str = ""
+    images: int = 0
+    calls: list[ToolUse] = field(default_factory=list)
+    answers: str | None = None
+    """The id of the call whose result this is."""
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What a request asks, whatever the dialect. `forced` is a tool's name, or `*` for any of them."""
+
+    turns: list[Turn]
+    tools: dict[str, Any] = field(default_factory=dict)
+    forced: str | None = None
+    tools_allowed: bool = True
+    thinks: bool = False
+    max_tokens: int | None = None
+    stream: bool = False
+    stops: tuple[str, ...] = ()
+    json_schema: Any = None
+    """The schema that the answer must keep; an empty one for any object."""
+
+    @property
+    def words(self) -> int:
+        """How long it is, in tokens."""
+        return sum(count_words(turn.text) + 10 * turn.images for turn in self.turns)
+
+    @property
+    def images(self) -> int:
+        """How many images are in it, in any turn."""
+        return sum(turn.images for turn in self.turns)
+
+
+@dataclass(slots=True)
+class Answer:
+    """What the model says, in the pieces in which it says it."""
+
+    thoughts: list[str]
+    pieces: list[str]
+    calls: list[ToolUse]
+    cut: bool = False
+    prompt_tokens: int = 0
+    stopped_by: str | None = None
+    """The stop sequence before which it ended."""
+
+    @property
+    def text(self) -> str:
+        """The pieces joined."""
+        return "".join(self.pieces)
+
+    @property
+    def thinking(self) -> str:
+        """The thoughts joined."""
+        return "".join(self.thoughts)
+
+    @property
+    def thinking_tokens(self) -> int:
+        """In words."""
+        return count_words(self.thinking)
+
+    @property
+    def output_tokens(self) -> int:
+        """Text and calls, without the thinking."""
+        return count_words(self.text) + sum(1 + count_words(call.arguments) for call in self.calls)
+
+
+def count_words(text: str) -> int:
+    """The emulator's tokens."""
+    return len(text.split())
+
+
+def compose(prompt: Prompt) -> Answer:
+    """The answer to a conversation. Calls have no ids yet: each dialect has its own."""
+    calls = [] if prompt.turns[-1].role == "tool" else _calls(prompt)
+    text = f"I will use {' and '.join(call.name for call in calls)}." if calls else _text(prompt)
+    stopped_by = next((stop for stop in prompt.stops if stop in text), None)
+    if stopped_by is not None:
+        text = text.partition(stopped_by)[0]
+    pieces = re.findall(r"\s*\S+", text) or [text]
+    thoughts = []
+    if prompt.thinks:
+        thoughts = ["**Reading the conversation**\n\n", f"It has {len(prompt.turns)} messages.\n\n"]
+    cut = not calls and prompt.max_tokens is not None and len(pieces) > prompt.max_tokens
+    said = pieces[: prompt.max_tokens] if cut else pieces
+    return Answer(thoughts, said, calls, cut, prompt.words, stopped_by)
+
+
+def _calls(prompt: Prompt) -> list[ToolUse]:
+    if not prompt.tools or not prompt.tools_allowed:
+        return []
+    found = _USE_TOOL.search(_last_of(prompt, "user").text)
+    names = re.split(r", | and ", found[1]) if found else []
+    offered = [name for name in names if name in prompt.tools]
+    if prompt.forced is not None:
+        offered = offered or [next(iter(prompt.tools)) if prompt.forced == "*" else prompt.forced]
+    given = found[2] if found and _is_object(found[2]) else None
+    return [ToolUse(name, given or json.dumps(_made_up(prompt.tools[name]))) for name in offered]
+
+
+def _is_object(text: str | None) -> bool:
+    try:
+        return isinstance(json.loads(text or ""), dict)
+    except ValueError:
+        return False
+
+
+def _made_up(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        return {}
+    properties = schema.get("properties") or {}
+    required = schema.get("required") or ()
+    return {
+        name: properties.get(name, {}).get("enum", [_MADE_UP.get(properties.get(name, {}).get("type"))])[0]
+        for name in required
+    }
+
+
+def _text(prompt: Prompt) -> str:
+    if prompt.turns[-1].role == "tool":
+        return _about_results(prompt)
+    last = _last_of(prompt, "user")
+    asked = last.text.lower()
+    if "repeat the system prompt" in asked:
+        return _last_of(prompt, "system").text or "There is no system prompt."
+    if "repeat my first message" in asked:
+        return next((turn.text for turn in prompt.turns if turn.role == "user"), "")
+    if found := _COUNT.search(asked):
+        return " ".join(str(number + 1) for number in range(int(found[1])))
+    if prompt.json_schema is not None:
+        return json.dumps(_made_up(prompt.json_schema) or {"said": last.text})
+    seen = f" I see {last.images} image{'s' * (last.images != 1)}." if last.images else ""
+    return f"You said: {last.text}{seen}"
+
+
+def _about_results(prompt: Prompt) -> str:
+    names = {call.id: call.name for turn in prompt.turns for call in turn.calls}
+    results = []
+    for turn in reversed(prompt.turns):
+        if turn.role != "tool":
+            break
+        results.append(f"The tool {names.get(turn.answers or '', 'unknown')} answered: {turn.text}")
+    return "\n".join(reversed(results))
+
+
+def _last_of(prompt: Prompt, role: str) -> Turn:
+    return next((turn for turn in reversed(prompt.turns) if turn.role == role), Turn(role))

@@ -1,0 +1,35 @@
+"""`copilot_usage`: what an answer costs in billionths of an AI unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.emulator.catalogue import Model
+from tests.emulator.conversation import Answer
+
+_BATCH = 1_000_000
+_NANO_PER_PRICE = 1_000_000_000
+"""A price of 330 hundredths of a dollar is a cost of 330 000 000 000 for a batch."""
+
+
+def copilot_usage(model: Model, answer: Answer) -> dict[str, Any]:
+    """The member that stands beside an answer's usage."""
+    counts = {
+        "input": answer.prompt_tokens,
+        "cache_read": 0,
+        "cache_write": 0,
+        "output": answer.output_tokens + answer.thinking_tokens,
+    }
+    entry, output, read, write = model.prices
+    prices = {"input": entry, "cache_read": read, "cache_write": write, "output": output}
+    details = [
+        {
+            "batch_size": _BATCH,
+            "cost_per_batch": prices[name] * _NANO_PER_PRICE,
+            "token_count": count,
+            "token_type": name,
+        }
+        for name, count in counts.items()
+    ]
+    total = sum(each["token_count"] * each["cost_per_batch"] // _BATCH for each in details)
+    return {"token_details": details, "total_nano_aiu": total}

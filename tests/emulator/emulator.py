@@ -1,0 +1,298 @@
+"""The emulator as tests use it: listeners for every host, controls for every state, and what was seen.
+
+Each host of the service is a listener of its own on loopback, so that a request that goes to the wrong one
+shows. Above it are tests and `python -m tests.emulator`; below it are the planes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import secrets
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tests.emulator import completions_proxy, data, oauth, rest
+from tests.emulator.accounts import PLANS, Account
+from tests.emulator.catalogue import Catalogue
+from tests.emulator.clock import Clock
+from tests.emulator.credentials import PLUGIN_APP, Credential, Credentials, Kind
+from tests.emulator.device_flow import DeviceFlow
+from tests.emulator.faults import Behaviour, Call
+from tests.emulator.state import API, COPILOT, GITHUB, PLANES, PROXY, TELEMETRY, Charge, State, body_object
+from tests.fakes.upstream import WAIT_SECONDS, FakeUpstream, Gate, Piece, RecordedRequest, Reply
+
+
+@dataclass(slots=True)
+class Seen:
+    """One request, where it went, whose credential it had, and what it was answered."""
+
+    plane: str
+    request: RecordedRequest
+    credential: Credential | None
+    status: int = 0
+
+
+class Pause(Gate):
+    """A gate that opens by itself, for a person who wants to see an answer stream."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def wait(self) -> None:
+        """Return after the pause."""
+        await asyncio.sleep(self._seconds)
+
+
+class CopilotEmulator:
+    """A GitHub with Copilot on loopback: `async with CopilotEmulator() as emulator`.
+
+    Args:
+        first_port: of as many neighbouring ports as there are hosts; 0 takes free ones.
+        pace: seconds between the events of an answer.
+        watch: called with every request once its answer is known.
+    """
+
+    def __init__(
+        self, first_port: int = 0, *, pace: float = 0.0, watch: Callable[[Seen], None] | None = None
+    ) -> None:
+        self.state = State()
+        self.seen: list[Seen] = []
+        self._servers = {
+            plane: FakeUpstream(first_port + number if first_port else 0)
+            for number, plane in enumerate(PLANES)
+        }
+        self._scripts: dict[str | None, deque[Behaviour]] = defaultdict(deque)
+        self._arrived = asyncio.Condition()
+        self._pace = pace
+        self._watch = watch
+        self._defects: list[Exception] = []
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            for plane, server in self._servers.items():
+                await stack.enter_async_context(server)
+                server.default(self._handler(plane))
+                self.state.origins[plane] = server.origin
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+        if self._defects:
+            raise ExceptionGroup("the emulator itself failed", self._defects)
+
+    # Addresses
+
+    @property
+    def github_url(self) -> str:
+        """What stands for https://github.com."""
+        return self.state.origins[GITHUB]
+
+    @property
+    def api_url(self) -> str:
+        """What stands for https://api.github.com."""
+        return self.state.origins[API]
+
+    @property
+    def copilot_url(self) -> str:
+        """What stands for https://api.githubcopilot.com, which serves every plan."""
+        return self.state.origins[COPILOT]
+
+    def plan_url(self, plan: str) -> str:
+        """The data host of a plan."""
+        return self.state.origins[f"copilot-{PLANS[plan].host}"]
+
+    def provider(self, **more: Any) -> dict[str, Any]:
+        """The provider table that points the daemon here; the data host is the one that the plan has."""
+        return {"kind": "copilot", "github_url": self.github_url, "api_url": self.api_url, **more}
+
+    # State
+
+    @property
+    def clock(self) -> Clock:
+        """Put it forward with `advance`."""
+        return self.state.clock
+
+    @property
+    def devices(self) -> DeviceFlow:
+        """Interval, lifetime and refused apps of the device flow, and all codes."""
+        return self.state.devices
+
+    @property
+    def models(self) -> Catalogue:
+        """Add models, and change those that are there."""
+        return self.state.models
+
+    @property
+    def credentials(self) -> Credentials:
+        """Every token, and how long they last."""
+        return self.state.credentials
+
+    def add_account(self, login: str = "octocat", plan: str = "individual", **state: Any) -> Account:
+        """A new account; `state` as in `Account`."""
+        return self.state.accounts.add(login, plan, **state)
+
+    def account(self, login: str = "octocat") -> Account:
+        """The account of a login."""
+        return self.state.accounts.find(login)
+
+    def issue_token(
+        self,
+        account: Account | str = "octocat",
+        *,
+        client_id: str = PLUGIN_APP,
+        kind: Kind | None = None,
+        copilot_requests: bool = True,
+    ) -> str:
+        """A GitHub token, as another program may have left it behind."""
+        found = self.state.accounts.find(account)
+        issued = self.credentials.issue(
+            found, client_id=client_id, kind=kind, copilot_requests=copilot_requests
+        )
+        return issued.value
+
+    def approve(self, user_code: str, account: Account | str = "octocat") -> None:
+        """Let an account approve a device code."""
+        self.devices.approve(user_code, self.state.accounts.find(account))
+
+    def deny(self, user_code: str) -> None:
+        """Deny a device code."""
+        self.devices.deny(user_code)
+
+    def expire(self, user_code: str) -> None:
+        """End a device code's time."""
+        self.devices.expire(user_code)
+
+    def revoke(self, token: str) -> None:
+        """Make a token worthless. Copilot tokens already made of it stay good until they expire."""
+        found = self.credentials.find(token)
+        assert found is not None, "this token was never issued"
+        found.revoked = True
+
+    def expire_copilot_tokens(self) -> None:
+        """End all Copilot tokens at once, also in the midst of a chat."""
+        self.credentials.expire_copilot_tokens()
+
+    def suspend(self, account: Account | str = "octocat") -> None:
+        """Take Copilot away from an account."""
+        self.state.accounts.find(account).blocked = "access_revoked"
+
+    def set_plan(self, plan: str, account: Account | str = "octocat") -> None:
+        """Change an account's plan; its month begins anew, its old Copilot tokens stay with the old host."""
+        found = self.state.accounts.find(account)
+        found.plan = PLANS[plan]
+        found.give_month()
+
+    def set_policy(self, model: str, state: str, account: Account | str = "octocat") -> None:
+        """Set the state of a model's terms for an account."""
+        self.state.accounts.find(account).policies[model] = state
+
+    def script(self, target: str | None, *behaviours: Behaviour) -> None:
+        """Queue behaviours for the next requests for a model, to a path, or (None) to any data host."""
+        self._scripts[target].extend(behaviours)
+
+    # What was seen
+
+    @property
+    def exchanges(self) -> int:
+        """How many Copilot tokens were given out."""
+        return len(self.state.exchanges)
+
+    @property
+    def charges(self) -> list[Charge]:
+        """Every chat that was let through, and what it cost."""
+        return self.state.charges
+
+    def requests(self, plane: str | None = None, path: str | None = None) -> list[RecordedRequest]:
+        """Those to a plane, or to a path, or all."""
+        return [
+            each.request
+            for each in self.seen
+            if plane in (None, each.plane) and path in (None, each.request.path)
+        ]
+
+    def credentials_seen_by(self, plane: str) -> set[str]:
+        """The kinds of all tokens that came to a plane, wherever in its requests they stood."""
+        found = set()
+        for request in self.requests(plane):
+            head = [request.path, request.query, *request.headers.values()]
+            text = "\n".join(head).encode("latin-1") + request.body
+            found |= {each.kind for each in self.credentials.all() if each.value.encode() in text}
+        return found
+
+    async def wait_for(self, path: str, number: int = 1) -> RecordedRequest:
+        """The so-manieth request to a path, counted from 1, once it is there."""
+        async with asyncio.timeout(WAIT_SECONDS), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests(path=path)) >= number)
+        return self.requests(path=path)[number - 1]
+
+    # Requests
+
+    def _handler(self, plane: str) -> Callable[[RecordedRequest], Reply]:
+        return lambda request: self._answer(plane, request)
+
+    def _answer(self, plane: str, request: RecordedRequest) -> Reply:
+        seen = Seen(plane, request, self.state.credential(request))
+        self.seen.append(seen)
+        try:
+            reply = self._scripted(plane, request) or self._honest(plane, request)
+        except Exception as error:
+            self._defects.append(error)
+            reply = Reply.raw(b"the emulator failed\n", 500)
+        seen.status = reply.status
+        self._tell()
+        if self._watch is not None:
+            self._watch(seen)
+        request_id = ":".join(secrets.token_hex(2).upper() for _ in range(4))
+        reply = dataclasses.replace(reply, headers={"X-GitHub-Request-Id": request_id, **reply.headers})
+        return _paced(reply, self._pace) if self._pace else reply
+
+    def _scripted(self, plane: str, request: RecordedRequest) -> Reply | None:
+        if not any(self._scripts.values()):
+            return None
+        model = (body_object(request) or {}).get("model")
+        keys: list[str | None] = [model] if isinstance(model, str) else []
+        keys += [request.path, *([None] if plane.startswith(COPILOT) else [])]
+        for key in keys:
+            if self._scripts[key]:
+                behaviour = self._scripts[key].popleft()
+                if isinstance(behaviour, Reply):
+                    return behaviour
+                return behaviour(Call(plane, request, lambda: self._honest(plane, request)))
+        return None
+
+    def _honest(self, plane: str, request: RecordedRequest) -> Reply:
+        if plane == GITHUB and request.path.startswith("/api/"):
+            # An Enterprise Server has everything on one host.
+            path = request.path.removeprefix("/api/v3")
+            return rest.answer(self.state, dataclasses.replace(request, path=path))
+        if plane == GITHUB:
+            return oauth.answer(self.state, request)
+        if plane == API:
+            return rest.answer(self.state, request)
+        if plane == PROXY:
+            return completions_proxy.answer(self.state, plane, request)
+        if plane == TELEMETRY:
+            return completions_proxy.telemetry(request)
+        return data.answer(self.state, plane, request)
+
+    def _tell(self) -> None:
+        async def notify() -> None:
+            async with self._arrived:
+                self._arrived.notify_all()
+
+        self._notifying = asyncio.ensure_future(notify())
+
+
+def _paced(reply: Reply, seconds: float) -> Reply:
+    # Not after the last piece: a client that has its whole answer may already be asking the next question.
+    pieces: list[Piece] = []
+    for piece in reply.pieces:
+        pieces += [Pause(seconds), piece] if pieces else [piece]
+    return dataclasses.replace(reply, pieces=tuple(pieces))

@@ -1,0 +1,125 @@
+"""Things that go wrong, for `CopilotEmulator.script`: each is a behaviour that stands in for one answer.
+
+A behaviour that begins with the honest answer lets the service do its work first: the request is checked
+and charged for, and then the answer is spoilt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.emulator import refusals
+from tests.fakes.upstream import Gate, Piece, RecordedRequest, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that reached a plane, and the answer that it would get."""
+
+    plane: str
+    request: RecordedRequest
+    honest: Callable[[], Reply]
+    """Handles the request; call it once."""
+
+
+Behaviour = Reply | Callable[[Call], Reply]
+
+
+def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
+    """402, in JSON or in the bare words of other servers."""
+    if bare:
+        return refusals.plain(402, "quota exceeded\n")
+    return refusals.quota_exceeded(retry_after)
+
+
+def rate_limited(seconds: int | None = 30, code: str = "rate_limited", message: str = "") -> Reply:
+    """429; without seconds nothing says for how long."""
+    after = None if seconds is None else str(seconds)
+    reply = refusals.coded(429, message or "rate limit exceeded", code, retry_after=after)
+    return dataclasses.replace(reply, headers={**reply.headers, "x-ratelimit-exceeded": "requests"})
+
+
+def forbidden(message: str = "forbidden: access denied", code: str | None = None) -> Reply:
+    """403, in words or with a code."""
+    if code is None:
+        return refusals.plain(403, f"{message}\n")
+    return refusals.coded(403, message, code)
+
+
+def unauthorized(message: str = "unauthorized: token expired") -> Reply:
+    """401."""
+    return refusals.plain(401, f"{message}\n")
+
+
+def server_error(status: int = 500) -> Reply:
+    """5xx with a page from whatever stands in front of the service."""
+    page = f"<html><body><h1>{status}</h1>The server could not handle the request.</body></html>"
+    return Reply.raw(page.encode(), status, "text/html; charset=utf-8")
+
+
+def filtered() -> Reply:
+    """422: the prompt was blocked."""
+    return refusals.plain(422, "Response was filtered by the Responsible AI Service\n")
+
+
+def outdated() -> Reply:
+    """466: the service no longer speaks to this client."""
+    return refusals.plain(466, "client version is too old\n")
+
+
+def gated(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
+    """The honest answer, held back after so many events until the gate is opened."""
+    return lambda call: _insert(call.honest(), gate, after)
+
+
+def stalled(after: int = 1) -> Callable[[Call], Reply]:
+    """So many events of the honest answer, then nothing."""
+    return lambda call: _first(call.honest(), after).stall_after()
+
+
+def closed(after: int = 1) -> Callable[[Call], Reply]:
+    """So many events of the honest answer, then the end of the connection."""
+    return lambda call: _first(call.honest(), after).close_after()
+
+
+def reset(after: int = 1) -> Callable[[Call], Reply]:
+    """So many events of the honest answer, then a reset of the connection."""
+    return lambda call: _first(call.honest(), after).reset_after()
+
+
+def ended(after: int = 1) -> Callable[[Call], Reply]:
+    """So many events of the honest answer, then a proper end of the body: the rest is missing."""
+    return lambda call: _first(call.honest(), after)
+
+
+def failing(
+    code: str = "internal_error", message: str = "The model failed.", after: int = 1
+) -> Callable[[Call], Reply]:
+    """So many events of the honest answer, then an error in the stream, as the dialect has it."""
+
+    def behave(call: Call) -> Reply:
+        reply = _first(call.honest(), after)
+        return dataclasses.replace(reply, pieces=(*reply.pieces, _error(call.request.path, code, message)))
+
+    return behave
+
+
+def _error(path: str, code: str, message: str) -> bytes:
+    if path == "/v1/messages":
+        error = {"type": "error", "error": {"type": code, "message": message}}
+        return f"event: error\ndata: {refusals.html_safe_json(error)}\n\n".encode()
+    if path.endswith("/responses"):
+        fault = {"type": "error", "code": code, "message": message, "param": None, "sequence_number": 99}
+        return f"event: error\ndata: {refusals.html_safe_json(fault)}\n\n".encode()
+    body = {"error": {"message": message, "code": code, "type": "server_error"}}
+    return f"data: {refusals.html_safe_json(body)}\n\n".encode()
+
+
+def _first(reply: Reply, count: int) -> Reply:
+    return dataclasses.replace(reply, pieces=tuple(reply.pieces[:count]))
+
+
+def _insert(reply: Reply, piece: Piece, after: int) -> Reply:
+    return dataclasses.replace(reply, pieces=(*reply.pieces[:after], piece, *reply.pieces[after:]))

@@ -1,0 +1,94 @@
+"""Everything that the emulated service knows, shared by its planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.emulator.accounts import Account, Accounts, Plan
+from tests.emulator.builtin_models import builtin_models
+from tests.emulator.catalogue import Catalogue
+from tests.emulator.clock import Clock
+from tests.emulator.credentials import Credential, Credentials
+from tests.emulator.device_flow import DeviceFlow
+from tests.emulator.seals import Sealer
+from tests.fakes.upstream import RecordedRequest
+
+GITHUB, API, COPILOT, PROXY, TELEMETRY = "github", "api", "copilot", "proxy", "telemetry"
+PLAN_PLANES = ("copilot-individual", "copilot-business", "copilot-enterprise")
+"""The data hosts of the plans. `copilot` is the one that serves them all."""
+PLANES = (GITHUB, API, COPILOT, *PLAN_PLANES, PROXY, TELEMETRY)
+
+
+@dataclass(slots=True)
+class Session:
+    """A session of auto mode."""
+
+    account: Account
+    models: list[str]
+    discounts: dict[str, float]
+    expires_at: float
+
+
+@dataclass(slots=True)
+class Charge:
+    """One chat that was let through, and what it cost."""
+
+    account: Account
+    model: str
+    initiator: str
+    cost: float
+
+
+@dataclass(slots=True)
+class State:
+    """One GitHub."""
+
+    clock: Clock = field(default_factory=Clock)
+    accounts: Accounts = field(default_factory=Accounts)
+    seals: Sealer = field(default_factory=Sealer)
+    models: Catalogue = field(default_factory=lambda: Catalogue(builtin_models()))
+    credentials: Credentials = field(init=False)
+    devices: DeviceFlow = field(init=False)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    exchanges: list[Credential] = field(default_factory=list)
+    """The Copilot tokens given out, in order."""
+    charges: list[Charge] = field(default_factory=list)
+    unknown_editors: set[str] = field(default_factory=set)
+    """Names that Editor-Version must not have."""
+
+    def __post_init__(self) -> None:
+        self.credentials = Credentials(self.clock)
+        self.devices = DeviceFlow(self.clock, self.credentials)
+
+    def endpoints(self, plan: Plan) -> dict[str, str]:
+        """The hosts of a plan."""
+        return {
+            "api": self.origins[f"copilot-{plan.host}"],
+            "origin-tracker": self.origins[TELEMETRY],
+            "proxy": self.origins[PROXY],
+            "telemetry": self.origins[TELEMETRY],
+        }
+
+    def proxy_host(self) -> str:
+        """The proxy's host and port, as a Copilot token spells it."""
+        return self.origins[PROXY].partition("://")[2]
+
+    def presented(self, request: RecordedRequest) -> tuple[str, str]:
+        """Scheme, in lower case, and token of the Authorization header; empty where there is none."""
+        scheme, _, value = request.headers.get("authorization", "").partition(" ")
+        return scheme.lower(), value.strip()
+
+    def credential(self, request: RecordedRequest) -> Credential | None:
+        """The token that a request carries, if it was given out here, good or not."""
+        return self.credentials.find(self.presented(request)[1])
+
+
+def body_object(request: RecordedRequest) -> dict[str, Any] | None:
+    """The JSON object that a request carries; None if it carries something else."""
+    try:
+        body = request.json
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None

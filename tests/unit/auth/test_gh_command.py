@@ -1,0 +1,109 @@
+"""Asking `gh`: a real process, that answers, refuses, hangs, or is not there."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from jumpseat.auth.gh_command import gh_token
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
+
+
+def fake_gh(directory: Path, program: str) -> dict[str, str]:
+    """An environment whose `gh` runs a Python program."""
+    command = directory / "gh"
+    command.write_text(f"#!{sys.executable}\n{textwrap.dedent(program)}")
+    command.chmod(0o755)
+    return {"PATH": str(directory), "HOME": str(directory)}
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
+    program = """
+        import json, os, sys
+        from pathlib import Path
+        seen = {"argv": sys.argv[1:], "env": dict(os.environ), "stdin": sys.stdin.read()}
+        Path(os.environ["HOME"], "seen.json").write_text(json.dumps(seen))
+        print("gho_canary123")
+    """
+    environ = fake_gh(tmp_path, program)
+    environ |= {
+        "GH_TOKEN": "gho_env",
+        "GITHUB_TOKEN": "x",
+        "OPENAI_API_KEY": "sk-canary",
+        "GH_CONFIG_DIR": "/c",
+    }
+
+    token = gh_token("acme.ghe.com", environ)
+
+    assert token is not None
+    assert token.reveal() == "gho_canary123"
+    seen = (tmp_path / "seen.json").read_text()
+    assert '"argv": ["auth", "token", "--hostname", "acme.ghe.com"]' in seen
+    assert '"GH_CONFIG_DIR": "/c"' in seen
+    assert '"stdin": ""' in seen
+    for hidden in ("gho_env", "sk-canary", "GITHUB_TOKEN"):
+        assert hidden not in seen
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys; sys.exit('no oauth token found')",
+        "print('gho_canary123'); raise SystemExit(1)",
+        "print('')",
+        "print('please sign in first')",
+        "print('gho_a\\ngho_b')",
+        "import sys; sys.stdout.buffer.write(bytes(range(128, 256)))",
+    ],
+)
+def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
+    assert gh_token("github.com", fake_gh(tmp_path, program)) is None
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
+    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
+    assert gh_token("github.com", {}) is None
+    (tmp_path / "gh").write_text("not a program")
+    (tmp_path / "gh").chmod(0o755)
+    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_a_gh_that_never_answers_is_ended_with_its_children(tmp_path: Path) -> None:
+    program = """
+        import os, pathlib, subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        pathlib.Path(os.environ["HOME"], "pids").write_text(f"{os.getpid()} {child.pid}")
+        time.sleep(600)
+    """
+    environ = fake_gh(tmp_path, program)
+    began = time.monotonic()
+
+    assert gh_token("github.com", environ, seconds=3.0) is None
+
+    assert time.monotonic() - began < 8
+    gh, child = map(int, (tmp_path / "pids").read_text().split())
+    assert not _lives(gh)
+    for _ in range(500):  # The child is the init process's to bury.
+        if not _lives(child):
+            break
+        time.sleep(0.01)
+    assert not _lives(child)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.is_file() and status.read_text().rpartition(")")[2].split()[0] == "Z")

@@ -1,0 +1,20 @@
+"""A visitor of the emulator, for its own tests."""
+
+import httpx2
+import pytest
+
+from tests.unit.emulator.visitor import Visitor
+
+
+@pytest.fixture
+async def visitor(emulator):
+    """Nobody yet: `exchange` or the device flow makes it somebody."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
+        yield Visitor(emulator, http)
+
+
+@pytest.fixture
+async def user(visitor):
+    """A visitor who has a Copilot token of octocat."""
+    await visitor.exchange()
+    return visitor

@@ -1,0 +1,113 @@
+"""The emulator's Messages: the service's additions, and everything that it refuses."""
+
+import pytest
+
+from tests.unit.emulator.visitor import WEATHER, chunks
+
+PATH = "/v1/messages"
+MODEL = "claude-sonnet-4.6"
+TOOL = {"name": "weather", "description": "", "input_schema": WEATHER}
+THINKING = {"type": "enabled", "budget_tokens": 1024}
+HI = {"role": "user", "content": "Hi"}
+
+
+def asking(*messages, **more):
+    return {"model": MODEL, "max_tokens": 4096, "stream": True, "messages": list(messages), **more}
+
+
+def user_says(text):
+    return {"role": "user", "content": text}
+
+
+async def test_a_stream_has_the_services_additions(user):
+    answer = await user.post(PATH, asking(user_says("Hello there"), thinking=THINKING))
+    *events, end = chunks(answer)
+    assert end == "[DONE]"
+    assert events[0]["message"]["model"] == "claude-sonnet-4-6"
+    assert events[0]["message"]["id"].startswith("msg_vrtx_")
+    kinds = [each["delta"]["type"] for each in events if each["type"] == "content_block_delta"]
+    assert kinds == ["thinking_delta", "thinking_delta", "signature_delta", *["text_delta"] * 4]
+    assert events[-2]["type"] == "message_delta"
+    assert events[-2]["copilot_usage"]["token_details"][0]["token_count"] == 2
+    assert events[-2]["delta"]["stop_reason"] == "end_turn"
+    assert events[-1] == {"type": "message_stop"}
+
+
+async def test_thinking_must_come_back_as_it_was_signed(user):
+    question = user_says('use the tool weather with {"city": "Rome"}')
+    first = await user.post(PATH, asking(question, thinking=THINKING, tools=[TOOL], stream=False))
+    thinking, text, call = first.json()["content"]
+    assert (first.json()["stop_reason"], call["input"]) == ("tool_use", {"city": "Rome"})
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "rain"}
+
+    async def follow(*blocks):
+        spoken = {"role": "assistant", "content": list(blocks)}
+        body = asking(
+            question, spoken, {"role": "user", "content": [result]}, thinking=THINKING, tools=[TOOL]
+        )
+        return await user.post(PATH, {**body, "stream": False})
+
+    answered = await follow(thinking, text, call)
+    assert answered.json()["content"][-1]["text"] == "The tool weather answered: rain"
+    for changed in ({"thinking": "Something else."}, {"signature": ""}, {"signature": "AAAA"}):
+        refused = await follow({**thinking, **changed}, text, call)
+        assert "Invalid `signature`" in refused.json()["error"]["message"]
+    missing = await follow(text, call)
+    assert "Expected `thinking`" in missing.json()["error"]["message"]
+    assert (await follow(thinking, text)).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (asking(HI, {"role": "assistant", "content": "Once"}), "prefill"),
+        (asking(HI, cache_control={"type": "ephemeral"}), "cache_control: Extra inputs are not permitted"),
+        (asking({"role": "system", "content": "Hi"}), 'Unexpected role "system"'),
+        (asking({"role": "user", "content": [{"type": "text", "text": ""}]}), "non-empty"),
+        (asking({"role": "user", "content": ""}), "non-empty"),
+        (asking(HI, max_tokens=None), "max_tokens"),
+        (asking(HI, thinking={"type": "enabled", "budget_tokens": 4096}), "greater than"),
+        (asking(HI, thinking={"type": "enabled", "budget_tokens": 10}), "at least 1024"),
+        (asking(HI, thinking=THINKING, temperature=0.2), "temperature"),
+        (asking(HI, thinking=THINKING, tools=[TOOL], tool_choice={"type": "any"}), "forces tool use"),
+        (asking(HI, tools=[{**TOOL, "input_schema": {**WEATHER, "$schema": "x"}}]), "$schema"),
+        (asking(HI, tools=[TOOL], tool_choice={"type": "tool", "name": "time"}), "not found"),
+        (asking({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}), "unexpected"),
+    ],
+)
+async def test_what_the_service_does_not_take_is_refused(user, body, words):
+    answer = await user.post(PATH, body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert words in answer.json()["error"]["message"]
+
+
+async def test_four_cache_marks_are_taken_and_a_fifth_is_not(user):
+    def marked(count):
+        blocks = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * count
+        return asking({"role": "user", "content": blocks})
+
+    assert (await user.post(PATH, marked(4))).status_code == 200
+    assert (await user.post(PATH, marked(5))).status_code == 400
+
+
+async def test_a_beta_that_is_not_known_is_refused(user):
+    known = await user.post(PATH, asking(HI), anthropic_beta="interleaved-thinking-2025-05-14")
+    assert known.status_code == 200
+    other = await user.post(PATH, asking(HI), anthropic_beta="fine-grained-tool-streaming-2025-05-14")
+    assert "anthropic-beta" in other.json()["error"]["message"]
+
+
+async def test_a_cut_answer_and_the_system_prompt(user):
+    cut = (await user.post(PATH, asking(user_says("Count to 9"), max_tokens=2, stream=False))).json()
+    assert (cut["stop_reason"], cut["content"][0]["text"]) == ("max_tokens", "1 2")
+    system = [{"type": "text", "text": "Be brief."}]
+    body = asking(user_says("Repeat the system prompt"), system=system, stream=False)
+    assert (await user.post(PATH, body)).json()["content"][0]["text"] == "Be brief."
+
+
+async def test_a_stop_sequence_is_named(user):
+    body = asking(user_says("Count to 9"), stop_sequences=["4"], stream=False)
+    whole = (await user.post(PATH, body)).json()
+    assert (whole["stop_reason"], whole["stop_sequence"]) == ("stop_sequence", "4")
+    assert whole["content"][0]["text"] == "1 2 3"

@@ -1,0 +1,129 @@
+"""The emulator's Responses: ids that rotate, and encrypted content that must come back untouched."""
+
+import pytest
+
+from tests.unit.emulator.visitor import WEATHER, chunks
+
+PATH = "/responses"
+TOOL = {"type": "function", "name": "weather", "parameters": WEATHER}
+THINKING = {
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+}
+
+
+def asking(given, **more):
+    return {"model": "gpt-5.3-codex", "stream": True, "store": False, "input": given, **more}
+
+
+def done_items(answer):
+    return [each["item"] for each in chunks(answer) if each["type"] == "response.output_item.done"]
+
+
+def said(answer):
+    return "".join(each["delta"] for each in chunks(answer) if each["type"] == "response.output_text.delta")
+
+
+@pytest.mark.parametrize("path", ["/responses", "/v1/responses"])
+async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path):
+    body = asking("use the tool weather", tools=[TOOL], **THINKING)
+    events = chunks(await user.post(path, body))
+    ids = [each["item_id"] for each in events if "item_id" in each]
+    ids += [each["item"]["id"] for each in events if "item" in each]
+    ids += [each["response"]["id"] for each in events if "response" in each]
+    assert len(ids) == len(set(ids)) > 20
+    assert min(map(len, ids)) >= 390
+    assert [each["sequence_number"] for each in events] == list(range(len(events)))
+    items = [each["item"] for each in events if each["type"].startswith("response.output_item")]
+    assert [item["type"] for item in items[::2]] == ["reasoning", "message", "function_call"]
+    assert items[4]["call_id"] == items[5]["call_id"]
+    assert (items[4]["arguments"], items[5]["arguments"]) == ("", '{"city": "example"}')
+
+
+async def test_a_stream_ends_with_the_bill_beside_the_response_and_no_done(user):
+    answer = await user.post(PATH, asking("Hi"))
+    events = chunks(answer)
+    assert [each["type"] for each in events[:2]] == ["response.created", "response.in_progress"]
+    assert events[-1]["type"] == "response.completed"
+    assert events[-1]["copilot_usage"]["total_nano_aiu"] > 0
+    assert "copilot_usage" not in events[-1]["response"]
+    assert events[-1]["response"]["usage"]["output_tokens"] == 3
+    assert said(answer) == "You said: Hi"
+    assert "[DONE]" not in answer.text
+    names = [line[7:] for line in answer.text.splitlines() if line.startswith("event: ")]
+    assert names == [each["type"] for each in events]
+
+
+async def test_a_whole_answer_and_one_that_was_cut(user):
+    whole = (await user.post(PATH, asking("Count to 9", max_output_tokens=3, stream=False))).json()
+    assert (whole["object"], whole["status"]) == ("response", "incomplete")
+    assert whole["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert whole["output"][0]["content"][0]["text"] == "1 2 3"
+    cut = chunks(await user.post(PATH, asking("Count to 9", max_output_tokens=3)))[-1]
+    assert cut["type"] == "response.incomplete"
+
+
+async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
+    question = {"role": "user", "content": [{"type": "input_text", "text": "use the tool weather"}]}
+    first = await user.post(PATH, asking([question], tools=[TOOL], **THINKING))
+    reasoning, message, call = done_items(first)
+    assert len(reasoning["summary"]) == 2
+    result = {"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}
+
+    async def follow(**changed):
+        history = [question, {**reasoning, **changed}, message, call, result]
+        return await user.post(PATH, asking(history, tools=[TOOL]))
+
+    assert said(await follow()) == "The tool weather answered: rain"
+    other = done_items(await user.post(PATH, asking("Hi", **THINKING)))[0]
+    for changed in (
+        {"encrypted_content": "gAAAAA"},
+        {"encrypted_content": None},
+        {"encrypted_content": other["encrypted_content"]},
+        {"id": other["id"]},
+    ):
+        refused = await follow(**changed)
+        assert refused.status_code == 400
+        assert refused.json()["error"]["code"] == "invalid_encrypted_content"
+    assert (await follow(id=None)).status_code == 200
+
+
+async def test_encrypted_content_is_sent_to_those_who_ask_only(user):
+    reasoning = done_items(await user.post(PATH, asking("Hi", reasoning={"effort": "low"})))[0]
+    assert (reasoning["encrypted_content"], reasoning["summary"]) == (None, [])
+    assert done_items(await user.post(PATH, asking("Hi")))[0]["type"] == "message"
+
+
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"temperature": 0.5}, "unsupported_parameter"),
+        ({"previous_response_id": "resp_1"}, "previous_response_not_found"),
+        ({"service_tier": "auto"}, "invalid_request_body"),
+        ({"input": []}, "invalid_request_body"),
+        ({"input": [CALL]}, "invalid_request_body"),
+        ({"input": [{**CALL, "type": "function_call_output", "output": "x"}]}, "invalid_request_body"),
+        ({"input": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}, "invalid_request_body"),
+    ],
+)
+async def test_what_the_service_does_not_take_is_refused(user, more, code):
+    answer = await user.post(PATH, asking("Hi", **more))
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == code
+
+
+async def test_the_instructions_are_the_system_prompt(user):
+    answer = await user.post(PATH, asking("Repeat the system prompt", instructions="Be brief."))
+    assert said(answer) == "Be brief."
+
+
+async def test_the_websocket_is_not_there(user):
+    assert (await user.get("/responses")).status_code == 503
+
+
+async def test_json_is_kept(user):
+    schema = {"type": "json_schema", "name": "w", "schema": WEATHER}
+    assert said(await user.post(PATH, asking("Hi", text={"format": schema}))) == '{"city": "example"}'
