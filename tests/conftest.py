@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon import Daemon, provider, running_daemon
+from tests.daemon import Daemon, environment_of, provider, running_daemon
+from tests.emulator import CopilotEmulator
 from tests.fakes.upstream import FakeUpstream
 
 
@@ -18,10 +19,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty JUMPSEAT_HOME."""
+    """An empty JUMPSEAT_HOME, and nobody signed in elsewhere."""
     directory = tmp_path / "home"
     directory.mkdir()
-    monkeypatch.setenv("JUMPSEAT_HOME", str(directory))
+    for name, value in environment_of(directory).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.delenv("JUMPSEAT_CONFIG", raising=False)
     return directory
 
@@ -45,3 +47,11 @@ async def chatty(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
     """A daemon that is initialized with the upstream as its one provider, `fake`, model `m`."""
     await daemon.initialize(provider(upstream.base_url))
     return daemon
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[CopilotEmulator]:
+    """A GitHub with Copilot, and one account, octocat, with a paid plan."""
+    async with CopilotEmulator() as running:
+        running.add_account("octocat")
+        yield running

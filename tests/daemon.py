@@ -21,6 +21,9 @@ WAIT_SECONDS = 20.0
 
 COMMAND = (sys.executable, "-m", "jumpseat", "serve")
 
+TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
+"""Where the machine that runs the tests may have a token of GitHub's."""
+
 
 @dataclass
 class Exchange:
@@ -94,8 +97,8 @@ class Daemon:
         """Read up to the first delta of this type and return its notification's params."""
         while True:
             message = await self.read()
-            assert message.get("method") == "chat/delta", message
-            if message["params"]["delta"]["type"] == kind:
+            assert "method" in message, message
+            if message["method"] == "chat/delta" and message["params"]["delta"]["type"] == kind:
                 params: dict[str, Any] = message["params"]
                 return params
 
@@ -149,6 +152,15 @@ def frame(message: Any) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
+def environment_of(home: Path | str) -> dict[str, str]:
+    """Variables that have a daemon use this directory, and none of the sign-ins of whoever runs the tests."""
+    found = {"JUMPSEAT_HOME": "", "XDG_CONFIG_HOME": "xdg", "LOCALAPPDATA": "xdg", "GH_CONFIG_DIR": "gh"}
+    return {
+        **dict.fromkeys(TOKEN_VARIABLES, ""),
+        **{name: str(Path(home) / directory) for name, directory in found.items()},
+    }
+
+
 @contextlib.asynccontextmanager
 async def running_daemon(
     home: Path, *flags: str, env: Mapping[str, str] | None = None, drain_stderr: bool = True
@@ -163,7 +175,7 @@ async def running_daemon(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "JUMPSEAT_HOME": str(home), **(env or {})},
+        env={**os.environ, **environment_of(home), **(env or {})},
         # Beyond twice this much the reader leaves the rest in the pipe, as a busy client does.
         limit=1 << 16,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.dialect_rows import anthropic_messages, chat_completions, ollama_chat, responses
+from tests.dialect_rows import anthropic_messages, chat_completions, copilot, ollama_chat, responses
 
 
 @dataclass(frozen=True)
@@ -71,32 +71,55 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:error-in-mid-stream": "an error in mid-stream keeps data.partial and ends with done error",
     "2:tool-use-without-result": "a tool_use without its result gets an error result with a warning",
     "2:result-without-tool-use": "a tool result without its call is -32602",
+    "2:orphans": "every call is answered once, directly behind its message, wherever its result stood",
+    "2:order": "no empty message goes out; a user's comes first if it must; nothing typed is lost silently",
+    "2:wrong-role": "a block in a message of the wrong role is -32602 at its path",
     "2:foreign-opaque": "opaque data of another provider or model is dropped with a warning",
     "2:degradation": "tools or images a model is known not to take are 1004; others drop with a warning",
     "2:max-tokens": "maxTokens defaults to 8192",
     "2:settings": "a setting that breaks its row, or an unknown one, is -32602 naming key and rule",
     "2:context-block": "a context block becomes fenced text that cannot be broken out of",
     "2:progress": "waits that are not the model's are reported on the client's workDoneToken",
-    "2:edit-start": ("edit/start rewrites a piece of text in place", "not built yet"),
-    "2:block-memory": ("recent blocks are remembered for thin clients", "not built yet"),
+    "2:edit-start": "edit/start takes a target and an instruction, streams and cancels as a chat does",
+    "2:edit-replacement": "replacement is the target's new text: no fences, no chatter, however it was cut",
+    "2:edit-nothing-to-apply": "an edit that did not end well, or says nothing, has no replacement",
+    "2:block-memory": "what a client of text and tool parts drops of recent answers comes back byte for byte",
+    "2:refused-once": "reasoning that its own provider refuses is refused once, not once a turn",
     # Section 3: models.
     "3:models-list": "models of all providers; one that fails hides no other",
     "3:model-info": "unknown limits are absent, never guessed",
-    "3:set-policy": ("models/setPolicy accepts terms at a client's request", "needs a provider with terms"),
-    "3:did-change": ("models/didChange is notified", "lists change only when asked for yet"),
+    "3:set-policy": "models/setPolicy accepts terms at a client's request, and checks that it took effect",
+    "3:did-change": "models/didChange and providers/didChange are notified when something changed",
+    "3:model-facts": "facts come from the provider, else the user, else a snapshot of the vendor's models",
     # Section 4: names.
     "4:provider-prefix": "provider:model where the prefix is a configured provider's id, else a bare name",
     "4:bare-name": "a bare name goes to the default provider, else to the only one that lists it",
     "4:default-model": "an absent model is config default_model, else the default provider's own default",
-    "4:default-provider": "config default_provider, else the only configured provider, else local",
+    "4:saved-default-model": "between the two: the saved default_model, if its provider is still there",
+    "4:default-provider": "config default_provider, else Copilot if signed in, else the only configured one, else local",
+    "4:general-sign-in": "a sign-in that was not made for Copilot counts last, and costs users of another provider nothing",
     "4:not-ready": "without a usable default the error is 1000 with a hint",
-    "4:upstream-spellings": ("upstream spellings of names resolve", "needs facts about models"),
-    "4:saved-default": ("the choice of a default is saved", "saved settings are not built yet"),
+    "4:upstream-spellings": "another spelling of a name is the listed one; what is ambiguous is 1004",
+    "4:saved-default": "config before the saved default before a choice; the choice is made once and saved",
+    "4:overlay-default": "a choice that a client's own providers had a part in is not saved",
+    "4:sign-in-default": "signing in makes that provider the default unless config says otherwise",
     # Section 5: providers and settings.
     "5:providers-list": "id, name, kind, isDefault, configured, auth, capabilities, sources, settingsSchema",
-    "5:settings": ("settings/get and settings/save", "not built yet"),
-    "5:count-tokens": ("chat/countTokens", "not built yet"),
-    "5:transcript": ("transcript/parse and transcript/render", "not built yet"),
+    "5:settings": "settings/get shows what is saved; settings/save persists and answers the merged whole",
+    "5:settings-merge": "settings/save merges deeply, null deletes, an empty object changes nothing",
+    "5:settings-rules": "a saved value that breaks its rule is -32602 naming key and rule",
+    "5:settings-kept": "what is saved already is kept and may come again, keys of newer versions included",
+    "5:settings-did-change": "settings/didChange once for each change, also one made by another process",
+    "5:settings-two-processes": "daemons that save at once lose nothing, a killed one leaves a whole file",
+    "5:settings-broken-file": "a broken file of settings is set aside, logged, and stops nothing",
+    "5:settings-precedence": "a chat's own values before the configuration's before the saved ones",
+    "5:count-tokens": "chat/countTokens: the provider's count, else an estimate, else -1 and unsupported",
+    "5:transcript": "transcript/parse and transcript/render, the one Markdown form of a conversation",
+    "5:transcript-round-trip": "parse(render(x)) is x: text, tools and order, headings inside messages too",
+    "5:transcript-by-hand": "what people write and leave half written is read as they mean it",
+    "5:transcript-front-matter": "model, system and settings with their types; a fault names its line",
+    "5:transcript-roles": "headings as the provider's roles say, beside the standard ones",
+    "5:transcript-opaque": "opaque data of an unedited answer is restored, that of an edited one dropped",
     # Section 6: errors.
     "6:data": "error.data has kind, retryable and what else is known",
     "6:every-error-has-a-code": "every class of the error tree has its code",
@@ -106,6 +129,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "6:quota": "402 and insufficient_quota are 1003, never retried",
     "6:request": "an unknown model is 1004 naming it and the provider",
     "6:context-exceeded": "a prompt that is too long is 1005",
+    "6:too-long-before-sending": "an exact count over the limit, or an estimate over twice it, is 1005",
     "6:content-filter": "a blocked prompt is 1006",
     "6:server": "5xx is 1007",
     "6:connection": "an unreachable base URL is 1008 naming the host",
@@ -118,6 +142,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:unknown-keys": "unknown keys are warned about with their path",
     "7:env-source": "api_key = env:NAME; unresolved is 1010 naming provider, key and source",
     "7:trust": "an overlay may add providers of literal values and choose defaults, nothing else",
+    "7:plugins": "kinds come by the entry points jumpseat.adapters; a broken one is 1010 and hurts nobody",
+    "7:plugin-hooks": "hooks of a request in their order, once for each attempt; torn down whatever happens",
     "7:host": "a credential is sent only to the host it was configured with; redirects are not followed",
     "7:other-sources": (
         "cmd:, file:, keyring:, python:, schema:, a variable's bare name, and ${name}",
@@ -125,19 +151,50 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     ),
     # Section 8: authentication.
     "8:auth-status": "AuthStatus of a provider, of the default one if none is named",
-    "8:sign-in": ("auth/signIn, auth/signOut, auth/didChange", "no provider signs in yet"),
+    "8:hosts": "github.com, a tenant of ghe.com or a server has its three planes, each of which can be moved",
+    "8:credential-host": "a credential goes to its own GitHub alone, whatever an answer or a table names",
+    "8:device-flow": "every answer of the device flow is handled, at the pace that the server asks for",
+    "8:verification-page": "a sign-in page on another host is never shown",
+    "8:token-kinds": "a prefix decides between exchange and direct use; the other way is tried once",
+    "8:found-sign-ins": "sign-ins of the environment, of editors and of gh are found in order, and only read",
+    "8:token-file": "tokens lie in files of mode 0600 in a directory of 0700, whole after any kill",
+    "8:keyring": "the keyring comes first; one that is missing, broken or silent gives way to the file",
+    "8:single-flight": "one exchange in a process and on a machine, however many ask; failures make no storm",
+    "8:refresh": "a token is replaced before it expires, whatever the clocks do, and once if it is refused",
+    "8:sign-in-errors": "each refusal of GitHub's has its kind of error and a hint that a person can act on",
+    "8:quotas": "plan and quotas in their newer and older shapes and from headers; thresholds are told once",
+    "8:sign-in": "auth/signIn stays pending until the person is signed in, refuses, is late or is cancelled",
+    "8:did-change": "auth/didChange on every change, and models/didChange with it",
+    "8:open-browser": "window/showDocument is asked for only with openBrowser",
+    "8:other-process": "running daemons notice a sign-in and a sign-out by another process",
+    "8:two-accounts": "two accounts are two provider tables",
+    "8:no-token-leaks": "no token in logs, on the wire, or in a file that others can open",
+    "8:one-exchange-for-all-daemons": "daemons of one machine share one exchange",
+    "8:token-expires": "a refused short-lived token is replaced once, and nobody notices",
+    "8:no-refresh-storm": "refusals are not answered with exchange after exchange",
+    "8:host-moves": "a 421 leads to the host that the account has now",
+    "8:expired-sign-in": "a revoked sign-in is 1000 with the command that mends it",
 }
+
+_ADAPTERS = {
+    "contract-suite": "every kind of provider passes jumpseat.testing, with recordings of its own",
+    "contract-can-fail": "an adapter that breaks a promise of the interface fails the suite with a sentence",
+    "contract-public": "the suite runs for third parties, without the daemon's own tests",
+}
+"""The interface of adapters, which plug-ins implement too."""
 
 _DIALECTS = {
     "chat": chat_completions.ROWS,
     "responses": responses.ROWS,
     "messages": anthropic_messages.ROWS,
     "ollama": ollama_chat.ROWS,
+    "copilot": copilot.ROWS,
 }
 
 
 def _requirements() -> dict[str, Requirement]:
     sourced = [(key, row, f"protocol page, section {key[0]}") for key, row in _ROWS.items()]
+    sourced += [(f"adapters:{key}", row, "jumpseat/adapters/base.py") for key, row in _ADAPTERS.items()]
     for dialect, rows in _DIALECTS.items():
         sourced += [(f"{dialect}:{key}", row, f"the {dialect} dialect") for key, row in rows.items()]
     return {

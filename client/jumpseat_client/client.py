@@ -189,14 +189,96 @@ class Client:
             "conversationId": conversation_id,
             "initiator": initiator,
         }
-        params = {key: value for key, value in params.items() if value is not None}
+        return self._turn("chat/start", params, on_progress)
 
+    def edit(
+        self,
+        target: str | Mapping[str, Any],
+        instruction: str,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        stream: bool = True,
+        turn_id: str | None = None,
+        on_progress: OnProgress | None = None,
+        **more: Any,
+    ) -> ChatStream:
+        """Rewrite a piece of text: `(await client.edit(code, "Add types").response()).replacement`.
+
+        Args:
+            target: the text, or a context block, which can say the file, the language and the range.
+            instruction: what to do with it.
+            model, system, max_tokens, stream, turn_id, on_progress: as for `chat`.
+            more: any other param of `edit/start`, by its name on the wire.
+        """
+        block = {"text": target} if isinstance(target, str) else target
+        params: dict[str, Any] = {
+            "target": {"type": "context", **block},
+            "instruction": instruction,
+            "model": model,
+            "system": system,
+            "maxTokens": max_tokens,
+            "stream": None if stream else False,
+            "turnId": turn_id,
+            **more,
+        }
+        return self._turn("edit/start", params, on_progress)
+
+    def _turn(self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None) -> ChatStream:
+        given = {key: value for key, value in params.items() if value is not None}
         connection = self._open
 
         def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
-            return connection.start_chat(chat, params, on_progress)
+            return connection.start_turn(method, chat, given, on_progress)
 
         return ChatStream(start, connection.cancel, connection.closed_error)
+
+    async def parse_transcript(self, text: str) -> dict[str, Any]:
+        """The conversation in a Markdown text: `{"messages", "system"?, "model"?, "settings"?, "turns"}`."""
+        return dict(await self.request("transcript/parse", {"text": text}))
+
+    async def render_transcript(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> str:
+        """A conversation as a Markdown text that people can edit and `parse_transcript` reads."""
+        params = {"messages": list(messages), "system": system, "model": model, "settings": settings}
+        return str((await self.request("transcript/render", params))["text"])
+
+    async def count_tokens(
+        self,
+        messages: str | Sequence[Mapping[str, Any]],
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        allow_estimate: bool = True,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """How long a chat would be: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
+
+        Args:
+            messages, model, system, tools: as for `chat`.
+            allow_estimate: whether an estimate will do where the provider does not count; else -1.
+            more: any other param of `chat/start`, by its name on the wire.
+        """
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        params: dict[str, Any] = {
+            "messages": list(messages),
+            "model": model,
+            "system": system,
+            "tools": tools,
+            "allowEstimate": allow_estimate,
+            **more,
+        }
+        params = {key: value for key, value in params.items() if value is not None}
+        return dict(await self.request("chat/countTokens", params))
 
     async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
         """`{"models": [...], "errors": [...]}`, as section 3 of the protocol page has it."""
@@ -215,6 +297,43 @@ class Client:
         if provider is not None:
             params["provider"] = provider
         return dict(await self.request("auth/status", params))
+
+    async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
+        """Wait until a person has signed in, and return the authentication state.
+
+        What they have to do comes as the notification `auth/prompt`; with `open_browser` the daemon asks
+        for `window/showDocument` too. Both reach the callbacks given to `spawn`.
+
+        Args:
+            provider: GitHub Copilot's if None.
+            open_browser: ask this client to open the page.
+
+        Raises:
+            RequestFailed: they refused, were too late, or nobody signs in to this provider.
+        """
+        params: dict[str, Any] = {"openBrowser": open_browser}
+        if provider is not None:
+            params["provider"] = provider
+        return dict(await self.request("auth/signIn", params, timeout=None))
+
+    async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
+        """Forget the credential that a sign-in brought; returns the authentication state."""
+        params = {} if provider is None else {"provider": provider}
+        return dict(await self.request("auth/signOut", params))
+
+    async def settings(self) -> dict[str, Any]:
+        """What is saved: `default_provider`, `default_model`, `max_tokens`, and `providers` by their ids."""
+        return dict((await self.request("settings/get"))["settings"])
+
+    async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge these into what is saved, deeply, and return the whole; None deletes.
+
+        The daemon notifies `settings/didChange` where that changed anything, here and to other clients.
+
+        Raises:
+            RequestFailed: a value breaks its rule (-32602), or nothing can be written (1010).
+        """
+        return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 
     @property
     def _open(self) -> Connection:

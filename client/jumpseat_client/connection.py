@@ -113,17 +113,17 @@ class Connection:
         except PeerClosed as error:
             raise self.closed_error(error) from None
 
-    def start_chat(
-        self, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
+    def start_turn(
+        self, method: str, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
     ) -> tuple[RequestId, asyncio.Future[Any]]:
-        """Send a `chat/start` whose deltas go to `chat`; raises as `notify` does."""
+        """Send a `chat/start` or its like, whose deltas go to `chat`; raises as `notify` does."""
         token = None
         if on_progress is not None:
             token = f"progress-{next(self._tokens)}"
             self._progress[token] = on_progress
             params = {**params, "workDoneToken": token}
         try:
-            request_id, future = self._peer.start_request("chat/start", params)
+            request_id, future = self._peer.start_request(method, params)
         except PeerClosed as error:
             raise self.closed_error(error) from None
         self._streams[request_id] = chat

@@ -65,6 +65,11 @@ class ChatResult(dict[str, Any]):
         return self.get("stopReason")
 
     @property
+    def replacement(self) -> str | None:
+        """The text for an edit's target; None where there is nothing to apply, as in every chat."""
+        return self.get("replacement")
+
+    @property
     def tool_calls(self) -> list[dict[str, Any]]:
         """The `tool_use` blocks."""
         return list(self.get("toolCalls") or [])

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tests.daemon import COMMAND, frame
+from tests.daemon import COMMAND, environment_of, frame
 from tests.fakes.completions import completion_stream, firehose
 from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
 
@@ -34,7 +34,7 @@ class BlockingDaemon:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "JUMPSEAT_HOME": home},
+            env={**os.environ, **environment_of(home)},
         )
 
     def send(self, request_id: int, method: str, params: Any = None) -> None:

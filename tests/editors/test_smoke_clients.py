@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon import environment_of
 from tests.fakes.completions import FakeCall, chunk, completion_stream
 from tests.fakes.threaded_upstream import ThreadedUpstream
 from tests.fakes.upstream import Reply
@@ -17,6 +18,7 @@ from tests.fakes.upstream import Reply
 pytestmark = pytest.mark.editor
 
 EDITORS = Path(__file__).parents[2] / "editors"
+VECTORS = Path(__file__).parents[1] / "vectors" / "transcripts.json"
 CLIENT_SECONDS = 60.0
 """A cold editor on a busy machine starts in seconds; one that takes longer than this hangs."""
 
@@ -30,19 +32,37 @@ def program(name: str) -> str:
     return found
 
 
-def neovim() -> Sequence[str]:
-    return [program("nvim"), "--headless", "-u", "NONE", "-l", str(EDITORS / "neovim" / "smoke.lua")]
+def neovim(script: str = "smoke") -> Sequence[str]:
+    return [program("nvim"), "--headless", "-u", "NONE", "-l", str(EDITORS / "neovim" / f"{script}.lua")]
 
 
-def emacs() -> Sequence[str]:
-    return [program("emacs"), "--batch", "-Q", "-l", str(EDITORS / "emacs" / "smoke.el")]
+def emacs(script: str = "smoke") -> Sequence[str]:
+    return [program("emacs"), "--batch", "-Q", "-l", str(EDITORS / "emacs" / f"{script}.el")]
 
 
-def node() -> Sequence[str]:
-    command = [program("node"), str(EDITORS / "node" / "smoke.mjs")]
+def node(script: str = "smoke") -> Sequence[str]:
+    command = [program("node"), str(EDITORS / "node" / f"{script}.mjs")]
     if not (EDITORS / "node" / "node_modules" / "vscode-jsonrpc").is_dir():
         pytest.skip("vscode-jsonrpc is not installed: run `npm ci --prefix editors/node`")
     return command
+
+
+def run(command, tmp_path, **environment):
+    return subprocess.run(
+        command,
+        env={
+            **os.environ,
+            "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "serve"]),
+            **environment_of(tmp_path / "home"),
+            "HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            **environment,
+        },
+        capture_output=True,
+        encoding="utf-8",
+        timeout=CLIENT_SECONDS,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("client", [neovim, emacs, node])
@@ -56,21 +76,7 @@ def test_an_editor_streams_cancels_and_calls_a_tool(client, tmp_path):
             Reply.events(completion_stream(tool_calls=[call])),
             Reply.events(completion_stream(["It is sunny ", "in Rome."])),
         )
-        ran = subprocess.run(
-            command,
-            env={
-                **os.environ,
-                "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "serve"]),
-                "JUMPSEAT_BASE_URL": upstream.base_url,
-                "JUMPSEAT_HOME": str(tmp_path / "home"),
-                "HOME": str(tmp_path),
-                "XDG_STATE_HOME": str(tmp_path / "state"),
-            },
-            capture_output=True,
-            encoding="utf-8",
-            timeout=CLIENT_SECONDS,
-            check=False,
-        )
+        ran = run(command, tmp_path, JUMPSEAT_BASE_URL=upstream.base_url)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         *printed, summary = ran.stdout.strip().splitlines()
         assert json.loads(summary) == {
@@ -84,3 +90,12 @@ def test_an_editor_streams_cancels_and_calls_a_tool(client, tmp_path):
     assert [message["role"] for message in replayed] == ["user", "assistant", "tool"]
     assert replayed[1]["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city": "Rome"}'}
     assert (replayed[2]["tool_call_id"], replayed[2]["content"]) == ("call_1", "sunny")
+
+
+@pytest.mark.requirement("5:transcript-round-trip")
+@pytest.mark.parametrize("client", [neovim, emacs, node])
+def test_transcripts_survive_an_editors_own_json(client, tmp_path):
+    ran = run(client("vectors"), tmp_path, JUMPSEAT_VECTORS=str(VECTORS))
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert json.loads(ran.stdout) == {"count": len(json.loads(VECTORS.read_text("utf-8")))}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon import environment_of
 from tests.fakes.completions import completion_stream
 from tests.fakes.threaded_upstream import ThreadedUpstream
 from tests.fakes.upstream import Reply
@@ -50,7 +51,8 @@ class Environment:
             input=stdin,
             capture_output=True,
             cwd=self.directory,
-            env={**kept, "JUMPSEAT_HOME": str(self.directory / "home")},
+            # pip needs the settings of whoever runs the tests; our own commands are to have none.
+            env=kept if program == "python" else {**kept, **environment_of(self.directory / "home")},
             timeout=COMMAND_SECONDS,
             check=False,
         )

@@ -94,14 +94,21 @@ async def test_without_any_provider_a_chat_says_how_to_get_one(daemon: Daemon) -
     await daemon.initialize()
     exchange = await daemon.request("chat/start", {"messages": [user("hi")], "model": "x"})
     assert exchange.error["code"] == 1000
+    assert "jumpseat login" in exchange.error["data"]["hint"]
     assert "jumpseat local install" in exchange.error["data"]["hint"]
     assert exchange.notifications == []
+    status = (await daemon.request("auth/status")).result
+    assert (status["provider"], status["state"], status["host"]) == ("copilot", "signed_out", "github.com")
+    assert "jumpseat login" in status["message"]
 
 
 @pytest.mark.requirement("5:providers-list")
 async def test_providers_are_listed_with_what_they_can_do(chatty: Daemon) -> None:
     rows = {row["id"]: row for row in (await chatty.request("providers/list")).result["providers"]}
-    assert set(rows) == {"local", "fake"}
+    assert list(rows) == ["copilot", "local", "fake"]
+    copilot = rows["copilot"]
+    assert (copilot["kind"], copilot["name"], copilot["configured"]) == ("copilot", "GitHub Copilot", False)
+    assert (copilot["auth"]["state"], copilot["auth"]["host"]) == ("signed_out", "github.com")
     fake = rows["fake"]
     assert (fake["kind"], fake["isDefault"], fake["configured"]) == ("openai", True, True)
     assert set(fake["capabilities"]) == {

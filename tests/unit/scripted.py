@@ -22,7 +22,7 @@ from jumpseat.chat import (
     TextStartEvent,
     Usage,
 )
-from jumpseat.config import Config
+from jumpseat.config import Config, SavedSettings
 from jumpseat.engine import Sink, TurnAsk
 from jumpseat.providers import Registry
 
@@ -110,9 +110,15 @@ class ScriptedAdapter(Adapter):
 class ScriptedRegistry(Registry):
     """A registry whose adapters are a test's own."""
 
-    def __init__(self, config: Config, adapters: Mapping[str, Adapter]) -> None:
-        super().__init__(config)
+    def __init__(
+        self, config: Config, adapters: Mapping[str, Adapter], saved: SavedSettings | None = None
+    ) -> None:
+        super().__init__(config, saved)
         self._scripted = dict(adapters)
+
+    def use(self, provider: str, adapter: Adapter) -> None:
+        """Put another adapter in the place of a provider's."""
+        self._scripted[provider] = adapter
 
     def adapter(self, provider: str) -> Adapter:
         return self._scripted.get(provider) or super().adapter(provider)
@@ -122,14 +128,19 @@ def registry_of(
     *adapters: ScriptedAdapter,
     tables: Mapping[str, Mapping[str, Any]] | None = None,
     local: AuthState = "signed_out",
+    copilot: AuthState = "signed_out",
+    saved: SavedSettings | None = None,
     **top_level: Any,
 ) -> ScriptedRegistry:
-    """A registry of these providers, with their tables; the built-in one is there too, in the given state."""
+    """A registry of these providers, with their tables; the built-in ones are there too, in the given states."""
     named = dict.fromkeys([*(each.name for each in adapters), *(tables or {})])
     providers = {name: {"kind": "openai", **(tables or {}).get(name, {})} for name in named}
     config = Config.model_validate({"providers": providers, **top_level})
-    built_in = ScriptedAdapter(name="local", state=local, models=[])
-    return ScriptedRegistry(config, {"local": built_in, **{each.name: each for each in adapters}})
+    built_in = {
+        name: ScriptedAdapter(name=name, state=state, models=[])
+        for name, state in (("copilot", copilot), ("local", local))
+    }
+    return ScriptedRegistry(config, {**built_in, **{each.name: each for each in adapters}}, saved)
 
 
 def model_info(provider: str, model: str, **facts: Any) -> ModelInfo:

@@ -32,7 +32,7 @@ ORDER = (
 ABOVE_ALL = ("__main__", "testing")
 LONGEST_MODULE = 400
 ADAPTERS = frozenset({where.partition(":")[0].rpartition(".")[2] for where in KINDS.values()})
-NO_ADAPTERS = ("base", "endpoint")
+NO_ADAPTERS = ("base", "endpoint", "routes")
 """What adapters share; `endpoint` with whatever begins so."""
 
 PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})

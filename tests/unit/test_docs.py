@@ -26,15 +26,16 @@ from jumpseat.providers import BUILT_IN
 from jumpseat.providers.registry import KINDS
 from jumpseat.rpc.faults import CODES, RpcFault, wire_error
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
-from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
+from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
 from jumpseat.rpc.params import ChatStartParams, InitializationOptions
+from tests.daemon import environment_of
 from tests.fakes.completions import completion_stream
 from tests.fakes.threaded_upstream import ThreadedUpstream
 from tests.fakes.upstream import Reply
 
 ROOT = Path(__file__).parents[2]
-README, BUILT, PROTOCOL = PAGES = [
-    ROOT / name for name in ("README.md", "server/README.md", "docs/protocol.md")
+README, BUILT, PROTOCOL, PLUGINS = PAGES = [
+    ROOT / name for name in ("README.md", "server/README.md", "docs/protocol.md", "docs/plugins.md")
 ]
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 
@@ -108,8 +109,11 @@ def test_the_method_table_is_the_codes_method_table() -> None:
     }
 
 
-def test_the_method_table_has_every_notification_that_is_sent() -> None:
-    assert methods_of_the_page("daemon → client", "yes") == dict.fromkeys(NOTIFICATIONS_SENT, "notification")
+def test_the_method_table_has_everything_that_is_sent() -> None:
+    assert methods_of_the_page("daemon → client", "yes") == {
+        **dict.fromkeys(NOTIFICATIONS_SENT, "notification"),
+        **dict.fromkeys(REQUESTS_SENT, "request"),
+    }
 
 
 def test_a_row_of_the_method_table_is_in_a_known_direction_and_state_and_there_once() -> None:
@@ -267,7 +271,7 @@ def help_of(*command: str) -> str:
 def subcommands(*command: str) -> list[str]:
     """The commands in the help of a group."""
     _, _, listed = help_of(*command).partition("\nCommands:\n")
-    return re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
+    return re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE)
 
 
 def flags(*command: str) -> set[str]:
@@ -316,7 +320,7 @@ def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
             [sys.executable, "-W", "error", "-c", code],
             env={
                 **os.environ,
-                "JUMPSEAT_HOME": str(tmp_path),
+                **environment_of(tmp_path),
                 "JUMPSEAT_CONFIG": "",
                 "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             },

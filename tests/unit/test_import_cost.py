@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,9 +38,52 @@ def test_importing_jumpseat_loads_nothing_else(tmp_path: Path) -> None:
 def test_the_daemon_and_the_client_load_no_http_no_terminal_and_no_model(module: str, tmp_path: Path) -> None:
     loaded = third_party_modules_after_importing(module, tmp_path)
 
-    assert loaded & {"httpx2", "httpx", "click", "rich", "xllamacpp", "keyring"} == set()
+    assert loaded & {"httpx2", "httpx", "click", "rich", "xllamacpp", "keyring", "filelock", "yaml"} == set()
     assert "jumpseat" in loaded
 
 
 def test_the_vocabulary_needs_no_third_party_library(tmp_path: Path) -> None:
     assert third_party_modules_after_importing("jumpseat.chat", tmp_path) == {"jumpseat"}
+
+
+START = """\
+import sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+import jumpseat.rpc.serve, jumpseat.rpc.process
+from jumpseat.config import load_config
+from jumpseat.providers import BUILT_IN, KINDS, Registry
+registry = Registry(load_config(None, {overlay}, built_in=BUILT_IN, kinds=KINDS))
+registry.adapter("fake")
+print(*sorted(name for name in sys.modules if name.startswith("jumpseat.")))
+print(*(path for path in opened if "entry_points" in path))
+"""
+
+
+def modules_and_entry_points_of_a_start(kind: str, directory: Path) -> tuple[set[str], list[str]]:
+    overlay = {"providers": {"fake": {"kind": kind, "base_url": "http://127.0.0.1:9"}}}
+    done = subprocess.run(
+        [sys.executable, "-c", START.format(overlay=overlay)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=directory,
+        env={**os.environ, "JUMPSEAT_HOME": str(directory), "PYDANTIC_DISABLE_PLUGINS": "__all__"},
+    )
+    if not done.stdout:
+        return set(), [done.stderr]
+    modules, entry_points = done.stdout.split("\n")[:2]
+    return set(modules.split()), entry_points.split()
+
+
+@pytest.mark.requirement("7:plugins")
+def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(tmp_path: Path) -> None:
+    modules, entry_points = modules_and_entry_points_of_a_start("openai", tmp_path)
+
+    assert entry_points == []
+    assert "jumpseat.adapters.openai" in modules
+    assert "jumpseat.adapters.endpoint_hooks" not in modules
+    # The same start, with a kind that is nobody's, does look, or this test would say nothing.
+    _, (failure,) = modules_and_entry_points_of_a_start("nobodys", tmp_path)
+    assert "there is no kind 'nobodys'" in failure

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,6 +16,7 @@ import jumpseat.dialects
 import jumpseat.engine
 import jumpseat.http
 import jumpseat.providers
+import jumpseat.testing
 import jumpseat.wire
 
 CHAT = """
@@ -28,18 +31,58 @@ ThinkingStartEvent ToolChoice ToolDefinition ToolResultBlock ToolUseBlock ToolUs
 ToolUseStartEvent Usage UsageEvent WarningEvent as_tool_definitions merge_deltas
 """
 
-BASE_CLASSES = ["Adapter", "Capabilities", "ChatModel", "Replan"]
+ADAPTERS_BASE = """
+Adapter AuthState AuthStatus Capabilities CapabilitySource ChatModel ClientInfo HttpAdapter OnAuthChange
+OnDelta OnPrompt Outcome ProviderConfig Quota Replan Secret SettingRow SignInPrompt events_of read_options
+resolve
+"""
+
+DIALECTS = """
+BlockAssembler Decoder ProviderFault error_from_fault parse_arguments plain_words read_fault render_context
+"""
+
+HTTP = """
+EventStreamDecoder HttpAnswer HttpCall HttpClient JsonLinesDecoder Refine ServerSentEvent error_from_exception
+error_from_response fetch get_json host_of is_loopback stream_events
+"""
+
+TESTING = """
+AdapterContract AnthropicMessagesScript ChatCompletionsScript FakeUpstream Gate OllamaChatScript
+RecordedRequest Recording Reply ResponsesScript Script Stage ThreadedUpstream assert_laws assert_response
+assert_usage load_recordings
+"""
+
+PUBLIC = {
+    jumpseat.chat: CHAT,
+    jumpseat.adapters.base: ADAPTERS_BASE,
+    jumpseat.dialects: DIALECTS,
+    jumpseat.http: HTTP,
+    jumpseat.testing: TESTING,
+}
+"""The modules that plug-ins may import, with all that they may import of them."""
+
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 
-def test_the_vocabulary_is_this_and_no_more() -> None:
-    assert list(jumpseat.chat.__all__) == CHAT.split()
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_a_public_module_offers_these_names_and_no_more(module: ModuleType) -> None:
+    assert list(module.__all__) == PUBLIC[module].split()
 
 
-def test_the_adapter_interface_has_these_classes() -> None:
-    module = jumpseat.adapters.base
-    own = [name for name, value in vars(module).items() if inspect.isclass(value)]
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_the_page_for_authors_of_plug_ins_lists_the_same_names(module: ModuleType) -> None:
+    rows = [
+        line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| `{module.__name__}` |")
+    ]
 
-    assert sorted(n for n in own if getattr(module, n).__module__ == module.__name__) == BASE_CLASSES
+    assert len(rows) == 1
+    assert re.findall(r"`(\w+)`", rows[0].split("|")[2]) == PUBLIC[module].split()
+
+
+def test_what_only_http_plug_ins_need_comes_when_it_is_asked_for() -> None:
+    assert {"HttpAdapter", "Outcome"}.isdisjoint(vars(jumpseat.adapters.base))
+    assert issubclass(jumpseat.adapters.base.HttpAdapter, jumpseat.adapters.base.Adapter)
+    assert not hasattr(jumpseat.adapters.base, "NoSuchName")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +95,8 @@ def test_the_adapter_interface_has_these_classes() -> None:
         jumpseat.http,
         jumpseat.providers,
         jumpseat.engine,
+        jumpseat.adapters.base,
+        jumpseat.testing,
     ],
     ids=lambda module: module.__name__,
 )
@@ -65,9 +110,10 @@ def test_exported_names_exist_once_and_in_order(module: ModuleType) -> None:
 
 def test_a_class_that_is_public_says_what_it_is() -> None:
     silent = [
-        name
-        for name in CHAT.split()
-        if inspect.isclass(cls := getattr(jumpseat.chat, name)) and not cls.__doc__
+        f"{module.__name__}.{name}"
+        for module, names in PUBLIC.items()
+        for name in names.split()
+        if inspect.isclass(cls := getattr(module, name)) and not cls.__doc__
     ]
 
     assert silent == []

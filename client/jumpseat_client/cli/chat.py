@@ -14,17 +14,25 @@ from jumpseat_client import ChatFailed, ChatStream, Client, default_command
 from jumpseat_client.cli.failures import FAILED, OK, print_client_error, print_json, say
 from jumpseat_client.cli.output import Output, Spinner, make_output, make_spinner
 from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
 
 CLIENT_NAME = "jumpseat-cli"
 
 
-def daemon(config: Path | None) -> Client:
+def daemon(
+    config: Path | None,
+    *,
+    on_notification: OnNotification | None = None,
+    on_request: OnRequest | None = None,
+) -> Client:
     """A client with a daemon of its own, for one command."""
     command = default_command()
     if config is not None:
         command += ["--config", str(config)]
-    return Client.spawn(command, client_name=CLIENT_NAME)
+    return Client.spawn(
+        command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
+    )
 
 
 def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
@@ -70,19 +78,23 @@ async def ask(
             spinner.show("Waiting for the model")
             stream = client.chat(messages, on_progress=spinner.progress, **options)
             if as_json:
-                print_json(await _quiet(stream, spinner))
+                print_json((await quietly(stream, spinner))[0])
                 return OK
             return await _aloud(stream, spinner)
     finally:
         spinner.stop()
 
 
-async def _quiet(stream: ChatStream, spinner: Spinner) -> ChatResult:
+async def quietly(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
+    """Wait for the end of a turn; give its result, and what the person should read besides.
+
+    Raises:
+        ClientError: the turn failed.
+    """
     # The deltas are still wanted: a turn that is streamed can be watched, and cut off, by the provider.
-    async for delta in stream:
-        _note(delta, spinner)
+    notes = [note async for delta in stream if (note := _note(delta, spinner))]
     spinner.stop()
-    return await stream.response()
+    return await stream.response(), notes
 
 
 async def _aloud(stream: ChatStream, spinner: Spinner) -> int:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from jumpseat import __version__
-from jumpseat_client.cli.failures import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    USAGE,
-    print_client_error,
-    print_failure,
-    say,
-)
-from jumpseat_client.errors import ClientError
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-config_option = click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
-    metavar="FILE",
-    help="The configuration file to use instead of the usual one.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+from jumpseat_client.cli.account_commands import accept_terms, login, logout
+from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
+from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
+from jumpseat_client.cli.settings_commands import settings
 
 
 def run(argv: Sequence[str]) -> int:
@@ -62,17 +43,6 @@ def run(argv: Sequence[str]) -> int:
     return code if isinstance(code, int) else OK
 
 
-def _ask(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
-    """Run a command's coroutine; its failures become messages and exit codes."""
-    try:
-        return asyncio.run(work)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except ClientError as error:
-        print_client_error(error, as_json=as_json)
-        return FAILED
-
-
 @click.group(context_settings=HELP, no_args_is_help=True)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def jumpseat() -> None:
@@ -82,6 +52,7 @@ def jumpseat() -> None:
     examples:
       jumpseat chat "Why is the sky blue?"
       git diff | jumpseat chat "Write a commit message"
+      jumpseat login
       jumpseat models
       jumpseat status
 
@@ -131,7 +102,50 @@ def chat(
     if messages is None:
         raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
     options = {"model": model, "system": system, "max_tokens": max_tokens}
-    return _ask(ask(messages, options, config=config, as_json=as_json), as_json=as_json)
+    return run_work(ask(messages, options, config=config, as_json=as_json), as_json=as_json)
+
+
+@jumpseat.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("instruction", nargs=-1, required=True)
+@click.option("-l", "--lines", metavar="A:B", help="Only these lines, counted from 1: 3, 3:7 or 3: .")
+@click.option("-i", "--in-place", is_flag=True, help="Change the file instead of printing the new text.")
+@click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The longest answer, in tokens.")
+@config_option
+@json_option
+def edit(
+    file: Path,
+    instruction: tuple[str, ...],
+    lines: str | None,
+    in_place: bool,
+    config: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Rewrite FILE, or some lines of it, as INSTRUCTION says.
+
+    Prints the new text of these lines and nothing else. An answer that was cut off or refused is never put
+    into the file, and a file that was changed in the meantime is left as it is.
+
+    \b
+    examples:
+      jumpseat edit main.py "Add type annotations" | diff main.py -
+      jumpseat edit main.py --lines 10:24 --in-place "Simplify this loop"
+      jumpseat edit --json README.md "Correct the spelling" | jq -r .replacement
+    """
+    from jumpseat_client.cli.edit import CannotEdit, edit_file, parse_lines, read_piece
+
+    try:
+        piece = read_piece(file, parse_lines(lines) if lines is not None else None)
+    except ValueError:
+        raise click.UsageError(f"--lines {lines}: give one line or a range, such as 3, 3:7 or 3: .") from None
+    except CannotEdit as error:
+        print_failure(str(error), None)
+        return FAILED
+    words = " ".join(instruction)
+    work = edit_file(piece, words, options, in_place=in_place, config=config, as_json=as_json)
+    return run_work(work, as_json=as_json)
 
 
 @jumpseat.command()
@@ -153,7 +167,7 @@ def models(provider: str | None, refresh: bool, config: Path | None, as_json: bo
     from jumpseat_client.cli.lists import show_models
 
     work = show_models(provider=provider, refresh=refresh, config=config, as_json=as_json)
-    return _ask(work, as_json=as_json)
+    return run_work(work, as_json=as_json)
 
 
 @jumpseat.command()
@@ -169,7 +183,11 @@ def status(config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_client.cli.lists import show_status
 
-    return _ask(show_status(config=config, as_json=as_json), as_json=as_json)
+    return run_work(show_status(config=config, as_json=as_json), as_json=as_json)
+
+
+for command in (login, logout, accept_terms, settings):
+    jumpseat.add_command(command)
 
 
 # `main` starts the daemon before click is imported; this is for the help, and for completion.

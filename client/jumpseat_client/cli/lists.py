@@ -107,8 +107,8 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
         return f"Next: the default provider {default.get('id')} is not ready. {message or ''}"
     if usable:
         first = usable[0].get("id")
-        return f'Next: set default_provider = "{first}" in the configuration file; none is the default.'
-    return "Next: jumpseat local install   (a model on this machine; no provider can be used yet)"
+        return f"Next: jumpseat settings set default_provider {first}   (none is the default)"
+    return "Next: jumpseat login   (GitHub Copilot), or: jumpseat local install   (a model on this machine)"
 
 
 def _print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -57,6 +57,9 @@ class Spinner:
         """What the daemon reports of a wait of its own."""
         self.show(message if percentage is None else f"{message} ({percentage} %)")
 
+    def pause(self) -> None:
+        """Leave no trace until `show` is called again."""
+
     def stop(self) -> None:
         """The wait is over: leave no trace."""
 
@@ -83,12 +86,16 @@ class TerminalSpinner(Spinner):
         else:
             self._status.update(text)
 
-    def stop(self) -> None:
-        """Erase it, for good."""
-        self._stopped = True
+    def pause(self) -> None:
+        """Erase it for now."""
         if self._status is not None:
             self._status.stop()
             self._status = None
+
+    def stop(self) -> None:
+        """Erase it, for good."""
+        self._stopped = True
+        self.pause()
 
 
 def make_spinner() -> Spinner:

@@ -109,7 +109,8 @@ class Connection:
                     batch.expect()
                 self._refuse(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
             case Response():
-                logger.warning("a response to nothing that was asked, with the id %r", message.id)
+                if not self.session.client_requests.settle(message):
+                    logger.warning("a response to nothing that was asked, with the id %r", message.id)
 
     def _request(self, message: Request, batch: Batch | None) -> None:
         session = self.session

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic_core import to_json
 
 from jumpseat.chat import (
@@ -29,11 +31,23 @@ from jumpseat.wire import read_json
 
 def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
     """What `chat/start` asks."""
+    return _turn(params, messages_from_wire(params.messages))
+
+
+def edit_from_wire(params: wire.EditStartParams) -> tuple[TurnAsk, ContextBlock]:
+    """What `edit/start` asks, without messages, and the text to rewrite."""
+    return _turn(params, ()), _context(params.target)
+
+
+def messages_from_wire(params: Sequence[wire.MessageParam]) -> tuple[Message, ...]:
+    """A conversation."""
+    return tuple(Message(each.role, tuple(_block(block) for block in each.content)) for each in params)
+
+
+def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
     choice, output = params.tool_choice, params.output_mode
     return TurnAsk(
-        messages=tuple(
-            Message(each.role, tuple(_block(block) for block in each.content)) for each in params.messages
-        ),
+        messages=messages,
         system=params.system,
         model=params.model,
         tools=tuple(ToolDefinition(tool.name, tool.description, tool.parameters) for tool in params.tools),
@@ -61,10 +75,7 @@ def _block(param: wire.BlockOfAMessage) -> ContentBlock:
         case wire.ImageParam():
             return ImageBlock(param.source, param.media_type, origin=origin, opaque=opaque)
         case wire.ContextParam():
-            place = _range(param.range) if param.range else None
-            return ContextBlock(
-                param.text, param.uri, param.language_id, place, param.label, origin=origin, opaque=opaque
-            )
+            return _context(param)
         case wire.ToolUseParam():
             return _tool_use(param, origin)
         case wire.ToolResultParam():
@@ -79,10 +90,23 @@ def _block(param: wire.BlockOfAMessage) -> ContentBlock:
             return OtherBlock(param.kind, param.text, origin=origin, opaque=opaque)
 
 
+def _context(param: wire.ContextParam) -> ContextBlock:
+    return ContextBlock(
+        param.text,
+        param.uri,
+        param.language_id,
+        _range(param.range) if param.range else None,
+        param.label,
+        origin=Origin(param.origin.provider, param.origin.model) if param.origin else None,
+        opaque=param.opaque,
+    )
+
+
 def _tool_use(param: wire.ToolUseParam, origin: Origin | None) -> ToolUseBlock:
     """A tool call; where a client kept only one of `raw` and `arguments`, the other is made from it."""
     arguments, raw = param.arguments, param.raw
-    if raw is None:
+    written_by_lua = raw is not None and raw.strip() == "[]" and param.error is None
+    if raw is None or written_by_lua:  # An empty array there is Lua's empty object.
         raw = to_json(arguments or {}).decode()
         arguments = arguments or {}
     elif arguments is None and param.error is None:

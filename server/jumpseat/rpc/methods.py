@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from lsprotocol import types as lsp
 
 from jumpseat.rpc import params
-from jumpseat.rpc.handlers import chat, lifecycle, models, providers
+from jumpseat.rpc.handlers import auth, chat, edit, lifecycle, models, providers, settings, tokens, transcript
 from jumpseat.rpc.method import Method
 
 _ROWS = (
@@ -27,12 +27,32 @@ _ROWS = (
     ),
     Method("chat/start", chat.chat_start, params.ChatStartParams, admit=chat.reserve_turn),
     Method("chat/cancel", chat.chat_cancel, params.ChatCancelParams),
+    Method("edit/start", edit.edit_start, params.EditStartParams, admit=chat.reserve_turn),
+    Method("chat/countTokens", tokens.chat_count_tokens, params.CountTokensParams),
     Method("models/list", models.models_list, params.ModelsListParams),
+    Method("models/setPolicy", models.models_set_policy, params.SetPolicyParams),
     Method("providers/list", providers.providers_list, params.ProvidersListParams),
-    Method("auth/status", providers.auth_status, params.AuthStatusParams),
+    Method("settings/get", settings.settings_get),
+    Method("settings/save", settings.settings_save, params.SettingsSaveParams),
+    Method("transcript/parse", transcript.transcript_parse, params.TranscriptParseParams),
+    Method("transcript/render", transcript.transcript_render, params.TranscriptRenderParams),
+    Method("auth/status", auth.auth_status, params.AuthStatusParams),
+    Method("auth/signIn", auth.sign_in, params.SignInParams),
+    Method("auth/signOut", auth.sign_out, params.SignOutParams),
 )
 
 METHODS: Mapping[str, Method] = {method.name: method for method in _ROWS}
 
-NOTIFICATIONS_SENT = ("chat/delta", "$/progress")
+NOTIFICATIONS_SENT = (
+    "chat/delta",
+    "$/progress",
+    "models/didChange",
+    "providers/didChange",
+    settings.DID_CHANGE,
+    "auth/prompt",
+    "auth/didChange",
+)
 """What the daemon sends of itself."""
+
+REQUESTS_SENT = ("window/showDocument",)
+"""What the daemon asks of a client, if the client wanted it."""

@@ -207,10 +207,9 @@ class SchemaOutputParam(Params):
     schema_: Annotated[JsonObject, Field(alias="schema")]
 
 
-class ChatStartParams(Params):
-    """`chat/start`."""
+class TurnParams(Params):
+    """What every turn takes, whatever its conversation is made of."""
 
-    messages: Annotated[list[MessageParam], Field(min_length=1)]
     system: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     tools: list[ToolParam] = Field(default_factory=list)
@@ -228,10 +227,44 @@ class ChatStartParams(Params):
     """LSP's token for `$/progress`; waits that are not the model's are reported on it."""
 
 
+class ChatStartParams(TurnParams):
+    """`chat/start`."""
+
+    messages: Annotated[list[MessageParam], Field(min_length=1)]
+
+
+class EditStartParams(TurnParams):
+    """`edit/start`."""
+
+    instruction: Annotated[str, Field(min_length=1)]
+    target: ContextParam
+
+
+class TranscriptParseParams(Params):
+    """`transcript/parse`."""
+
+    text: str = ""
+
+
+class TranscriptRenderParams(Params):
+    """`transcript/render`."""
+
+    messages: list[MessageParam] = Field(default_factory=list)
+    system: str | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    settings: JsonObject = Field(default_factory=dict)
+
+
 class ChatCancelParams(Params):
     """`chat/cancel`."""
 
     turn_id: str
+
+
+class CountTokensParams(ChatStartParams):
+    """`chat/countTokens`: a chat that is not started."""
+
+    allow_estimate: bool = True
 
 
 class ModelsListParams(Params):
@@ -239,6 +272,13 @@ class ModelsListParams(Params):
 
     provider: str | None = None
     refresh: bool = False
+
+
+class SetPolicyParams(Params):
+    """`models/setPolicy`."""
+
+    model: Annotated[str, Field(min_length=1)]
+    state: Literal["enabled"]
 
 
 class ProvidersListParams(Params):
@@ -252,6 +292,28 @@ class AuthStatusParams(Params):
 
     provider: str | None = None
     refresh: bool = False
+
+
+class SignInParams(Params):
+    """`auth/signIn`."""
+
+    provider: str | None = None
+    token: str | int | None = None
+    """The client's own correlation id: not a credential."""
+
+    open_browser: bool = False
+
+
+class SignOutParams(Params):
+    """`auth/signOut`."""
+
+    provider: str | None = None
+
+
+class SettingsSaveParams(Params):
+    """`settings/save`. Within `settings` null is not the same as absent: it deletes."""
+
+    settings: JsonObject = Field(default_factory=dict)
 
 
 class ClientInfoParam(Params):

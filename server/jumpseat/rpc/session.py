@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jumpseat.engine import BlockMemory, TokenMemory
 from jumpseat.providers import Registry
+from jumpseat.rpc.client_requests import ClientRequests
 from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
@@ -21,6 +24,9 @@ from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
     from jumpseat.rpc.batch import Batch
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -58,7 +64,16 @@ class Session:
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
+    client_requests: ClientRequests = field(init=False)
+    memory: BlockMemory = field(default_factory=BlockMemory)
+    tokens: TokenMemory = field(default_factory=TokenMemory)
+    """The recent answers, for a client that can hold only a part of them."""
+
     _registry: Registry | None = None
+    _background: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.client_requests = ClientRequests(self.outbox)
 
     @property
     def registry(self) -> Registry:
@@ -107,7 +122,27 @@ class Session:
         """A turn id that no client has thought of."""
         return uuid.uuid4().hex
 
+    def run_in_background(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run this beside the requests until it ends, or until the connection does.
+
+        Args:
+            what: a few words for the log, should it fail.
+            work: what to run.
+        """
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception:
+                logger.exception("%s failed", what)
+
+        task = asyncio.ensure_future(guarded())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
     async def aclose(self) -> None:
-        """Give back what the providers hold."""
+        """End what runs in the background, and give back what the providers hold."""
+        for task in list(self._background):
+            task.cancel()
         if self._registry is not None:
             await self._registry.aclose()

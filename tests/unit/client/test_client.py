@@ -276,16 +276,24 @@ async def test_lists_and_status_come_as_the_wire_has_them(tmp_path: Path) -> Non
         "models/list": {"models": [{"id": "fake:m"}], "errors": []},
         "providers/list": {"providers": [{"id": "fake"}]},
         "auth/status": status,
+        "chat/countTokens": {"tokens": 17, "method": "estimate"},
     }
     scenario = Scenario(tmp_path, answers=answers)
     async with client(scenario) as daemon:
         assert await daemon.list_models(provider="fake", refresh=True) == answers["models/list"]
         assert await daemon.list_providers() == [{"id": "fake"}]
         assert await daemon.auth_status() == status
+        assert await daemon.count_tokens("Hi", system="S", thinking="low") == answers["chat/countTokens"]
         with pytest.raises(RequestFailed) as caught:
             await daemon.request("no/such")
     assert caught.value.code == -32601
     assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
+    assert scenario.received("chat/countTokens")[0]["params"] == {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "system": "S",
+        "allowEstimate": True,
+        "thinking": "low",
+    }
 
 
 async def test_leaving_the_block_cancels_what_still_runs(tmp_path: Path) -> None:

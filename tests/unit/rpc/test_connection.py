@@ -56,7 +56,7 @@ class Client:
 
 
 @pytest.fixture
-def client(home: Any) -> Client:
+async def client(home: Any) -> Client:
     made = Client()
     made.send(request(0, "initialize"), {"jsonrpc": "2.0", "method": "initialized"})
     made.writer.bodies.clear()

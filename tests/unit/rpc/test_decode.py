@@ -100,6 +100,8 @@ def test_what_is_absent_is_no_null_but_for_arguments_that_nobody_can_read(block:
         ({"arguments": {}, "raw": " {} "}, {}, " {} ", None),
         ({"raw": '{"a":', "arguments": None}, None, '{"a":', None),
         ({"raw": "[1]"}, None, "[1]", None),
+        ({"raw": " []", "arguments": []}, {}, "{}", None),
+        ({"raw": "[]", "error": "no object"}, None, "[]", "no object"),
         ({"raw": '{"a":NaN}'}, None, '{"a":NaN}', None),
         ({"raw": '{"a":1}', "arguments": None, "error": "cut"}, None, '{"a":1}', "cut"),
     ],

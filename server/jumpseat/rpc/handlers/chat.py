@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from jumpseat.chat import ChatError, Problem
 from jumpseat.engine import run_turn
@@ -11,12 +12,14 @@ from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
 from jumpseat.rpc.method import Call, Outcome
-from jumpseat.rpc.params import ChatCancelParams, ChatStartParams
+from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_PARAMS
 
+T = TypeVar("T", bound=TurnParams)
 
-def reserve_turn(session: Session, call: Call[ChatStartParams]) -> None:
+
+def reserve_turn(session: Session, call: Call[TurnParams]) -> None:
     """Give the turn its id before anything else is read, so that a cancel right behind it finds it.
 
     Raises:
@@ -31,7 +34,25 @@ def reserve_turn(session: Session, call: Call[ChatStartParams]) -> None:
 
 async def chat_start(session: Session, call: Call[ChatStartParams]) -> Outcome:
     """Run a turn, streaming its events, and answer with the whole response."""
-    params = call.params
+
+    async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
+        ask = ask_from_wire(call.params)
+        response = await run_turn(session.registry, ask, sink, session.memory, session.tokens)
+        return result_to_wire(response, turn_id)
+
+    return await outcome_of_turn(session, call, run)
+
+
+async def outcome_of_turn(
+    session: Session, call: Call[T], run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]]
+) -> Outcome:
+    """Run any kind of turn that was reserved; its failure carries what had come.
+
+    Args:
+        session: the connection's.
+        call: the request.
+        run: runs the turn, given where its events go and its id, and returns the result.
+    """
     turn_id = call.entry.turn_id
     if turn_id is None:
         raise RuntimeError("a turn was started without being reserved")
@@ -39,18 +60,17 @@ async def chat_start(session: Session, call: Call[ChatStartParams]) -> Outcome:
         session.outbox,
         request_id=call.request_id,
         turn_id=turn_id,
-        stream=params.stream,
+        stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
-        progress_token=params.work_done_token,
+        progress_token=call.params.work_done_token,
     )
     try:
-        response = await run_turn(session.registry, ask_from_wire(params), sink)
+        return Outcome(await run(sink, turn_id))
     except ChatError as error:
         told = wire_error(error)
         if error.partial is not None:
             told.data["partial"] = result_to_wire(error.partial, turn_id)
         return Outcome(error=told)
-    return Outcome(result_to_wire(response, turn_id))
 
 
 def chat_cancel(session: Session, call: Call[ChatCancelParams]) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import jumpseat
+from jumpseat.adapters.base import ClientInfo
 from jumpseat.chat import BLOCK_CLASSES
-from jumpseat.config import load_config
-from jumpseat.providers import BUILT_IN, Registry
+from jumpseat.config import SavedSettings, load_config, saved_settings_file
+from jumpseat.providers import BUILT_IN, KINDS, Registry
 from jumpseat.rpc.faults import RpcFault
+from jumpseat.rpc.handlers.settings import follow_saved_settings
 from jumpseat.rpc.method import Call
+from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
 from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_REQUEST
@@ -55,10 +58,16 @@ def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]
             INVALID_REQUEST,
             f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, wanted))}.",
         )
-    session.registry = Registry(load_config(session.config_file, options.config, built_in=BUILT_IN))
+    config = load_config(session.config_file, options.config, built_in=BUILT_IN, kinds=KINDS)
+    session.registry = Registry(config, SavedSettings(saved_settings_file()))
     session.client_info = params.client_info
+    if params.client_info is not None:
+        session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)
     session.coalesce_ms = options.coalesce_ms
     session.initialized = True
+    follow_saved_settings(session)
+    forward_changes(session.registry, session.outbox)
+    session.run_in_background("watching for sign-ins", session.registry.watch_files)
     if params.process_id is not None:
         session.watch_parent(params.process_id)
     return {

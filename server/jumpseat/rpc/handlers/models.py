@@ -8,7 +8,7 @@ from jumpseat.chat import ChatError
 from jumpseat.providers import ProviderFailure, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import Call
-from jumpseat.rpc.params import ModelsListParams
+from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
 from jumpseat.rpc.session import Session
 
 
@@ -31,6 +31,23 @@ async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[st
             for model in models
         ],
         "errors": [_failure(failure) for failure in failures],
+    }
+
+
+async def models_set_policy(session: Session, call: Call[SetPolicyParams]) -> dict[str, Any]:
+    """Accept a model's terms, because the client asks for it; answers with the model's row as it is now."""
+    registry = session.registry
+    target = await resolve_model(registry, call.params.model)
+    await target.adapter.accept_terms(target.model)
+    rows = await registry.list_models(target.provider, refresh=True)
+    default = await _default_model_id(session)
+    capabilities, _ = registry.capabilities(target.provider)
+    return {
+        "model": next(
+            model_to_wire(row, is_default=row.id == default, capabilities=capabilities)
+            for row in rows
+            if row.model == target.model
+        )
     }
 
 

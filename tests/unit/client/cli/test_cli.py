@@ -18,6 +18,7 @@ import pytest
 
 from tests.fakes.escapes import ESCAPES
 from tests.fakes.scenario import Scenario, answer_steps
+from tests.fakes.terminal import Terminal
 
 REPOSITORY = Path(__file__).parents[4]
 HANGING = [
@@ -56,45 +57,6 @@ def run(scenario: Scenario, *arguments: str, piped: str | None = None) -> subpro
 def asked(scenario: Scenario) -> dict[str, Any]:
     params: dict[str, Any] = scenario.received("chat/start")[0]["params"]
     return params
-
-
-class Terminal:
-    """A command on a terminal of 80 by 24."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.screen, near = pty.openpty()
-        termios.tcsetwinsize(near, (24, 80))
-        environment = {**os.environ, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
-        environment.pop("NO_COLOR", None)
-        self.process = subprocess.Popen(
-            command,
-            stdin=near,
-            stdout=near,
-            stderr=near,
-            cwd=REPOSITORY,
-            env=environment,
-            start_new_session=True,
-        )
-        os.close(near)
-        self.output = b""
-
-    def read_until(self, done: Callable[[bytes], bool]) -> None:
-        while not done(self.output):
-            piece = self._read()
-            assert piece, self.output
-            self.output += piece
-
-    def finish(self) -> tuple[int, str]:
-        while piece := self._read():
-            self.output += piece
-        os.close(self.screen)
-        return self.process.wait(20), self.output.decode()
-
-    def _read(self) -> bytes:
-        try:
-            return os.read(self.screen, 65_536)
-        except OSError:  # how Linux says that the other end is gone
-            return b""
 
 
 # What rich itself sends: colours, the cursor hidden and shown, lines erased while redrawing.
@@ -336,7 +298,8 @@ def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
     [
         ([provider("one", "configured", isDefault=True)], 'Next: jumpseat chat "Hello"'),
         ([provider("one", "signed_out", isDefault=True)], "one is not ready. Message of one."),
-        ([provider("one", "signed_out"), provider("two", "configured")], 'default_provider = "two"'),
+        ([provider("one", "signed_out"), provider("two", "configured")], "settings set default_provider two"),
+        ([provider("one", "signed_out")], "jumpseat login"),
         ([provider("one", "signed_out")], "jumpseat local install"),
     ],
 )

@@ -1,0 +1,176 @@
+"""`jumpseat edit`: a file, or some lines of it, rewritten as an instruction says."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumpseat_client.cli.chat import daemon, quietly
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.output import make_spinner
+from jumpseat_client.cli.terminal import ControlSequenceFilter
+
+_LINES = re.compile(r"(?P<first>[0-9]+)(?:(?P<colon>:)(?P<last>[0-9]+)?)?", re.ASCII)
+
+
+class CannotEdit(Exception):  # noqa: N818 - it is told, not handled
+    """Why the file cannot be edited as asked, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file, and the part of it that is to be rewritten."""
+
+    path: Path
+    raw: bytes
+    """The whole file as it was read."""
+
+    before: str
+    text: str
+    after: str
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The context block for the daemon."""
+        start = self.before.count("\n")
+        end = {"line": start + self.text.count("\n"), "character": 0}
+        if not self.text.endswith("\n"):
+            # LSP counts UTF-16 code units.
+            end["character"] = len(self.text.rpartition("\n")[2].encode("utf-16-le")) // 2
+        return {
+            "text": self.text,
+            "uri": self.path.as_uri(),
+            "range": {"start": {"line": start, "character": 0}, "end": end},
+        }
+
+
+def parse_lines(value: str) -> tuple[int, int | None]:
+    """The first and the last line of `3`, `3:7` or `3:`, counted from 1; None for the end of the file.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    found = _LINES.fullmatch(value)
+    if found is None or int(found["first"]) < 1:
+        raise ValueError(value)
+    first = int(found["first"])
+    last = int(found["last"]) if found["last"] else None if found["colon"] else first
+    if last is not None and last < first:
+        raise ValueError(value)
+    return first, last
+
+
+def read_piece(file: Path, lines: tuple[int, int | None] | None) -> Piece:
+    """The lines of a file, all of them where none are named.
+
+    Raises:
+        CannotEdit: it cannot be read, is no text, or has no such lines.
+    """
+    path = file.resolve()
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8")
+    except OSError as error:
+        raise CannotEdit(f"{file} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise CannotEdit(f"{file} is not text in UTF-8.") from None
+    if lines is None:
+        return Piece(path, raw, "", text, "")
+    pieces = re.split(r"(?<=\n)", text)
+    all_lines = pieces if pieces[-1] else pieces[:-1]
+    first, last = lines
+    last = len(all_lines) if last is None else last
+    if max(first, last) > len(all_lines):
+        raise CannotEdit(f"{file} has {len(all_lines)} lines; there is no line {max(first, last)}.")
+    cut = first - 1
+    return Piece(path, raw, "".join(all_lines[:cut]), "".join(all_lines[cut:last]), "".join(all_lines[last:]))
+
+
+async def edit_file(
+    piece: Piece,
+    instruction: str,
+    options: Mapping[str, Any],
+    *,
+    in_place: bool,
+    config: Path | None,
+    as_json: bool,
+) -> int:
+    """Have the piece rewritten, print or put in place what came of it, and return the exit code.
+
+    Raises:
+        ClientError: the daemon is unusable, or the edit failed.
+    """
+    spinner = make_spinner()
+    spinner.show("Starting")
+    try:
+        async with daemon(config) as client:
+            spinner.show("Waiting for the model")
+            stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
+            result, notes = await quietly(stream, spinner)
+    finally:
+        spinner.stop()
+    replacement = result.replacement
+    if in_place and replacement is not None:
+        try:
+            _put(piece, replacement)
+        except CannotEdit as error:
+            print_failure(str(error), None)
+            return FAILED
+    if as_json:
+        print_json(result)
+        return OK if replacement is not None else FAILED
+    for note in notes:
+        say(note)
+    if replacement is None:
+        ended_well = result.stop_reason == "end_turn"
+        why = "the answer holds no new text" if ended_well else f"the answer ended with {result.stop_reason}"
+        print_failure(
+            f"There is nothing to put in its place: {why}.",
+            "Ask again, with --max-tokens if it was too long." if result.text else None,
+        )
+        return FAILED
+    if not in_place:
+        _print(replacement)
+    return OK
+
+
+def _print(text: str) -> None:
+    """Write the text to stdout, to the byte unless a terminal would obey some of it."""
+    if sys.stdout.isatty():
+        text = ControlSequenceFilter().feed(text)
+        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        sys.stdout.flush()
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _put(piece: Piece, replacement: str) -> None:
+    """Write the file anew with the replacement in it; never half of it, and not over somebody's changes."""
+    text = f"{piece.before}{replacement}{piece.after}".encode("utf-8", "replace")
+    temporary: Path | None = None
+    try:
+        if piece.path.read_bytes() != piece.raw:
+            raise CannotEdit(f"{piece.path} was changed in the meantime; it is left as it is.")
+        descriptor, name = tempfile.mkstemp(prefix=f".{piece.path.name}.", dir=piece.path.parent)
+        temporary = Path(name)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(piece.path.stat().st_mode)
+        temporary.replace(piece.path)
+    except OSError as error:
+        raise CannotEdit(f"{piece.path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)

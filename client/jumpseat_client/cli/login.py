@@ -1,0 +1,100 @@
+"""`jumpseat login` and `jumpseat logout`: signing in with a code, and out again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jumpseat_client.cli.chat import daemon
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.lists import USABLE
+from jumpseat_client.cli.output import Spinner, make_spinner
+from jumpseat_client.cli.terminal import clean_line
+
+
+class _Attempt:
+    """One sign-in, as the person sees it."""
+
+    def __init__(self, spinner: Spinner) -> None:
+        self._spinner = spinner
+
+    def notified(self, method: str, params: Any) -> None:
+        """Show the code; the spinner goes on under it."""
+        if method != "auth/prompt" or not isinstance(params, Mapping):
+            return
+        self._spinner.pause()
+        say(f"First copy this code: {clean_line(str(params.get('userCode', '')))}")
+        say(f"Then open this page and enter it: {clean_line(str(params.get('verificationUri', '')))}")
+        self._spinner.show("Waiting for you to finish there")
+
+    async def asked(self, method: str, params: Any) -> Any:
+        """Open the page in a browser, which the daemon asks for."""
+        import click
+
+        from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+        page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
+        if method != "window/showDocument" or urlsplit(page).scheme not in ("http", "https"):
+            raise RpcError(METHOD_NOT_FOUND, f"There is nothing to do for {method}.")
+        return {"success": click.launch(page) == 0}
+
+
+async def log_in(*, provider: str | None, browser: bool, config: Path | None, as_json: bool) -> int:
+    """Sign in, and say as whom.
+
+    Raises:
+        ClientError: the person did not, the provider did not let them, or the daemon is unusable.
+    """
+    spinner = make_spinner()
+    spinner.show("Asking for a code")
+    attempt = _Attempt(spinner)
+    try:
+        async with daemon(config, on_notification=attempt.notified, on_request=attempt.asked) as client:
+            status = await client.sign_in(provider=provider, open_browser=browser)
+    finally:
+        spinner.stop()
+    return _tell(status, as_json=as_json)
+
+
+async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -> int:
+    """Sign out, and say what is left.
+
+    Raises:
+        ClientError: the daemon is unusable, or nobody signs in to this provider.
+    """
+    async with daemon(config) as client:
+        status = await client.sign_out(provider=provider)
+    if as_json:
+        print_json(status)
+    elif status.get("state") in USABLE:
+        # Another program's sign-in is found again; it is not ours to remove.
+        say(f"Signed out, but {_who(status)} is still used, from {clean_line(str(status.get('source')))}.")
+    else:
+        say(f"Signed out of {status.get('provider')}.")
+    return OK
+
+
+def _tell(status: Mapping[str, Any], *, as_json: bool) -> int:
+    ready = status.get("state") in USABLE
+    if as_json:
+        print_json(status)
+    elif not ready:
+        print_failure(str(status.get("message") or "The sign-in did not succeed."), None)
+    elif status.get("state") == "not_required":
+        say(f"{status.get('provider')} needs no sign-in.")
+    else:
+        plan = f", plan {status['plan']}" if status.get("plan") else ""
+        say(
+            clean_line(
+                f"Signed in to {status.get('host') or status.get('provider')} as {_who(status)}{plan}."
+            )
+        )
+        if status.get("message"):
+            say(clean_line(str(status["message"])))
+    return OK if ready else FAILED
+
+
+def _who(status: Mapping[str, Any]) -> str:
+    return clean_line(str(status.get("login") or "an account"))

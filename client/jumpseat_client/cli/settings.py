@@ -1,0 +1,92 @@
+"""`jumpseat settings`: what the daemon remembers, by dotted keys, as `git config` does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jumpseat_client.cli.chat import daemon
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
+from jumpseat_client.cli.terminal import clean_line
+
+NAMES = ("default_provider", "default_model")
+"""Keys whose values are names, whatever they look like."""
+
+
+async def show_settings(key: str | None, *, config: Path | None, as_json: bool) -> int:
+    """Print everything that is saved, a line for each value, or the value of one key.
+
+    Raises:
+        ClientError: the daemon is unusable.
+    """
+    async with daemon(config) as client:
+        settings = await client.settings()
+    if key is None:
+        if as_json:
+            print_json(settings)
+        else:
+            for name, value in _lines(settings):
+                print(f"{clean_line(name)}\t{_written(value)}")
+        return OK
+    found: Any = settings
+    for part in path_of(key):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    if found is None:
+        print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
+        return FAILED
+    if as_json:
+        print_json(found)
+    else:
+        print(_written(found))
+    return OK
+
+
+async def change_setting(key: str, value: Any, *, config: Path | None, as_json: bool) -> int:
+    """Save one value, or forget it where the value is None.
+
+    Raises:
+        ClientError: the daemon refuses the key or the value.
+    """
+    patch: Any = value
+    for part in reversed(path_of(key)):
+        patch = {part: patch}
+    async with daemon(config) as client:
+        settings = await client.save_settings(patch)
+    if as_json:
+        print_json(settings)
+    return OK
+
+
+def path_of(key: str) -> list[str]:
+    """The keys that a dotted key goes through; a provider's id may have dots in it."""
+    first, dot, rest = key.partition(".")
+    if first != "providers" or not dot:
+        return [key]
+    provider, dot, name = rest.rpartition(".")
+    return [first, provider, name] if dot else [first, rest]
+
+
+def value_of(key: str, text: str) -> Any:
+    """What was typed, as JSON if it is JSON, else as a string."""
+    if key in NAMES:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _lines(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in sorted(settings.items()):
+        if key != "providers":
+            yield key, value
+    for provider, table in sorted(settings.get("providers", {}).items()):
+        for key, value in sorted(table.items()):
+            yield f"providers.{provider}.{key}", value
+
+
+def _written(value: Any) -> str:
+    """A value on one line: a string as it is, everything else as JSON."""
+    return clean_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

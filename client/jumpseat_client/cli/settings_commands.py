@@ -1,0 +1,104 @@
+"""The commands of `jumpseat settings`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jumpseat_client.cli.failures import OK
+from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
+
+
+def _complete_setting(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    keys = ("default_provider", "default_model", "max_tokens", "providers.")
+    return [key for key in keys if key.startswith(incomplete)]
+
+
+@click.group(invoke_without_command=True, context_settings=HELP)
+@config_option
+@json_option
+@click.pass_context
+def settings(context: click.Context, config: Path | None, as_json: bool) -> int:
+    """Show or change what the daemon remembers; running editors follow at once.
+
+    The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
+    Without a command everything that is saved is shown. The configuration file goes before what is saved
+    here.
+
+    \b
+    examples:
+      jumpseat settings
+      jumpseat settings set default_provider groq
+      jumpseat settings set providers.groq.temperature 0.2
+      jumpseat settings get default_model
+      jumpseat settings unset max_tokens
+
+    \b
+    exit codes: 0 all is well; 1 refused, or nothing is saved under that key; 2 wrong usage.
+    """
+    if context.invoked_subcommand is not None:
+        if config is not None or as_json:
+            raise click.UsageError(f"Put the options behind '{context.invoked_subcommand}'.")
+        return OK
+    from jumpseat_client.cli.settings import show_settings
+
+    return run_work(show_settings(None, config=config, as_json=as_json), as_json=as_json)
+
+
+@settings.command("get")
+@click.argument("key", shell_complete=_complete_setting)
+@config_option
+@json_option
+def get_setting(key: str, config: Path | None, as_json: bool) -> int:
+    """Print one value; exit with 1 if nothing is saved under that key.
+
+    \b
+    examples:
+      jumpseat settings get default_model
+      jumpseat settings get providers.groq.temperature
+      jumpseat settings get --json providers
+    """
+    from jumpseat_client.cli.settings import show_settings
+
+    return run_work(show_settings(key, config=config, as_json=as_json), as_json=as_json)
+
+
+@settings.command("set")
+@click.argument("key", shell_complete=_complete_setting)
+@click.argument("value")
+@config_option
+@json_option
+def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int:
+    """Save one value. What is JSON is read as JSON, everything else is a string.
+
+    \b
+    examples:
+      jumpseat settings set default_model groq:llama-3.3-70b-versatile
+      jumpseat settings set max_tokens 4000
+      jumpseat settings set providers.groq.temperature 0.2
+    """
+    from jumpseat_client.cli.settings import change_setting, value_of
+
+    found = value_of(key, value)
+    if found is None:
+        raise click.UsageError(f"To forget it: jumpseat settings unset {key}")
+    return run_work(change_setting(key, found, config=config, as_json=as_json), as_json=as_json)
+
+
+@settings.command("unset")
+@click.argument("key", shell_complete=_complete_setting)
+@config_option
+@json_option
+def unset_setting(key: str, config: Path | None, as_json: bool) -> int:
+    """Forget one value, or all of a provider's.
+
+    \b
+    examples:
+      jumpseat settings unset default_model
+      jumpseat settings unset providers.groq.temperature
+      jumpseat settings unset providers.groq
+    """
+    from jumpseat_client.cli.settings import change_setting
+
+    return run_work(change_setting(key, None, config=config, as_json=as_json), as_json=as_json)

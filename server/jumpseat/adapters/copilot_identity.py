@@ -1,0 +1,324 @@
+"""Who is signed in to one Copilot provider: found, brought by a sign-in, dropped, and told of.
+
+Owns the choice among the sign-ins that exist, and the provider's `AuthStatus`. Above it is the `copilot`
+adapter; below it `auth/`, which finds, keeps and exchanges tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jumpseat.adapters.base import OnPrompt
+from jumpseat.auth import AuthState, AuthStatus, Quota
+from jumpseat.auth.account import Account, crossed_thresholds, fetch_account, merged_quotas
+from jumpseat.auth.copilot_credentials import CopilotCredential, CopilotCredentials, not_signed_in
+from jumpseat.auth.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
+from jumpseat.auth.github_hosts import GitHubHosts
+from jumpseat.auth.sign_ins import FoundSignIns, SignIn, find_sign_ins
+from jumpseat.auth.token_store import TokenStore
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
+from jumpseat.config import ProviderConfig, resolve
+from jumpseat.http import HttpClient
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN_SECONDS = 5.0
+"""Where nobody is signed in, other programs' sign-ins are looked for again after so long."""
+
+NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
+"""What the user named for Copilot: another sign-in in its place would surprise them."""
+
+
+class CopilotIdentity:
+    """One provider's user. Sign-ins are looked for when somebody asks, and again when the store changed."""
+
+    def __init__(
+        self,
+        http: HttpClient,
+        hosts: GitHubHosts,
+        config: ProviderConfig,
+        *,
+        headers: Callable[[], Mapping[str, str]],
+        on_change: Callable[[AuthStatus], None],
+    ) -> None:
+        """
+        Args:
+            http: the shared client.
+            hosts: the GitHub.
+            config: the provider's table; `client_id` and `github_token` count here.
+            headers: who asks for an exchange; called when the first one is due.
+            on_change: told when the state, the account or the use of a quota changed.
+        """
+        self._http = http
+        self._hosts = hosts
+        self._config = config
+        self._headers = headers
+        self._on_change = on_change
+        self._store = TokenStore()
+        self._looking = asyncio.Lock()
+        self._found: FoundSignIns | None = None
+        self._stamp: object = None
+        self._look_again_at = 0.0
+        self._refused: set[str] = set()
+        self._credentials: CopilotCredentials | None = None
+        self._account: Account | None = None
+        self._failure: ChatError | None = None
+        self._told: AuthStatus | None = None
+
+    @property
+    def watched_file(self) -> Path:
+        """Changes with every sign-in or sign-out, whoever makes it."""
+        return self._store.path
+
+    async def credential(self, *, insist: bool = False) -> CopilotCredential:
+        """What to sign the next request with.
+
+        A sign-in of another program's that GitHub does not accept any more is passed over for the next one.
+
+        Raises:
+            AuthenticationError: nobody is signed in, or GitHub does not accept them.
+            ChatError: GitHub could not be asked.
+        """
+        while True:
+            credentials = await self._current()
+            try:
+                credential = await credentials.get(insist=insist)
+            except ChatError as error:
+                if await self._next_after(credentials, error):
+                    continue
+                self._failure = error
+                self._tell(self._known())
+                raise
+            if self._failure is not None:
+                self._failure = None
+                self._tell(self._known())
+            return credential
+
+    async def refused(self, credential: CopilotCredential) -> bool:
+        """Note that the data plane answered 401; says whether `credential` may bring one that works."""
+        current = self._credentials
+        return current is not None and await current.refused(credential)
+
+    async def moved(self) -> None:
+        """Note that the data plane is elsewhere (421): what names its host is asked for again."""
+        if self._credentials is not None:
+            await self._credentials.forget()
+        self._account = None
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Sign a person in with a code, and keep the token.
+
+        Raises:
+            AuthenticationError: they did not, or not in time.
+            ChatError: GitHub refused, or could not be reached.
+            ConfigError: this GitHub does not offer it, or the token cannot be kept.
+        """
+        flow = DeviceFlow(self._http, self._hosts, client_id=self._config.client_id or DEFAULT_CLIENT_ID)
+        device = await flow.start()
+        on_prompt(device.prompt)
+        token = await flow.wait(device)
+        login = await self._login_of(SignIn(token, "device"))
+        storage = await self._store.write(self._hosts, token, login=login)
+        await self._forget()
+        status = await self.status(refresh=True)
+        if storage == "file":
+            where = f"The sign-in is kept in {self._store.path}, which only you can read: no keyring took it."
+            status = replace(status, message=" ".join(filter(None, (status.message, where))))
+        return status
+
+    async def sign_out(self) -> AuthStatus:
+        """Forget our own sign-in. Other programs' sign-ins stay theirs, and are not used until the next one.
+
+        Raises:
+            ConfigError: the store cannot be written.
+            AuthenticationError: the keyring does not give the token up.
+        """
+        if self._credentials is not None:
+            await self._credentials.forget()
+        await self._store.delete(self._hosts)
+        await self._forget()
+        return self._tell(await self.status())
+
+    async def status(self, *, refresh: bool = False) -> AuthStatus:
+        """Who is signed in, from what source; with `refresh` GitHub is asked for account and quotas."""
+        try:
+            found = await self._look()
+        except ChatError as error:
+            return self._status("signed_out", error=error)
+        if not found.sign_ins:
+            return self._status("signed_out", error=not_signed_in(self._hosts, " ".join(found.notes)))
+        return self._tell(await self._asked()) if refresh else self._known()
+
+    async def is_for_copilot(self) -> bool:
+        """Whether there is a sign-in that somebody made for Copilot; `gh` is not asked.
+
+        Raises:
+            ChatError: as `_look` raises it.
+        """
+        found = self._found or await self._find(general=False)
+        return found.best is not None and found.best.is_for_copilot
+
+    def note_quotas(self, quotas: Sequence[Quota]) -> None:
+        """Take the quotas that an answer told; the client hears of it when one crosses a threshold."""
+        if self._account is None:
+            self._account = Account(quotas=tuple(quotas))
+            crossed = crossed_thresholds((), quotas)
+        else:
+            before = self._account.quotas
+            self._account = replace(self._account, quotas=tuple(merged_quotas(before, quotas)))
+            crossed = crossed_thresholds(before, self._account.quotas)
+        if crossed:
+            self._tell(self._known())
+
+    async def store_changed(self) -> None:
+        """Another process may have signed in or out: look again, and tell what is new.
+
+        Every provider's sign-ins are in the one store, and our own changes touch it too.
+        """
+        if self._found is None or await asyncio.to_thread(self._store.stamp) == self._stamp:
+            return
+        before = self._found.best
+        after = (await self._look()).best
+        if before is not None and after is not None and _are_the_same(before, after):
+            return
+        await self._forget()
+        self._tell(await self.status(refresh=after is not None))
+
+    async def aclose(self) -> None:
+        """End requests under way."""
+        if self._credentials is not None:
+            await self._credentials.aclose()
+
+    async def _look(self) -> FoundSignIns:
+        """The sign-ins that exist, those left out that GitHub has refused.
+
+        Raises:
+            ChatError: one that the user named for this cannot be used, or the store cannot be read.
+        """
+        async with self._looking:
+            stamp = await asyncio.to_thread(self._store.stamp)
+            now = asyncio.get_running_loop().time()
+            is_old = self._found is not None and not self._found.sign_ins and now >= self._look_again_at
+            if self._found is None or stamp != self._stamp or is_old:
+                self._found = await self._find()
+                self._stamp, self._look_again_at = stamp, now + LOOK_AGAIN_SECONDS
+            usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._refused]
+            # Where all were refused, the best one is the one to say so.
+            return replace(self._found, sign_ins=usable or self._found.sign_ins[:1])
+
+    async def _find(self, *, general: bool = True) -> FoundSignIns:
+        raw = self._config.github_token
+        configured = None if raw is None else resolve(self._hosts.provider, "github_token", raw)
+        return await find_sign_ins(self._hosts, self._store, configured=configured, general=general)
+
+    async def _current(self) -> CopilotCredentials:
+        """The credentials of the best sign-in.
+
+        Raises:
+            AuthenticationError: nobody is signed in.
+        """
+        found = await self._look()
+        best = found.best
+        if best is None:
+            raise not_signed_in(self._hosts, " ".join(found.notes))
+        current = self._credentials
+        if current is None or not _are_the_same(current.sign_in, best):
+            if current is not None:
+                await current.aclose()
+                self._account = None
+            headers = self._headers()
+            current = self._credentials = CopilotCredentials(self._http, self._hosts, best, headers=headers)
+        return current
+
+    async def _next_after(self, credentials: CopilotCredentials, error: ChatError) -> bool:
+        """Whether another sign-in is left to try. Those that a person made for this are not passed over."""
+        sign_in = credentials.sign_in
+        refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
+        if not refused or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
+            return False
+        logger.warning("the sign-in from %s is not accepted any more", sign_in.source)
+        self._refused.add(sign_in.token.reveal())
+        self._found = None  # Places that were not asked because of this one are asked now.
+        return any(each.token.reveal() not in self._refused for each in (await self._look()).sign_ins)
+
+    async def _forget(self) -> None:
+        """Drop what was known, so that the next question looks anew."""
+        credentials, self._credentials = self._credentials, None
+        self._found = self._account = self._failure = None
+        self._refused.clear()
+        if credentials is not None:
+            await credentials.aclose()
+
+    async def _login_of(self, sign_in: SignIn) -> str | None:
+        """The account's name, for a sign-in that is new; a failure here does not undo it."""
+        try:
+            account = await fetch_account(
+                self._http, self._hosts, sign_in.token, source=f"{self._hosts.authority}'s answer"
+            )
+        except ChatError as error:
+            logger.info("the account's name is not known: %s", error.message)
+            return None
+        return account.login
+
+    async def _asked(self) -> AuthStatus:
+        """The status with GitHub's word on the account, and on whether it may use Copilot."""
+        try:
+            while True:
+                credentials = await self._current()
+                try:
+                    self._account = await credentials.account(refresh=True)
+                    await credentials.get(insist=True)
+                    break
+                except ChatError as error:
+                    if not await self._next_after(credentials, error):
+                        raise
+            self._failure = None
+        except ChatError as error:
+            self._failure = error
+        return self._known()
+
+    def _known(self) -> AuthStatus:
+        """The status as it follows from what has been heard by now."""
+        failure = self._failure
+        if isinstance(failure, AuthorizationError):
+            return self._status("not_authorized", error=failure)
+        if isinstance(failure, AuthenticationError):
+            return self._status("expired", error=failure)
+        if self._account is not None and self._account.chat_enabled is False:
+            told = AuthorizationError(
+                "The account's plan, or its organization, does not include chat.",
+                hint=f"See {self._hosts.github}/settings/copilot.",
+            )
+            return self._status("not_authorized", error=told)
+        return self._status("signed_in", error=failure)
+
+    def _status(self, state: AuthState, *, error: ChatError | None = None) -> AuthStatus:
+        best = self._found.best if self._found is not None else None
+        sign_in = self._credentials.sign_in if self._credentials is not None else best
+        account = self._account or Account()
+        return AuthStatus(
+            provider=self._hosts.provider,
+            state=state,
+            host=self._hosts.authority,
+            login=account.login or (sign_in.login if sign_in is not None else None),
+            plan=account.plan,
+            source=sign_in.source if sign_in is not None else None,
+            chat_enabled=account.chat_enabled,
+            quotas=tuple(account.quotas) or None,
+            message=" ".join(filter(None, (error.message, error.hint))) if error is not None else None,
+        )
+
+    def _tell(self, status: AuthStatus) -> AuthStatus:
+        """Tell the client, if there is news in it."""
+        if status != self._told:
+            self._told = status
+            self._on_change(status)
+        return status
+
+
+def _are_the_same(one: SignIn, other: SignIn) -> bool:
+    return one.source == other.source and one.token.reveal() == other.token.reveal()

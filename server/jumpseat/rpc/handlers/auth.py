@@ -1,0 +1,60 @@
+"""`auth/status`, `auth/signIn`, `auth/signOut`. Section 8 of the protocol page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jumpseat.auth import SignInPrompt
+from jumpseat.providers import SIGN_IN_PROVIDER, choose_default, default_provider, no_default
+from jumpseat.rpc.encode import auth_to_wire, to_wire
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
+from jumpseat.rpc.session import Session
+
+
+async def auth_status(session: Session, call: Call[AuthStatusParams]) -> dict[str, Any]:
+    """Whether a provider can be used, as whom, and what to do next; of the default one if none is named."""
+    registry = session.registry
+    provider = call.params.provider or await default_provider(registry)
+    if provider is None:
+        why = no_default(registry)
+        # The one that a sign-in without a name is to; it is not signed in to, or it would be the default.
+        unused = await registry.auth_status(SIGN_IN_PROVIDER)
+        return {**auth_to_wire(unused), "message": f"{why.message} {why.hint}"}
+    status = await registry.auth_status(provider, refresh=call.params.refresh)
+    if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
+        # Somebody is signed in, and nobody has asked yet as whom and with which plan.
+        status = await registry.auth_status(provider, refresh=True)
+    return auth_to_wire(status)
+
+
+async def sign_in(session: Session, call: Call[SignInParams]) -> dict[str, Any]:
+    """Tell the client what a person has to do, and answer once they have done it."""
+    params = call.params
+    registry = session.registry
+    provider = params.provider or SIGN_IN_PROVIDER
+    opening: list[asyncio.Task[Any]] = []
+
+    def on_prompt(prompt: SignInPrompt) -> None:
+        told = {"requestId": call.request_id, "token": params.token, "provider": provider}
+        shown = {key: value for key, value in told.items() if value is not None}
+        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
+        if params.open_browser:
+            page = {"uri": prompt.verification_uri, "external": True}
+            opening.append(asyncio.create_task(session.client_requests.ask("window/showDocument", page)))
+
+    try:
+        status = await registry.adapter(provider).sign_in(on_prompt)
+    finally:
+        for task in opening:
+            task.cancel()
+    if status.state == "signed_in":
+        await choose_default(registry, provider)
+    return auth_to_wire(status)
+
+
+async def sign_out(session: Session, call: Call[SignOutParams]) -> dict[str, Any]:
+    """Forget the credential that a sign-in brought, and say what is left."""
+    provider = call.params.provider or SIGN_IN_PROVIDER
+    return auth_to_wire(await session.registry.adapter(provider).sign_out())

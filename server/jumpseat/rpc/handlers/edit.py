@@ -1,0 +1,26 @@
+"""`edit/start`. Section 2 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.engine import run_edit
+from jumpseat.rpc.decode import edit_from_wire
+from jumpseat.rpc.deltas import DeltaSink
+from jumpseat.rpc.encode import result_to_wire
+from jumpseat.rpc.handlers.chat import outcome_of_turn
+from jumpseat.rpc.method import Call, Outcome
+from jumpseat.rpc.params import EditStartParams
+from jumpseat.rpc.session import Session
+
+
+async def edit_start(session: Session, call: Call[EditStartParams]) -> Outcome:
+    """Run the turn that rewrites the target, streaming its events, and answer with the replacement too."""
+
+    async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
+        ask, target = edit_from_wire(call.params)
+        edit = await run_edit(session.registry, ask, target, call.params.instruction, sink)
+        result = result_to_wire(edit.response, turn_id)
+        return result if edit.replacement is None else {**result, "replacement": edit.replacement}
+
+    return await outcome_of_turn(session, call, run)

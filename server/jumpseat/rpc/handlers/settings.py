@@ -1,0 +1,37 @@
+"""`settings/get`, `settings/save`, `settings/didChange`. Section 5 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import NoParams, SettingsSaveParams
+from jumpseat.rpc.session import Session
+
+DID_CHANGE = "settings/didChange"
+
+
+async def settings_get(session: Session, call: Call[NoParams]) -> dict[str, Any]:
+    """What is saved, read anew: another process may have written a moment ago."""
+    saved = session.registry.saved
+    await saved.refresh()
+    return {"settings": saved.values}
+
+
+async def settings_save(session: Session, call: Call[SettingsSaveParams]) -> dict[str, Any]:
+    """Merge what the client sends into what is saved, and answer with the whole."""
+    registry, patch = session.registry, call.params.settings
+    providers = patch.get("providers")
+    schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
+    return {"settings": await registry.saved.save(patch, schemas)}
+
+
+def follow_saved_settings(session: Session) -> None:
+    """Tell the client of every change of the saved settings for as long as the connection lasts."""
+    saved = session.registry.saved
+
+    def tell() -> None:
+        session.outbox.notify(DID_CHANGE, {"settings": saved.values})
+
+    saved.on_change(tell)
+    session.run_in_background("following the saved settings", saved.watch)

@@ -1,0 +1,26 @@
+"""`chat/countTokens`. Section 5 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.engine import count_tokens
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import CountTokensParams
+from jumpseat.rpc.session import Session
+
+
+async def chat_count_tokens(session: Session, call: Call[CountTokensParams]) -> dict[str, Any]:
+    """How many tokens a chat with these params would send, and who says so."""
+    params = call.params
+    counted = await count_tokens(
+        session.registry,
+        ask_from_wire(params),
+        session.tokens,
+        session.memory,
+        allow_estimate=params.allow_estimate,
+    )
+    shaped: dict[str, Any] = to_wire(counted)
+    return shaped

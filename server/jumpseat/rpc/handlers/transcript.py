@@ -1,0 +1,60 @@
+"""`transcript/parse` and `transcript/render`. Section 5 of the protocol page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jumpseat.chat import ChatError
+from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
+from jumpseat.engine import with_what_is_remembered
+from jumpseat.providers import resolve_model
+from jumpseat.rpc.decode import messages_from_wire
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
+from jumpseat.rpc.session import Session
+
+
+async def transcript_parse(session: Session, call: Call[TranscriptParseParams]) -> dict[str, Any]:
+    """Read a conversation out of a text; what the daemon remembers of it comes back with it."""
+    text = call.params.text
+    front = await asyncio.to_thread(parse_front_matter, text)
+    roles = await _roles(session, front.model)
+    read = await asyncio.to_thread(parse, text, roles=roles, front=front)
+    messages = with_what_is_remembered(read.messages, session.memory)
+    result: dict[str, Any] = {"messages": to_wire(messages), "turns": to_wire(read.turns)}
+    if read.system is not None:
+        result["system"] = read.system
+    if read.model is not None:
+        result["model"] = read.model
+    if read.settings:
+        result["settings"] = dict(read.settings)
+    return result
+
+
+async def transcript_render(session: Session, call: Call[TranscriptRenderParams]) -> dict[str, Any]:
+    """Write a conversation as a text."""
+    params = call.params
+    text = await asyncio.to_thread(
+        render,
+        messages_from_wire(params.messages),
+        system=params.system,
+        model=params.model,
+        settings=params.settings,
+        roles=await _roles(session, params.model),
+    )
+    return {"text": text}
+
+
+async def _roles(session: Session, model: str | None) -> RoleNames:
+    """What the headings say: what the provider of that model is configured with, else the standard names."""
+    registry = session.registry
+    tables = {name: registry.table(name).roles for name in registry.ids}
+    if not any(table.names for table in tables.values()):
+        return RoleNames()
+    try:
+        target = await resolve_model(registry, model)
+    except ChatError:
+        return RoleNames()  # A wrong name is a chat's error; the text can be read all the same.
+    return RoleNames(**tables[target.provider].names)

@@ -1,0 +1,297 @@
+"""Signing in to Copilot and out again, through the real daemon, at the emulator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.copilot import ask, configure, copilot_daemon, prompted, sign_in, table, told
+from tests.emulator import CopilotEmulator
+
+COPILOT = {"provider": "copilot"}
+
+
+@pytest.fixture
+async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
+    async with CopilotEmulator() as running:
+        running.add_account()
+        running.devices.interval = 0.05
+        configure(home, table(running))
+        yield running
+
+
+@pytest.mark.requirement("8:sign-in", "8:device-flow")
+async def test_a_person_signs_in_with_a_code_and_chats(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        request_id = daemon.start("auth/signIn", {"token": "mine"})
+        prompt = await prompted(daemon)
+        emulator.approve(prompt["userCode"])
+        status = (await daemon.read_until(request_id)).result
+        chat = await daemon.request("chat/start", ask())
+
+    assert prompt.keys() == {
+        "requestId",
+        "token",
+        "provider",
+        "userCode",
+        "verificationUri",
+        "expiresAt",
+        "intervalSeconds",
+    }
+    assert (prompt["requestId"], prompt["token"], prompt["provider"]) == (request_id, "mine", "copilot")
+    assert prompt["verificationUri"] == f"{emulator.github_url}/login/device"
+    assert prompt["expiresAt"].endswith("Z")
+    assert {key: status[key] for key in ("provider", "state", "login", "plan", "source", "chatEnabled")} == {
+        "provider": "copilot",
+        "state": "signed_in",
+        "login": "octocat",
+        "plan": "individual",
+        "source": "file",
+        "chatEnabled": True,
+    }
+    assert {quota["name"] for quota in status["quotas"]} == {"chat", "completions", "premium_interactions"}
+    assert chat.result["text"] == "You said: Hello"
+
+
+@pytest.mark.requirement("8:did-change")
+async def test_a_sign_in_and_a_sign_out_are_told_and_the_models_with_them(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        request_id = daemon.start("auth/signIn", {})
+        emulator.approve((await prompted(daemon))["userCode"])
+        signed_in = await daemon.read_until(request_id)
+        signed_out = await daemon.request("auth/signOut", {})
+
+    changes = [
+        message["params"]["state"]
+        for exchange in (signed_in, signed_out)
+        for message in exchange.notifications
+        if message["method"] == "auth/didChange"
+    ]
+    assert changes == ["signed_in", "signed_out"]
+    assert "models/didChange" in [message["method"] for message in signed_out.notifications]
+    assert signed_out.result["state"] == "signed_out"
+    assert "jumpseat login" in signed_out.result["message"]
+
+
+@pytest.mark.requirement("8:open-browser")
+async def test_the_client_is_asked_to_open_the_page_only_if_it_wants_to_be(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        request_id = daemon.start("auth/signIn", {"openBrowser": True})
+        prompt = await prompted(daemon)
+        asked = await daemon.read()
+        daemon.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"success": True}})
+        emulator.approve(prompt["userCode"])
+        status = (await daemon.read_until(request_id)).result
+        await daemon.request("auth/signOut", {})
+        quiet = daemon.start("auth/signIn", {})
+        emulator.approve((await prompted(daemon))["userCode"])
+        exchange = await daemon.read_until(quiet)
+
+    assert asked["method"] == "window/showDocument"
+    assert asked["params"] == {"uri": prompt["verificationUri"], "external": True}
+    assert status["state"] == "signed_in"
+    assert "window/showDocument" not in [message["method"] for message in exchange.notifications]
+
+
+@pytest.mark.requirement("8:sign-in")
+@pytest.mark.parametrize("how", ["deny", "expire"])
+async def test_a_sign_in_that_the_person_did_not_finish_is_1000_and_changes_nothing(home, emulator, how):
+    async with copilot_daemon(home) as daemon:
+        request_id = daemon.start("auth/signIn", {})
+        getattr(emulator, how)((await prompted(daemon))["userCode"])
+        error = (await daemon.read_until(request_id)).error
+        status = (await daemon.request("auth/status", COPILOT)).result
+
+    assert (error["code"], error["data"]["kind"]) == (1000, "authentication")
+    assert status["state"] == "signed_out"
+    assert not (home / "auth" / "sign_ins.json").exists()
+
+
+@pytest.mark.requirement("8:sign-in")
+async def test_a_sign_in_can_be_cancelled_and_polls_no_more(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        request_id = daemon.start("auth/signIn", {})
+        await prompted(daemon)
+        await emulator.wait_for("/login/oauth/access_token")
+        daemon.notify("$/cancelRequest", {"id": request_id})
+        error = (await daemon.read_until(request_id)).error
+        polls = len(emulator.requests(path="/login/oauth/access_token"))
+        # A further round trip through everything that the daemon does, several intervals long.
+        await sign_in(daemon, emulator)
+
+    assert error["code"] == -32800
+    device, other = emulator.devices.devices
+    assert device.polls == polls
+    assert other.state == "used"
+
+
+@pytest.mark.requirement("8:other-process")
+async def test_running_daemons_notice_what_another_process_does(home, emulator):
+    async with copilot_daemon(home) as one, copilot_daemon(home) as other:
+        before = (await other.request("auth/status", COPILOT)).result
+        await sign_in(one, emulator)
+        noticed = await told(other, "auth/didChange")
+        chat = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await one.request("auth/signOut", {})
+        gone = await told(other, "auth/didChange")
+        refused = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
+
+    assert before["state"] == "signed_out"
+    assert (noticed["state"], noticed["login"], noticed["plan"]) == ("signed_in", "octocat", "individual")
+    assert chat.result["text"] == "You said: Hello"
+    assert gone["state"] == "signed_out"
+    assert refused.error["code"] == 1000
+    assert "jumpseat login" in refused.error["data"]["hint"]
+
+
+@pytest.mark.requirement("4:default-provider")
+async def test_signing_in_makes_copilot_the_default_unless_the_configuration_says_otherwise(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await sign_in(daemon, emulator)
+        rows = (await daemon.request("providers/list", {})).result["providers"]
+    configure(home, table(emulator), top='default_provider = "local"\n')
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("auth/signOut", {})
+        await sign_in(daemon, emulator)
+        other = (await daemon.request("providers/list", {})).result["providers"]
+
+    assert [row["id"] for row in rows if row["isDefault"]] == ["copilot"]
+    assert [row["id"] for row in other if row["isDefault"]] == ["local"]
+
+
+def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str, str]:
+    """Leave a sign-in as another program would, and return the environment that it needs."""
+    token = emulator.issue_token("octocat")
+    host = emulator.github_url.removeprefix("http://")
+    directory = home / "xdg" / "github-copilot"
+    directory.mkdir(parents=True)
+    if source == "hosts.json":
+        (directory / source).write_text(json.dumps({host: {"user": "octocat", "oauth_token": token}}))
+    elif source == "apps.json":
+        entry = {"user": "octocat", "oauth_token": token, "githubAppId": "Iv1.x"}
+        (directory / source).write_text(json.dumps({f"{host}:Iv1.x": entry}))
+    else:
+        return {source: token, "GH_HOST": host}
+    return {}
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.parametrize("source", ["hosts.json", "apps.json", "GH_TOKEN", "COPILOT_GITHUB_TOKEN"])
+async def test_a_sign_in_that_exists_is_found_and_its_source_is_told(home, emulator, source):
+    env = left_behind(home, emulator, source)
+    async with copilot_daemon(home, env=env) as daemon:
+        status = (await daemon.request("auth/status", COPILOT)).result
+        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+
+    assert (status["state"], status["login"]) == ("signed_in", "octocat")
+    assert source in status["source"]
+    assert chat.result["text"] == "You said: Hello"
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_who_signs_out_is_not_signed_in_by_another_way(home, emulator):
+    left_behind(home, emulator, "hosts.json")
+    before = (home / "xdg" / "github-copilot" / "hosts.json").read_bytes()
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("auth/signOut", {})
+        status = (await daemon.request("auth/status", COPILOT)).result
+        again = await sign_in(daemon, emulator)
+
+    assert status["state"] == "signed_out"
+    assert again["source"] == "file"
+    assert (home / "xdg" / "github-copilot" / "hosts.json").read_bytes() == before
+
+
+@pytest.mark.requirement("8:two-accounts")
+async def test_two_accounts_are_two_tables(home, emulator):
+    emulator.add_account("hubot", "business")
+    configure(home, table(emulator), table(emulator))
+    async with copilot_daemon(home) as daemon:
+        first = await sign_in(daemon, emulator, "octocat")
+        second = await sign_in(daemon, emulator, "hubot", provider="copilot2")
+        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await daemon.request("chat/start", ask(model="copilot2:gpt-4.1"))
+        out = (await daemon.request("auth/signOut", {"provider": "copilot2"})).result
+        kept = (await daemon.request("auth/status", COPILOT)).result
+
+    assert [(each["login"], each["plan"]) for each in (first, second)] == [
+        ("octocat", "individual"),
+        ("hubot", "business"),
+    ]
+    assert [charge.account.login for charge in emulator.charges] == ["octocat", "hubot"]
+    assert (out["state"], kept["state"], kept["login"]) == ("signed_out", "signed_in", "octocat")
+
+
+@pytest.mark.requirement("8:auth-status")
+@pytest.mark.parametrize(
+    ("trouble", "state", "words"),
+    [
+        (lambda emulator, token: emulator.revoke(token), "expired", "jumpseat login"),
+        (lambda emulator, token: emulator.suspend(), "not_authorized", ""),
+    ],
+    ids=["revoked", "suspended"],
+)
+async def test_a_sign_in_that_github_refuses_says_so_and_what_to_do(home, emulator, trouble, state, words):
+    token = emulator.issue_token("octocat")
+    trouble(emulator, token)
+    configure(home, table(emulator, github_token="env:THE_TOKEN"))
+    async with copilot_daemon(home, env={"THE_TOKEN": token}) as daemon:
+        status = (await daemon.request("auth/status", COPILOT)).result
+        error = (await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))).error
+
+    assert (status["state"], status["source"]) == (state, "config")
+    assert words in status["message"]
+    assert error["code"] == {"expired": 1000, "not_authorized": 1001}[state]
+    assert error["data"]["hint"]
+
+
+@pytest.mark.requirement("8:auth-status")
+async def test_a_plan_without_chat_is_told_as_such(home, emulator):
+    emulator.account().chat_enabled = False
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    async with copilot_daemon(home) as daemon:
+        status = (await daemon.request("auth/status", COPILOT)).result
+
+    assert (status["state"], status["chatEnabled"]) == ("not_authorized", False)
+    assert "settings/copilot" in status["message"]
+
+
+@pytest.mark.requirement("8:sign-in")
+async def test_nobody_signs_in_to_a_provider_whose_key_is_configured(home):
+    (home / "config.toml").write_text(
+        '[providers.acme]\nkind = "openai"\napi_key = "sk-0123456789abcdef"\n'
+        '[providers.free]\nkind = "ollama"\n',
+        "utf-8",
+    )
+    async with copilot_daemon(home) as daemon:
+        for method in ("auth/signIn", "auth/signOut"):
+            error = (await daemon.request(method, {"provider": "acme"})).error
+            assert (error["code"], error["data"]["kind"]) == (1010, "config")
+            assert "providers.acme.api_key" in error["data"]["hint"]
+            assert (await daemon.request(method, {"provider": "free"})).result["state"] == "not_required"
+
+
+@pytest.mark.requirement("8:no-token-leaks")
+async def test_no_token_is_in_the_log_on_the_wire_in_arguments_or_in_a_loose_file(home, emulator):
+    async with copilot_daemon(home, "--log-level", "debug") as daemon:
+        await sign_in(daemon, emulator)
+        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        emulator.expire_copilot_tokens()
+        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        for credential in emulator.credentials.all():
+            emulator.revoke(credential.value)
+        failed = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await daemon.request("shutdown", None)
+        daemon.notify("exit")
+        await daemon.exit_code()
+
+    secrets = [each.value for each in emulator.credentials.all()]
+    assert len(secrets) >= 3
+    seen = daemon.log + json.dumps([chat.response, chat.notifications, failed.response])
+    assert [secret for secret in secrets if secret in seen] == []
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (home / "auth").iterdir()}
+    assert {name for name, mode in modes.items() if mode & 0o077} == set()
+    assert (home / "auth").stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,176 @@
+"""The life of Copilot's tokens through the real daemon: kinds, exchange, expiry, hosts, many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.copilot import ask, configure, copilot_daemon, table
+from tests.emulator import CopilotEmulator, faults
+from tests.fakes.upstream import Reply
+
+CHAT = ask(model="copilot:gpt-4.1")
+EXCHANGE = "/copilot_internal/v2/token"
+
+
+@pytest.fixture
+async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
+    async with CopilotEmulator() as running:
+        running.add_account()
+        configure(home, table(running, github_token=running.issue_token("octocat")))
+        yield running
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_fifty_chats_at_once_are_one_exchange(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        ids = [daemon.start("chat/start", {**CHAT, "stream": False}) for _ in range(50)]
+        answers = {}
+        while len(answers) < len(ids):
+            message = await daemon.read()
+            if "id" in message:
+                answers[message["id"]] = message
+
+    assert {message["result"]["text"] for message in answers.values()} == {"You said: Hello"}
+    assert emulator.exchanges == 1
+    assert len(emulator.requests(path="/models")) == 1
+
+
+@pytest.mark.requirement("8:one-exchange-for-all-daemons")
+async def test_daemons_that_begin_together_share_one_exchange(home, emulator):
+    async with contextlib.AsyncExitStack() as stack:
+        daemons = [await stack.enter_async_context(copilot_daemon(home)) for _ in range(4)]
+        exchanges = await asyncio.gather(*(daemon.request("chat/start", CHAT) for daemon in daemons))
+
+    assert [each.result["text"] for each in exchanges] == ["You said: Hello"] * 4
+    assert emulator.exchanges == 1
+
+
+@pytest.mark.requirement("8:token-expires")
+async def test_a_token_that_expires_between_two_chats_is_replaced_once_and_nobody_notices(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        emulator.expire_copilot_tokens()
+        second = await daemon.request("chat/start", CHAT)
+        third = await daemon.request("chat/start", CHAT)
+
+    assert second.result["text"] == third.result["text"] == "You said: Hello"
+    assert second.delta_types[0] == "start"
+    assert "retry" not in second.delta_types
+    assert emulator.exchanges == 2
+
+
+@pytest.mark.requirement("8:no-refresh-storm")
+async def test_a_service_that_refuses_every_token_is_not_asked_on_and_on(home, emulator):
+    emulator.script("/chat/completions", *[faults.unauthorized()] * 100)
+    async with copilot_daemon(home) as daemon:
+        errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(10)]
+
+    assert {error["code"] for error in errors} == {1000}
+    assert "jumpseat login" in errors[-1]["data"]["hint"]
+    assert emulator.exchanges <= 3
+
+
+@pytest.mark.requirement("8:no-refresh-storm")
+async def test_an_exchange_that_is_refused_is_not_repeated_by_every_chat(home, emulator):
+    emulator.suspend()
+    async with copilot_daemon(home) as daemon:
+        errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(20)]
+
+    assert {error["code"] for error in errors} == {1001}
+    assert len(emulator.requests(path=EXCHANGE)) <= 3
+
+
+@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.parametrize(
+    ("kind", "exchanged"), [("ghu", True), ("gho", False), ("github_pat", False)], ids=lambda each: str(each)
+)
+async def test_each_kind_of_token_takes_its_own_way(home, emulator, kind, exchanged):
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind=kind)))
+    async with copilot_daemon(home) as daemon:
+        chat = await daemon.request("chat/start", CHAT)
+
+    assert chat.result["text"] == "You said: Hello"
+    assert (emulator.exchanges == 1) == exchanged
+    seen = emulator.credentials_seen_by("copilot-individual")
+    assert seen == {"copilot" if exchanged else kind}
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_classic_personal_token_is_refused_before_it_is_sent_anywhere(home, emulator):
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind="ghp")))
+    async with copilot_daemon(home) as daemon:
+        error = (await daemon.request("chat/start", CHAT)).error
+        status = (await daemon.request("auth/status", {"provider": "copilot"})).result
+
+    assert error["code"] == 1000
+    assert "classic" in error["message"]
+    assert status["state"] == "signed_out"
+    assert emulator.seen == []
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_an_app_that_the_exchange_does_not_know_falls_back_once_and_that_is_remembered(home, emulator):
+    emulator.credentials.exchange_apps.clear()
+    async with copilot_daemon(home) as daemon:
+        chats = [await daemon.request("chat/start", CHAT) for _ in range(3)]
+
+    assert [chat.result["text"] for chat in chats] == ["You said: Hello"] * 3
+    assert len(emulator.requests(path=EXCHANGE)) == 1
+    assert emulator.credentials_seen_by("copilot-individual") == {"ghu"}
+
+
+@pytest.mark.requirement("8:host-moves")
+async def test_an_account_that_moves_to_another_host_is_followed(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        emulator.set_plan("business")
+        # The old host says that it is no longer the one for this token.
+        emulator.script("/chat/completions", Reply.raw(b"Misdirected Request\n", 421))
+        chat = await daemon.request("chat/start", CHAT)
+
+    assert chat.result["text"] == "You said: Hello"
+    assert len(emulator.requests("copilot-business", "/chat/completions")) == 1
+    assert emulator.exchanges == 2
+
+
+@pytest.mark.requirement("7:host")
+async def test_each_credential_is_seen_by_its_own_hosts_and_by_no_other(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        await daemon.request("auth/status", {"provider": "copilot", "refresh": True})
+        await daemon.request("models/list", {"provider": "copilot", "refresh": True})
+
+    assert emulator.credentials_seen_by("api") == {"ghu"}
+    assert emulator.credentials_seen_by("copilot-individual") == {"copilot"}
+    for plane in ("github", "copilot", "copilot-business", "proxy", "telemetry"):
+        assert emulator.credentials_seen_by(plane) == set()
+
+
+@pytest.mark.requirement("7:host")
+async def test_a_data_host_that_is_no_part_of_this_github_gets_no_credential(home, emulator, upstream):
+    emulator.state.origins["copilot-individual"] = "http://copilot.attacker.example"
+    async with copilot_daemon(home) as daemon:
+        error = (await daemon.request("chat/start", CHAT)).error
+
+    assert (error["code"], error["data"]["kind"]) == (1010, "config")
+    assert "copilot_url" in error["data"]["hint"]
+
+
+@pytest.mark.requirement("8:expired-sign-in")
+async def test_a_revoked_sign_in_is_1000_with_the_command_that_mends_it(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        for credential in emulator.credentials.all():
+            emulator.revoke(credential.value)
+        emulator.expire_copilot_tokens()
+        error = (await daemon.request("chat/start", CHAT)).error
+        status = (await daemon.request("auth/status", {"provider": "copilot"})).result
+
+    assert (error["code"], error["data"]["kind"]) == (1000, "authentication")
+    assert "jumpseat login" in error["data"]["hint"]
+    assert status["state"] == "expired"

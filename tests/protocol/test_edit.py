@@ -1,0 +1,127 @@
+"""Section 2 of the contract: `edit/start`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider
+from tests.fakes.completions import completion_body, completion_stream
+from tests.fakes.upstream import FakeUpstream, Gate, Reply
+
+TARGET = {
+    "type": "context",
+    "text": "x = 1\n",
+    "uri": "file:///home/me/a.py",
+    "languageId": "python",
+    "range": {"start": {"line": 4, "character": 0}, "end": {"line": 5, "character": 0}},
+}
+EDIT: dict[str, Any] = {"target": TARGET, "instruction": "Make it two."}
+PIECES = ["Here it is:\n\n``", "`python\nx =", " 2\n``", "`\nDone."]
+
+
+@pytest.mark.requirement("2:edit-start", "2:edit-replacement")
+async def test_an_edit_streams_as_a_chat_does_and_adds_the_replacement(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events(completion_stream(PIECES)))
+    exchange = await chatty.request("edit/start", {**EDIT, "turnId": "e1", "system": "Be kind."})
+
+    assert exchange.delta_types[0] == "start"
+    assert exchange.delta_types[-1] == "done"
+    raw = "".join(delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta")
+    assert raw == "".join(PIECES) == exchange.result["text"]
+    assert exchange.result["replacement"] == "x = 2\n"
+    assert (exchange.result["turnId"], exchange.result["stopReason"]) == ("e1", "end_turn")
+    assert {note["params"]["turnId"] for note in exchange.notifications} == {"e1"}
+    system, question = upstream.requests[0].json["messages"]
+    assert system["role"] == "system"
+    assert system["content"].startswith("Be kind.\n\n")
+    asked = question["content"]
+    asked = asked if isinstance(asked, str) else "".join(part["text"] for part in asked)
+    assert "/home/me/a.py" in asked
+    assert "line 5" in asked
+    assert "```python\nx = 1\n```" in asked
+    assert "Make it two." in asked
+
+
+@pytest.mark.requirement("2:edit-start")
+async def test_an_edit_that_is_not_streamed_has_no_deltas(chatty: Daemon, upstream: FakeUpstream) -> None:
+    upstream.script(Reply.json(completion_body("x = 3")))
+    exchange = await chatty.request("edit/start", {**EDIT, "stream": False})
+
+    assert exchange.notifications == []
+    assert exchange.result["replacement"] == "x = 3\n"
+
+
+@pytest.mark.requirement("2:edit-nothing-to-apply")
+async def test_an_edit_that_was_cut_off_has_no_replacement(chatty: Daemon, upstream: FakeUpstream) -> None:
+    upstream.script(Reply.events(completion_stream(["```\nx ="], finish_reason="length")))
+    result = (await chatty.request("edit/start", EDIT)).result
+
+    assert "replacement" not in result
+    assert (result["stopReason"], result["text"]) == ("max_tokens", "```\nx =")
+
+
+@pytest.mark.requirement("2:edit-start")
+@pytest.mark.parametrize("by_turn", [True, False])
+async def test_an_edit_is_cancelled_as_a_chat_is(
+    chatty: Daemon, upstream: FakeUpstream, by_turn: bool
+) -> None:
+    upstream.script(Reply.events(completion_stream(["x = "])[:2]).stall_after())
+    request_id = chatty.start("edit/start", {**EDIT, "turnId": "e1"})
+    await chatty.read_delta("text_delta")
+    cancel = ("chat/cancel", {"turnId": "e1"}) if by_turn else ("$/cancelRequest", {"id": request_id})
+    chatty.notify(*cancel) if not by_turn else chatty.start(*cancel)
+    while (message := await chatty.read()).get("id") != request_id:
+        pass
+    await upstream.wait_for_disconnect()
+
+    assert message["error"]["code"] == -32800
+    assert message["error"]["data"]["partial"]["text"] == "x = "
+    assert "replacement" not in message["error"]["data"]["partial"]
+
+
+@pytest.mark.requirement("2:edit-start", "2:turn-id")
+async def test_edits_and_chats_share_their_turn_ids(chatty: Daemon, upstream: FakeUpstream) -> None:
+    gate = Gate()
+    upstream.script(Reply.events([gate, *completion_stream(["x"])]))
+    first = chatty.start("edit/start", {**EDIT, "turnId": "t"})
+    await chatty.read_delta("start")
+    chat = {"messages": [{"role": "user", "content": "hi"}], "turnId": "t"}
+    second = await chatty.read_until(chatty.start("chat/start", chat))
+    gate.open()
+
+    assert second.error["data"]["errors"][0]["path"] == "turnId"
+    assert (await chatty.read_until(first)).result["replacement"] == "x\n"
+
+
+@pytest.mark.requirement("2:edit-start")
+@pytest.mark.parametrize(
+    ("params", "path"),
+    [
+        ({"target": TARGET}, "instruction"),
+        ({**EDIT, "instruction": ""}, "instruction"),
+        ({"instruction": "Do."}, "target"),
+        ({**EDIT, "target": {**TARGET, "type": "text"}}, "target.type"),
+        ({**EDIT, "target": {"type": "context"}}, "target.text"),
+        ({**EDIT, "maxTokens": 0}, "maxTokens"),
+    ],
+)
+async def test_wrong_params_of_an_edit_are_told(chatty: Daemon, params: dict[str, Any], path: str) -> None:
+    exchange = await chatty.request("edit/start", params)
+
+    assert exchange.error["code"] == -32602
+    assert [each["path"] for each in exchange.error["data"]["errors"]] == [path]
+    assert exchange.notifications == []
+
+
+@pytest.mark.requirement("2:edit-start")
+async def test_an_edit_asks_the_model_that_is_named(daemon: Daemon, upstream: FakeUpstream) -> None:
+    await daemon.initialize(provider(upstream.base_url))
+    upstream.script(Reply.events(completion_stream(["y"])))
+    result = (await daemon.request("edit/start", {**EDIT, "model": "fake:other"})).result
+
+    assert upstream.requests[0].json["model"] == "other"
+    assert result["replacement"] == "y\n"

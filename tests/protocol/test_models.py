@@ -1,0 +1,114 @@
+"""Sections 3 and 4 of the contract: spellings of names, facts about models, and news of changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider, user
+from tests.fakes.completions import completion_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+
+def rows(*names: str) -> Reply:
+    return Reply.json({"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
+
+
+LISTED = rows("claude-opus-4.6", "claude-sonnet-4.5", "x-2024-01-01", "x-2025-01-01")
+
+
+async def chat(daemon: Daemon, model: str) -> Any:
+    return await daemon.request("chat/start", {"messages": [user("hi")], "model": model})
+
+
+@pytest.mark.requirement("4:upstream-spellings")
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("claude-opus-4-6", "claude-opus-4.6"),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4.5"),
+        ("fake:anthropic/Claude-Sonnet-4.5", "claude-sonnet-4.5"),
+        ("fake:x-2024-01-01", "x-2024-01-01"),
+        ("unheard-of", "unheard-of"),
+    ],
+)
+async def test_an_upstream_spelling_is_sent_as_the_provider_lists_it(
+    chatty: Daemon, upstream: FakeUpstream, name: str, model: str
+) -> None:
+    upstream.default(LISTED, path="/v1/models")
+    upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
+    await chatty.request("models/list")
+    exchange = await chat(chatty, name)
+    assert exchange.deltas[0]["model"] == model
+    assert upstream.requests[-1].json["model"] == model
+    assert len(upstream.requests) == 2, "no list is asked for on the way"
+
+
+@pytest.mark.requirement("4:upstream-spellings")
+async def test_a_name_that_may_mean_several_models_is_refused_naming_them(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.default(LISTED, path="/v1/models")
+    await chatty.request("models/list")
+    exchange = await chat(chatty, "x")
+    assert exchange.error["code"] == 1004
+    assert "x-2024-01-01, x-2025-01-01" in exchange.error["message"]
+    assert exchange.notifications == []
+
+
+@pytest.mark.requirement("3:model-facts", "3:model-info")
+async def test_the_configuration_adds_what_the_endpoint_does_not_say(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    data = [{"id": "m", "context_length": 9000}, {"id": "gpt-4o"}]
+    upstream.default(Reply.json({"data": data}), path="/v1/models")
+    told = {"id": "m", "max_context_tokens": 5, "max_output_tokens": 70, "supports_vision": False}
+    await daemon.initialize(provider(upstream.base_url, models=[told, "unlisted"]))
+    listing = (await daemon.request("models/list", {"provider": "fake"})).result["models"]
+    found = {row["model"]: row for row in listing}
+    assert set(found) == {"m", "gpt-4o", "unlisted"}
+    assert (found["m"]["maxContextTokens"], found["m"]["maxOutputTokens"]) == (9000, 70)
+    assert (found["m"]["supportsVision"], found["m"]["supportsToolUse"]) == (False, True)
+    # A server that merely has a model of that name may run it with another context.
+    assert not {"maxContextTokens", "maxOutputTokens"} & (set(found["gpt-4o"]) | set(found["unlisted"]))
+
+
+@pytest.mark.requirement("3:model-facts", "2:degradation", "2:max-tokens")
+async def test_configured_facts_hold_before_any_list_was_had(daemon: Daemon, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
+    told = {"id": "m", "max_output_tokens": 70, "supports_vision": False}
+    await daemon.initialize(provider(upstream.base_url, models=[told]))
+    await chat(daemon, "m")
+    assert upstream.requests[0].json["max_tokens"] == 70
+    image = {"type": "image", "source": "https://example.org/a.png"}
+    params = {"messages": [{"role": "user", "content": [image]}], "model": "m"}
+    assert (await daemon.request("chat/start", params)).error["code"] == 1004
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.requirement("6:config")
+async def test_a_wrong_fact_is_an_error_that_names_its_key(daemon: Daemon) -> None:
+    overlay = provider("http://127.0.0.1:9/v1", models=[{"id": "m", "max_context_tokens": 0}])
+    params = {"initializationOptions": {"config": overlay}}
+    error = (await daemon.request("initialize", params)).error
+    assert error["code"] == 1010
+    assert "providers.fake.models.0.max_context_tokens" in error["message"]
+
+
+@pytest.mark.requirement("7:unknown-keys")
+async def test_an_unknown_fact_is_warned_about_with_its_path(daemon: Daemon) -> None:
+    await daemon.initialize(provider("http://127.0.0.1:9/v1", models=["n", {"id": "m", "max_tokens": 1}]))
+    await daemon.request("shutdown")
+    assert "providers.fake.models.1.max_tokens" in daemon.log
+
+
+@pytest.mark.requirement("3:did-change")
+async def test_a_client_is_told_when_a_list_changed_and_only_then(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(rows("one"), rows("one"), rows("one", "two"), path="/v1/models")
+    params = {"provider": "fake", "refresh": True}
+    told = [(await chatty.request("models/list", params)).notifications for _ in range(3)]
+    assert told[:2] == [[], []]
+    assert told[2] == [{"jsonrpc": "2.0", "method": "models/didChange", "params": {"provider": "fake"}}]

@@ -1,0 +1,178 @@
+"""Section 5 of the contract: `transcript/parse` and `transcript/render`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.daemon import Daemon, provider, user
+from tests.fakes.messages import Call, Redacted, Thought, Words, message_stream
+from tests.fakes.upstream import FakeUpstream, Reply
+
+SIGNATURE = "EqQBCgIYAhIM+/=="
+ORIGIN = {"provider": "fake", "model": "claude-haiku-4-5"}
+CLAUDE = {"kind": "anthropic", "api_key": "literal", "default_model": ORIGIN["model"]}
+
+
+async def parsed(daemon: Daemon, text: str) -> Any:
+    return (await daemon.request("transcript/parse", {"text": text})).result
+
+
+async def rendered(daemon: Daemon, messages: Any, **more: Any) -> str:
+    text = (await daemon.request("transcript/render", {"messages": messages, **more})).result["text"]
+    assert isinstance(text, str)
+    return text
+
+
+@pytest.mark.requirement("5:transcript")
+async def test_a_conversation_becomes_a_text_and_comes_back(chatty: Daemon) -> None:
+    call = {"type": "tool_use", "id": "c", "name": "f", "arguments": {}, "raw": "{}"}
+    messages = [user("Hi.\n## Me"), {"role": "assistant", "content": [call]}]
+    text = await rendered(chatty, messages, model="fake:m", system="Be brief.", settings={"temperature": 0.5})
+
+    assert text == (
+        "---\nmodel: fake:m\nsystem: Be brief.\nsettings:\n  temperature: 0.5\n---\n\n"
+        "## Me\n\nHi.\n\\## Me\n\n## Assistant\n\n```tool_use id=c name=f\n{}\n```\n"
+    )
+    assert await parsed(chatty, text) == {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi.\n## Me"}]}, messages[1]],
+        "model": "fake:m",
+        "system": "Be brief.",
+        "settings": {"temperature": 0.5},
+        "turns": [
+            {"role": "user", "startLine": 7, "endLine": 12, "message": 0},
+            {"role": "assistant", "startLine": 12, "endLine": 17, "message": 1},
+        ],
+    }
+
+
+@pytest.mark.requirement("5:transcript-by-hand")
+@pytest.mark.parametrize("empty", [None, {}, [], {"messages": None}, {"messages": {}}, {"text": None}])
+async def test_a_conversation_of_nothing_is_a_text_of_nothing(chatty: Daemon, empty: Any) -> None:
+    assert (await chatty.request("transcript/render", empty)).result == {"text": ""}
+    assert (await chatty.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
+
+
+async def answered(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
+    """The conversation after one question that was answered with these parts."""
+    await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
+    upstream.script(Reply.events(message_stream(*parts)))
+    result = (await daemon.request("chat/start", {"messages": [user("hi")], "thinking": "low"})).result
+    return [user("hi"), {"role": "assistant", "content": result["content"]}]
+
+
+THINKING = (
+    Thought(["Let me", " see."], SIGNATURE),
+    Redacted("RWYx"),
+    Words(["It is sunny."]),
+    Call("toolu_1", "f", ['{"a":', " 1}"]),
+)
+
+
+@pytest.mark.requirement("5:transcript-opaque")
+async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, upstream: FakeUpstream) -> None:
+    messages = await answered(daemon, upstream, *THINKING)
+    text = await rendered(daemon, messages)
+    assert SIGNATURE not in text
+
+    # What an editor does on saving, or a person elsewhere in the buffer, is no edit of the answer.
+    saved = f"{text}\n## Me\n\nGo on.   \n"
+    for each in (text, saved, saved.replace("sunny.\n", "sunny.  \n")):
+        found = (await parsed(daemon, each))["messages"]
+        assert found[1] == messages[1]
+    assert [block.get("signature") for block in found[1]["content"]] == [SIGNATURE, None, None, None]
+
+
+@pytest.mark.requirement("5:transcript-opaque")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("sunny", "cloudy"),
+        ("Let me see", "Let us see"),
+        ('{"a": 1}', '{"a": 2}'),
+        ("RWYx", "RWYy"),
+        ("id=toolu_1", "id=toolu_2"),
+        ("It is sunny.", "It is sunny.\n\n<!-- text -->\n\nAnd warm."),
+    ],
+)
+async def test_opaque_data_of_an_edited_answer_is_dropped(
+    daemon: Daemon, upstream: FakeUpstream, old: str, new: str
+) -> None:
+    text = await rendered(daemon, await answered(daemon, upstream, *THINKING))
+    assert text.count(old) == 1
+    result = await parsed(daemon, text.replace(old, new))
+
+    assert SIGNATURE not in str(result)
+    assert [block["type"] for block in result["messages"][1]["content"][:2]] == [
+        "thinking",
+        "redacted_thinking",
+    ]
+
+
+@pytest.mark.requirement("5:transcript-opaque")
+async def test_a_conversation_that_was_read_back_goes_on_with_its_signatures(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    text = await rendered(daemon, await answered(daemon, upstream, *THINKING[:3]))
+    messages = (await parsed(daemon, f"{text}\n## Me\n\nAnd tomorrow?\n"))["messages"]
+    upstream.script(Reply.events(message_stream(Words(["Rain."]))))
+    assert (await daemon.request("chat/start", {"messages": messages})).result["text"] == "Rain."
+
+    sent = upstream.requests[1].json["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert sent[1]["content"][:2] == [
+        {"type": "thinking", "thinking": "Let me see.", "signature": SIGNATURE},
+        {"type": "redacted_thinking", "data": "RWYx"},
+    ]
+
+
+@pytest.mark.requirement("5:transcript-roles")
+async def test_the_headings_are_those_of_the_models_provider_else_of_the_default_one(daemon: Daemon) -> None:
+    def table(**more: Any) -> dict[str, Any]:
+        return {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "default_model": "m", **more}
+
+    roles = {"user": "Ich", "assistant": "KI"}
+    providers = {"deutsch": table(roles=roles), "plain": table()}
+    await daemon.initialize({"providers": providers, "default_provider": "plain"})
+    messages = [user("Hallo."), {"role": "assistant", "content": "Ja?"}]
+
+    assert await rendered(daemon, messages) == "## Me\n\nHallo.\n\n## Assistant\n\nJa?\n"
+    text = await rendered(daemon, messages, model="deutsch:m")
+    assert text == "---\nmodel: deutsch:m\n---\n\n## Ich\n\nHallo.\n\n## KI\n\nJa?\n"
+    assert [each["role"] for each in (await parsed(daemon, text))["messages"]] == ["user", "assistant"]
+    # Without the model nobody knows of these names; a model that nobody has hinders no reading.
+    for other in (text.partition("---\n\n")[2], text.replace("deutsch:m", "nobody-has-this")):
+        assert len((await parsed(daemon, other))["messages"]) == 1
+
+
+@pytest.mark.requirement("5:transcript-roles")
+@pytest.mark.parametrize(
+    "roles",
+    [{"user": ""}, {"user": " Me"}, {"user": "a\nb"}, {"user": "Assistant"}, {"user": "X", "assistant": "X"}],
+)
+async def test_names_that_cannot_be_told_apart_are_a_wrong_configuration(
+    daemon: Daemon, roles: dict[str, str]
+) -> None:
+    config = provider("http://127.0.0.1:9/v1", roles=roles)
+    exchange = await daemon.request("initialize", {"initializationOptions": {"config": config}})
+
+    assert exchange.error["code"] == 1010
+    assert "providers.fake.roles" in exchange.error["message"]
+
+
+@pytest.mark.requirement("5:transcript-front-matter")
+async def test_front_matter_that_cannot_be_read_is_told_with_its_line(chatty: Daemon) -> None:
+    text = "---\nmodel: m\nsystem: [\n---\n\n## Me\n\nHi.\n"
+    error = (await chatty.request("transcript/parse", {"text": text})).error
+
+    assert error["code"] == -32602
+    (problem,) = error["data"]["errors"]
+    assert problem["path"] == "text"
+    assert problem["message"].startswith("line ")
+    assert "Traceback" not in str(error)
+
+
+async def test_a_long_conversation_comes_through(chatty: Daemon) -> None:
+    text = await rendered(chatty, [user("line\n" * 200_000)])
+    assert len((await parsed(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000

@@ -1,0 +1,78 @@
+"""Conversations for property tests: texts made of whatever a transcript could trip over."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from jumpseat.chat import (
+    ContextBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    OtherBlock,
+    Position,
+    Range,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+PIECES = (
+    "## Me", "## Assistant", "## Ich", "## Me ", "##  Me\t", " ## Me", "# Me", "### Me", "## Me!", "##Me",
+    "\\", "\\\\", "\\## Me", "---", "--- ", "...", "model: x", "```", "````", "~~~", "```python",
+    "```tool_use id=a name=b", "````tool_result id=a", "```context", "```image x", "```other kind=",
+    "<details>", "</details>", "</details> ", "<details><summary>Thinking</summary>", "<summary>",
+    "<!-- text -->", "<!-- empty -->", "<!--", "\n", "\n\n", "\r\n", "\r", " ", "   ", "\t", "\0", "\x85",
+    "\u2028", "\u2029", "\u00a0", "\ufeff", "\ud83d", "🙂", "é", "word", "\x0b", "\x0c", "\x1c",
+)  # fmt: skip
+
+texts = st.one_of(
+    st.lists(st.sampled_from((*PIECES, "\n", "\n", "\n")), max_size=12).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=8).map("\n".join),
+    st.text(max_size=40),
+)
+words = st.one_of(st.text(min_size=1, max_size=12), texts.filter(bool))
+maybe_words = st.none() | texts
+origins = st.none() | st.builds(Origin, st.text("abz-_1", min_size=1, max_size=5), words)
+places = st.builds(Position, st.integers(0, 10**6), st.integers(0, 10**6))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+argument_objects = st.dictionaries(st.text(max_size=6), st.integers() | st.text(max_size=12), max_size=3)
+
+
+def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:
+    """A call whose raw text is laid out in one of several ways."""
+    raw = json.dumps(arguments, **layout)
+    return ToolUseBlock(id_, name, json.loads(raw), raw)
+
+
+blocks = st.one_of(
+    st.builds(TextBlock, texts),
+    st.builds(ThinkingBlock, texts),
+    st.builds(called, words, words, argument_objects, st.sampled_from([{}, {"indent": 2}])),
+    st.builds(lambda id_, raw, why: ToolUseBlock(id_, "t", None, f"{{{raw}", why), words, texts, texts),
+    st.builds(ToolUseBlock, words, words, st.just({}), st.just("")),
+    st.builds(ToolResultBlock, words, texts, st.booleans()),
+    st.builds(
+        ContextBlock,
+        texts,
+        maybe_words,
+        maybe_words,
+        st.none() | st.builds(Range, places, places),
+        maybe_words,
+    ),
+    st.builds(ImageBlock, words, maybe_words),
+    st.builds(RedactedThinkingBlock, texts, origin=origins),
+    st.builds(OtherBlock, words, maybe_words, origin=origins),
+)
+messages = st.builds(Message, st.sampled_from(["user", "assistant"]), st.lists(blocks, max_size=5).map(tuple))
+conversations = st.lists(messages, max_size=5)
+settings = st.dictionaries(texts, json_values.filter(lambda value: value is not None), max_size=3)

@@ -1,0 +1,234 @@
+"""A conversation as a text and back: nothing of it is lost, whatever is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from jumpseat.chat import BLOCK_CLASSES, Message, Origin, TextBlock, ThinkingBlock, ToolUseBlock
+from jumpseat.chat.transcript import RoleNames, parse, render
+from jumpseat.chat.transcript.form import FENCED_KINDS
+from jumpseat.rpc.encode import to_wire
+from tests.unit.chat import conversations
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "transcripts.json").read_text("utf-8"))
+PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
+BIG = 1_000_000
+SLOWEST = 10.0
+"""Seconds of the processor for 1 MB, which take half of one: a quadratic way through them takes many minutes."""
+
+any_size = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+
+
+@pytest.mark.requirement("5:transcript", "5:transcript-by-hand")
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
+def test_a_text_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -> None:
+    read = parse(vector["text"])
+
+    assert to_wire(read.messages) == vector["messages"]
+    assert (read.system, read.model) == (vector.get("system"), vector.get("model"))
+    assert read.settings == vector.get("settings", {})
+    assert repr(read.settings) == repr(vector.get("settings", {}))
+    if "turns" in vector:
+        assert to_wire(read.turns) == vector["turns"]
+    written = render(read.messages, system=read.system, model=read.model, settings=read.settings)
+    assert written == vector.get("rendered", vector["text"])
+
+
+@pytest.mark.requirement("5:transcript")
+def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
+    page = PAGE.read_text("utf-8")
+    section = page[page.index("### Transcripts") :]
+    shown = "".join(
+        re.findall(r"^(?: {4}.*)?\n", section[section.index("    ---") :].partition("\nWhat ")[0], re.M)
+    )
+    text = f"{textwrap.dedent(shown).strip()}\n"
+    read = parse(text)
+
+    assert [block.type for message in read.messages for block in message.content] == [
+        "context",
+        "text",
+        "thinking",
+        "text",
+        "tool_use",
+        "tool_result",
+    ]
+    assert (read.model, read.system, read.settings) == ("fake:m", "Be brief.", {"temperature": 0.2})
+    assert render(read.messages, system=read.system, model=read.model, settings=read.settings) == text
+
+
+@pytest.mark.requirement("5:transcript-round-trip", "5:transcript-front-matter")
+@any_size
+@given(
+    st.lists(conversations.messages, max_size=5),
+    st.none() | conversations.texts,
+    st.none() | conversations.texts,
+    conversations.settings,
+    st.sampled_from(ROLES),
+)
+@example([Message.user("\n"), Message.user("")], "0\n", None, {}, ROLES[0])
+def test_what_was_written_is_read_as_it_was(
+    messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], roles: RoleNames
+) -> None:
+    read = parse(render(messages, system=system, model=model, settings=values, roles=roles), roles=roles)
+
+    assert list(read.messages) == messages
+    assert (read.system, read.model) == (system, model)
+    # 1 is not 1.0, and true is not 1.
+    assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
+    assert [turn.message for turn in read.turns] == list(range(len(messages)))
+    assert [turn.role for turn in read.turns] == [message.role for message in messages]
+
+
+@pytest.mark.requirement("5:transcript-round-trip")
+@any_size
+@given(conversations.texts)
+def test_whatever_is_read_is_read_the_same_once_it_was_written(text: str) -> None:
+    read = parse(f"## Me\n{text}")
+
+    assert parse(render(read.messages)).messages == read.messages
+
+
+@pytest.mark.requirement("5:transcript-by-hand")
+@any_size
+@given(conversations.texts)
+def test_what_somebody_has_not_finished_swallows_no_answer(text: str) -> None:
+    read = parse(f"## Me\n\n{text}\n\n## Assistant\n\nThe answer.\n\n## Me\n\n")
+
+    assert read.messages[-1] == Message.assistant("The answer.")
+    assert [turn.role for turn in read.turns[-2:]] == ["assistant", "user"]
+    assert read.turns[-1].message is None
+
+
+def without_blanks_at_ends(text: str) -> str:
+    return "\n".join([line.rstrip(" \t\r") for line in text.split("\n")])
+
+
+HABITS: dict[str, Callable[[str], str]] = {
+    "blanks at the ends of lines are trimmed": without_blanks_at_ends,
+    "the file ends with one line end": lambda text: f"{text.rstrip(chr(10))}\n",
+    "lines end with CRLF": lambda text: text.replace("\n", "\r\n"),
+    "both": lambda text: without_blanks_at_ends(text).replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.requirement("5:transcript-by-hand")
+@pytest.mark.parametrize("habit", HABITS.values(), ids=HABITS)
+@settings(any_size, max_examples=40)
+@given(conversations.conversations)
+@example([Message("user", (TextBlock(" \nx\n"), TextBlock("")))])
+def test_what_an_editor_does_when_it_saves_changes_blanks_and_nothing_else(
+    habit: Callable[[str], str], messages: list[Message]
+) -> None:
+    read = parse(habit(render(messages))).messages
+
+    assert [skeleton(each) for each in read] == [skeleton(each) for each in messages]
+
+
+def skeleton(message: Message) -> Any:
+    """The message without any white space in what stands between the marks of the form."""
+    wire = to_wire(message)
+    between = ("text", "thinking", "content", "raw", "source", "data")
+    return message.role, [
+        {key: "".join(value.split()) if key in between else value for key, value in block.items()}
+        for block in wire["content"]
+    ]
+
+
+def test_a_text_that_is_edited_by_hand_keeps_its_lines() -> None:
+    text = render([Message.user("a\n\n## Me\n\nb")])
+    read = parse(text.replace("\nb", "\n  b\n\n\nc  "))
+
+    assert read.messages == (Message.user("a\n\n## Me\n\n  b\n\n\nc  "),)
+
+
+def test_what_is_no_text_does_not_show() -> None:
+    signed = ThinkingBlock("Hm.", "SIGNATURE", origin=Origin("p", "m"), opaque="OPAQUE")
+    call = ToolUseBlock("a", "b", {}, "{}", origin=Origin("p", "m"), opaque="OPAQUE")
+    text = render([Message("assistant", (signed, TextBlock("Hi.", opaque="OPAQUE"), call))])
+
+    assert "SIGNATURE" not in text
+    assert "OPAQUE" not in text
+    assert parse(text).messages == (
+        Message("assistant", (ThinkingBlock("Hm."), TextBlock("Hi."), ToolUseBlock("a", "b", {}, "{}"))),
+    )
+
+
+@pytest.mark.parametrize(
+    "change", ["tool_use id=a", "tool_use name=b", "tool_use id=a name", 'tool_use id="a name=b']
+)
+def test_a_call_that_lost_its_name_by_an_edit_is_text_and_not_lost(change: str) -> None:
+    text = render([Message("assistant", (ToolUseBlock("a", "b", {}, "{}"),))])
+    (message,) = parse(text.replace("tool_use id=a name=b", change)).messages
+
+    assert message.content == (TextBlock(f"```{change}\n{{}}\n```"),)
+
+
+def test_a_later_attribute_is_no_reason_to_lose_a_call() -> None:
+    text = render([Message("assistant", (ToolUseBlock("a", "b", {}, "{}"),))])
+    (message,) = parse(text.replace("name=b", 'name=b later="1 2"')).messages
+
+    assert message.content == (ToolUseBlock("a", "b", {}, "{}"),)
+
+
+@pytest.mark.requirement("5:transcript-roles")
+def test_the_names_of_the_roles_stand_in_the_headings_and_the_standard_ones_are_read_too() -> None:
+    roles = RoleNames("Ich", "Copilot")
+    text = render([Message.user("## Copilot\n## Me"), Message.assistant("Hi.")], roles=roles)
+
+    assert text == "## Ich\n\n\\## Copilot\n\\## Me\n\n## Copilot\n\nHi.\n"
+    mixed = parse(f"{text}\n## Me\n\nMore.\n\n## Assistant\n\nYes.\n", roles=roles)
+    assert [message.role for message in mixed.messages] == ["user", "assistant", "user", "assistant"]
+    assert len(parse(text).messages) == 1
+
+
+PIECES: dict[str, Callable[[int], str]] = {
+    "plain lines": lambda size: "word word\n" * (size // 10),
+    "one line": lambda size: "a" * size,
+    "headings": lambda size: f"## Me\n\n{'word ' * 20}\n\n" * (size // 110),
+    "blanks": lambda size: "## Me" + " " * size,
+    "blank lines": lambda size: "\n" * size,
+    "backslashes": lambda size: "\\" * size,
+    "openings of thinking": lambda size: "<details><summary>Thinking</summary>\n" * (size // 37),
+    "openings of fences": lambda size: "```tool_use id=a name=b\n" * (size // 24),
+    "growing fences": lambda size: "".join(
+        f"{'`' * (3 + n)}context\n" for n in range(int((2 * size) ** 0.5))
+    ),
+    "attributes": lambda size: "```tool_use " + "a=b " * (size // 4) + "\n```",
+    "quotation marks": lambda size: '```tool_use id="' + '\\"' * (size // 2) + "\n```",
+    "numbers of hashes": lambda size: "##" + "\t" * size + "Me too",
+}
+
+
+@pytest.mark.requirement("5:transcript-round-trip")
+@pytest.mark.parametrize("kind", PIECES)
+def test_a_long_text_takes_time_in_proportion(kind: str) -> None:
+    text = PIECES[kind](BIG)
+    begun = time.process_time()
+    read = parse(text)
+    written = render(read.messages)
+    again = parse(written)
+    took = time.process_time() - begun
+
+    assert again.messages == read.messages
+    assert took < SLOWEST
+
+
+def test_a_conversation_of_nothing_is_an_empty_text() -> None:
+    assert render([]) == ""
+    assert parse("").messages == ()
+    assert parse(" \n\n").turns == ()
+
+
+def test_blocks_of_every_type_have_a_form() -> None:
+    assert {*FENCED_KINDS, "text", "thinking"} == {block.type for block in BLOCK_CLASSES}

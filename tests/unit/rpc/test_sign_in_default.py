@@ -1,0 +1,61 @@
+"""Signing in by the wire makes the default, as far as the configuration leaves it open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import OnPrompt
+from jumpseat.auth import AuthState, AuthStatus
+from jumpseat.config import SavedSettings
+from jumpseat.rpc.connection import Connection
+from jumpseat.wire import encode, encode_frame
+from tests.unit.rpc.recorder import RecordingWriter
+from tests.unit.scripted import ScriptedAdapter, registry_of
+
+
+class SignsIn(ScriptedAdapter):
+    """Asks nobody, and comes to the state that the test wants."""
+
+    def __init__(self, name: str, comes_to: AuthState) -> None:
+        super().__init__(name=name)
+        self.comes_to = comes_to
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        return AuthStatus(provider=self.name, state=self.comes_to)
+
+
+@pytest.mark.requirement("4:sign-in-default")
+@pytest.mark.parametrize(
+    ("comes_to", "configured", "expected"),
+    [
+        ("signed_in", {}, "b"),
+        ("signed_in", {"default_provider": "a"}, None),
+        ("not_authorized", {}, None),
+        ("not_required", {}, None),
+    ],
+)
+async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
+    home: Path, comes_to: AuthState, configured: dict[str, Any], expected: str | None
+) -> None:
+    writer = RecordingWriter()
+    connection = Connection(writer, config_file=None, stop=lambda: None, watch_parent=lambda process_id: None)
+
+    async def request(request_id: int, method: str, params: dict[str, Any]) -> Any:
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        connection.receive(encode_frame(encode(message)))
+        messages = await writer.until(lambda sent: any(each.get("id") == request_id for each in sent))
+        return next(each for each in messages if each.get("id") == request_id)["result"]
+
+    await request(1, "initialize", {})
+    saved = SavedSettings(home / "settings.json")
+    connection.session.registry = registry_of(
+        ScriptedAdapter(name="a"), SignsIn("b", comes_to), saved=saved, **configured
+    )
+
+    assert (await request(2, "auth/signIn", {"provider": "b"}))["state"] == comes_to
+    told = await request(3, "settings/get", {})
+    assert told["settings"].get("default_provider") == expected
+    await connection.session.aclose()
