@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from jumpseat.testing.upstream import RecordedRequest
 from tests.emulator.accounts import Account
 from tests.emulator.catalogue import Model
 from tests.emulator.credentials import Credential
 from tests.emulator.refusals import Refused, coded, model_not_supported, plain, quota_exceeded
 from tests.emulator.state import COPILOT, PROXY, Charge, State
-from tests.fakes.upstream import RecordedRequest
 
 CLI_INTEGRATION = "copilot-developer-cli"
 _EDITOR = re.compile(r"^([^\s/]+)/\d\S*$")

@@ -12,13 +12,13 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from jumpseat.testing.upstream import Piece, Reply
 from tests.emulator.catalogue import Model
 from tests.emulator.chat_completions import OPAQUE
 from tests.emulator.conversation import Answer, Prompt
 from tests.emulator.costs import copilot_usage
 from tests.emulator.refusals import html_safe_json
 from tests.emulator.seals import Sealer
-from tests.fakes.upstream import Piece, Reply
 
 _SAFE = {
     name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "sexual", "violence")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from jumpseat.testing.upstream import RecordedRequest, Reply
 from tests.emulator import data
 from tests.emulator.admission import admit
 from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.state import State, body_object
-from tests.fakes.upstream import RecordedRequest, Reply
 
 _MOST_CHOICES = 10
 

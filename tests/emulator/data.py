@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jumpseat.testing.upstream import RecordedRequest, Reply
 from tests.emulator import (
     chat_completions,
     chat_flavours,
@@ -22,7 +23,6 @@ from tests.emulator.conversation import Prompt, compose, count_words
 from tests.emulator.refusals import Refused, coded, html_safe_json, invalid_body, model_not_supported, plain
 from tests.emulator.seals import Sealer
 from tests.emulator.state import Session, State, body_object
-from tests.fakes.upstream import RecordedRequest, Reply
 
 _AUTO_SECONDS = 3600
 _AUTO_DISCOUNT = 0.1

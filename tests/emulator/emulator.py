@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from jumpseat.testing.upstream import WAIT_SECONDS, FakeUpstream, Gate, Piece, RecordedRequest, Reply
 from tests.emulator import completions_proxy, data, oauth, rest
 from tests.emulator.accounts import PLANS, Account
 from tests.emulator.catalogue import Catalogue
@@ -23,7 +24,6 @@ from tests.emulator.credentials import PLUGIN_APP, Credential, Credentials, Kind
 from tests.emulator.device_flow import DeviceFlow
 from tests.emulator.faults import Behaviour, Call
 from tests.emulator.state import API, COPILOT, GITHUB, PLANES, PROXY, TELEMETRY, Charge, State, body_object
-from tests.fakes.upstream import WAIT_SECONDS, FakeUpstream, Gate, Piece, RecordedRequest, Reply
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jumpseat.testing.upstream import Gate, Piece, RecordedRequest, Reply
 from tests.emulator import refusals
-from tests.fakes.upstream import Gate, Piece, RecordedRequest, Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ import json
 import secrets
 from typing import Any
 
+from jumpseat.testing.upstream import Reply
 from tests.emulator.catalogue import Model
 from tests.emulator.chat_completions import stop_sequences
 from tests.emulator.conversation import Prompt, ToolUse, Turn
 from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.seals import Sealer
-from tests.fakes.upstream import Reply
 
 SIGNATURE = "thinking signature"
 """What thinking is sealed for: the seal carries the text that it vouches for."""

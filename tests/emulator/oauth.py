@@ -11,8 +11,8 @@ import json
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from jumpseat.testing.upstream import RecordedRequest, Reply
 from tests.emulator.state import GITHUB, State
-from tests.fakes.upstream import RecordedRequest, Reply
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Device activation (emulator)</title>

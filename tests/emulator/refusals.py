@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.fakes.upstream import Reply
+from jumpseat.testing.upstream import Reply
 
 _REST_DOCS = "https://docs.github.com/rest"
 

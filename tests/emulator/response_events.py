@@ -11,13 +11,13 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
+from jumpseat.testing.upstream import Reply
 from tests.emulator.catalogue import Model
 from tests.emulator.conversation import Answer, Prompt
 from tests.emulator.costs import copilot_usage
 from tests.emulator.refusals import html_safe_json
 from tests.emulator.responses import ENCRYPTED, ITEM_ID
 from tests.emulator.seals import Sealer
-from tests.fakes.upstream import Reply
 
 _ID_LENGTH = 400
 Item = dict[str, Any]

@@ -10,11 +10,11 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from jumpseat.testing.upstream import RecordedRequest, Reply
 from tests.emulator.accounts import PLANS, Account
 from tests.emulator.credentials import Credential
 from tests.emulator.refusals import Refused, rest_error
 from tests.emulator.state import State, body_object
-from tests.fakes.upstream import RecordedRequest, Reply
 
 _LIMIT = 15000
 _LIMIT_UNAUTHENTICATED = 60

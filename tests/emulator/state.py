@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumpseat.testing.upstream import RecordedRequest
 from tests.emulator.accounts import Account, Accounts, Plan
 from tests.emulator.builtin_models import builtin_models
 from tests.emulator.catalogue import Catalogue
@@ -12,7 +13,6 @@ from tests.emulator.clock import Clock
 from tests.emulator.credentials import Credential, Credentials
 from tests.emulator.device_flow import DeviceFlow
 from tests.emulator.seals import Sealer
-from tests.fakes.upstream import RecordedRequest
 
 GITHUB, API, COPILOT, PROXY, TELEMETRY = "github", "api", "copilot", "proxy", "telemetry"
 PLAN_PLANES = ("copilot-individual", "copilot-business", "copilot-enterprise")

@@ -1,33 +1,89 @@
-"""A CONNECT proxy that lets nobody out: it tunnels to 127.0.0.1 and refuses every other host.
+"""A proxy that lets nobody out: it leads to loopback and refuses every other host.
 
-For programs that are not ours and would report home from a test. Above it are tests; below it asyncio.
+For programs that are not ours and would report home from a test, and for our own on their way through a
+proxy: it knows the ports of names that do not exist, asks for a password, and misbehaves when told to.
+Above it are tests; below it asyncio.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
-from typing import Self
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, Self
+from urllib.parse import urlsplit
 
 _LOOPBACK = "127.0.0.1"
 
+Manner = Literal["serve", "close", "stall", "close behind", "stall behind"]
+"""What it does with a request: close or stall at once, or only once it has said that it is connected."""
+
+
+@dataclass(frozen=True)
+class ProxyRequest:
+    """What it was asked; names of headers in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+
 
 class LoopbackProxy:
-    """The proxy, as an async context manager. `refused` are the hosts that were asked for in vain."""
+    """The proxy, as an async context manager.
 
-    def __init__(self) -> None:
+    Args:
+        hosts: the port on loopback of each name that it knows.
+        auth: the `user:password` that it wants.
+        context: what it speaks TLS with; None for plain HTTP.
+    """
+
+    def __init__(
+        self,
+        hosts: Mapping[str, int] | None = None,
+        *,
+        auth: str | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
         self.refused: list[str] = []
+        """The targets that were asked for in vain."""
+
+        self.requests: list[ProxyRequest] = []
+        self.certificates: list[Mapping[str, Any]] = []
+        """What each client has shown in TLS to the proxy itself, empty where it showed none."""
+
+        self.manner: Manner = "serve"
+        self.refusal = 0
+        """A status with which it answers whatever it is asked."""
+
+        self.bytes_out = bytearray()
+        """All that its clients have sent through it, and to it, as it could read it."""
+
+        self._hosts = dict(hosts or {})
+        self._auth = None if auth is None else "Basic " + base64.b64encode(auth.encode()).decode()
+        self._context = context
         self._server: asyncio.Server | None = None
         self._tunnels: set[asyncio.Task[None]] = set()
 
     @property
+    def address(self) -> str:
+        """Host and port."""
+        assert self._server is not None
+        return f"{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
+
+    @property
     def url(self) -> str:
         """What HTTPS_PROXY is to be."""
-        assert self._server is not None
-        return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
+        return f"http{'s' if self._context else ''}://{self.address}"
+
+    def url_with(self, userinfo: str) -> str:
+        """The same with a user and a password."""
+        return self.url.replace("://", f"://{userinfo}@")
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, _LOOPBACK, 0)
+        self._server = await asyncio.start_server(self._serve, _LOOPBACK, 0, ssl=self._context)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -42,46 +98,103 @@ class LoopbackProxy:
         task = asyncio.current_task()
         assert task is not None
         self._tunnels.add(task)
+        self.certificates.append(writer.get_extra_info("peercert") or {})
         try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await self._tunnel(reader, writer)
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await self._take(reader, writer)
         finally:
             self._tunnels.discard(task)
-            await _close(writer)
+            await close_writer(writer)
 
-    async def _tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        method, target, _ = head.split(" ", 2)
-        host, _, port = target.rpartition(":")
-        if method != "CONNECT" or host != _LOOPBACK:
-            self.refused.append(target)
-            writer.write(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
-            await writer.drain()
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.bytes_out += head
+        request_line, *lines = head.decode("latin-1").rstrip().split("\r\n")
+        method, target, _ = request_line.split(" ", 2)
+        fields = (line.partition(":") for line in lines)
+        headers = {name.lower(): value.strip() for name, _, value in fields}
+        self.requests.append(ProxyRequest(method, target, headers))
+        if self.manner == "stall":
+            await reader.read()
+        if self.manner in ("close", "stall"):
             return
-        onward_reader, onward_writer = await asyncio.open_connection(host, int(port))
+        if self._auth is not None and headers.get("proxy-authorization") != self._auth:
+            await _refuse(writer, 407, 'proxy-authenticate: Basic realm="loopback"\r\n')
+            return
+        port = self._port_of(method, target)
+        if self.refusal or port is None:
+            self.refused.append(target)
+            await _refuse(writer, self.refusal or 403)
+            return
+        onward_reader, onward_writer = await asyncio.open_connection(_LOOPBACK, port)
         try:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            ways = [
-                asyncio.ensure_future(_pump(reader, onward_writer)),
-                asyncio.ensure_future(_pump(onward_reader, writer)),
-            ]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
+            if method == "CONNECT":
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await writer.drain()
+                if self.manner == "stall behind":
+                    await reader.read()
+                if self.manner in ("close behind", "stall behind"):
+                    return
+            else:
+                parts = urlsplit(target)
+                path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+                onward_writer.write(head.replace(target.encode("latin-1"), path.encode("latin-1"), 1))
+            await pump_both(reader, writer, onward_reader, onward_writer, self.bytes_out)
         finally:
-            await _close(onward_writer)
+            await close_writer(onward_writer)
+
+    def _port_of(self, method: str, target: str) -> int | None:
+        parts = urlsplit(f"//{target}" if method == "CONNECT" else target)
+        if parts.hostname in self._hosts:
+            return self._hosts[parts.hostname]
+        return parts.port if method == "CONNECT" and parts.hostname == _LOOPBACK else None
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _refuse(writer: asyncio.StreamWriter, status: int, headers: str = "") -> None:
+    writer.write(f"HTTP/1.1 {status} No\r\n{headers}content-length: 0\r\n\r\n".encode())
+    await writer.drain()
+
+
+class _Readable(Protocol):
+    async def read(self, count: int, /) -> bytes: ...
+
+
+class _Writable(Protocol):
+    def write(self, data: bytes, /) -> None: ...
+
+    async def drain(self) -> None: ...
+
+
+async def pump_both(
+    reader: _Readable,
+    writer: _Writable,
+    onward_reader: _Readable,
+    onward_writer: _Writable,
+    seen: bytearray | None = None,
+) -> None:
+    """Carry bytes both ways until one side ends; what goes onward is also kept in `seen`."""
+    ways = [
+        asyncio.ensure_future(_pump(reader, onward_writer, seen)),
+        asyncio.ensure_future(_pump(onward_reader, writer)),
+    ]
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+
+
+async def _pump(reader: _Readable, writer: _Writable, seen: bytearray | None = None) -> None:
     while data := await reader.read(1 << 16):
+        if seen is not None:
+            seen += data
         writer.write(data)
         await writer.drain()
 
 
-async def _close(writer: asyncio.StreamWriter) -> None:
+async def close_writer(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, whatever state it is in."""
     writer.close()
-    with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+    with contextlib.suppress(OSError, asyncio.CancelledError):
         await writer.wait_closed()

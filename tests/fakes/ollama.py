@@ -2,8 +2,8 @@
 
 Owns the bytes of its API beside chats (`/api/tags`, `/api/show`, `/api/ps` and `/api/version`) and how it
 refuses. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` holds them
-against the official Python client. Chats are scripted with the builders of `jumpseat.testing`, which are
-here under their names too; the rest follows from the installed models.
+against the official Python client. Chats are scripted with the builders of
+`jumpseat.testing`; the rest follows from the installed models.
 """
 
 from __future__ import annotations
@@ -12,34 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumpseat.testing.answers.ollama_chat import (
-    CREATED_AT,
-    NDJSON,
-    STATS,
-    Line,
-    call,
-    error,
-    last,
-    lines,
-    ndjson,
-    part,
-)
+from jumpseat.testing.answers.ollama_chat import CREATED_AT, error, part
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
-
-__all__ = [
-    "CREATED_AT",
-    "NDJSON",
-    "STATS",
-    "FakeModel",
-    "FakeOllama",
-    "Line",
-    "call",
-    "error",
-    "last",
-    "lines",
-    "ndjson",
-    "part",
-]
 
 
 @dataclass(frozen=True, slots=True)

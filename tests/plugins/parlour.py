@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from parlour_script import ParlourScript
 
-from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 
 class FakeParlour(FakeUpstream):

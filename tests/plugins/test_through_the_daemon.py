@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from parlour_script import END, lines, whole
 
+from jumpseat.testing.upstream import Gate, Reply
 from tests.daemon import Daemon, Exchange, running_daemon, user
-from tests.fakes.upstream import Gate, Reply
 from tests.plugins.parlour import FakeParlour
 
 pytestmark = [pytest.mark.requirement("7:plugins"), pytest.mark.xdist_group("plugins")]

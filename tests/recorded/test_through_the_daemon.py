@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 
 from jumpseat.providers.registry import KINDS
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, running_daemon, user
-from tests.fakes.upstream import FakeUpstream, Reply
 from tests.recorded.recordings import TRANSCRIPTS, Recording, recordings
 
 Counts = dict[str, Any]

@@ -77,8 +77,8 @@ async def run_edit(
 ) -> Edit:
     """Run one edit to its end; events, errors and cancelling are those of `run_turn`.
 
-    There is a replacement only if the answer ended well and says something: an answer that was cut off,
-    refused, or wants a tool must not be put anywhere.
+    There is a replacement only if the answer ended well and says something that can stand there: an answer
+    that was cut off, refused, or wants a tool must not be put anywhere.
     """
     response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
     if response.stop_reason != "end_turn" or not response.text.strip():

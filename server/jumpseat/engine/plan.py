@@ -24,7 +24,7 @@ from jumpseat.chat import (
     ThinkingBlock,
     WarningEvent,
 )
-from jumpseat.config import SettingRow, check_settings
+from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.conversation import arranged, check_conversation
 from jumpseat.providers import ResolvedModel
@@ -60,18 +60,20 @@ def plan(
 
     warnings: list[WarningEvent] = []
     messages = _without_foreign_data(ask.messages, Origin(target.provider, target.model), warnings)
+    settings = _with_defaults(ask.settings, default_settings, rows)
+    unsaid = chat_params(settings, rows)
     request = ChatRequest(
         messages=arranged(messages, warnings, user_begins=target.adapter.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
         tool_choice=ask.tool_choice,
-        max_tokens=_max_tokens(ask.max_tokens or default_max_tokens, target),
+        max_tokens=_max_tokens(ask.max_tokens or unsaid.get("max_tokens") or default_max_tokens, target),
         stop_sequences=ask.stop_sequences,
         stream=ask.stream,
         output_mode=ask.output_mode,
-        thinking=ask.thinking,
-        settings=_with_defaults(ask.settings, default_settings, rows),
+        thinking=ask.thinking or unsaid.get("thinking"),
+        settings=mapped(settings, rows),
         conversation_id=ask.conversation_id,
         initiator=ask.initiator or _initiator(ask.messages),
     )

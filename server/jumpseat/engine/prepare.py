@@ -28,7 +28,7 @@ async def prepare(
         ChatError: as `resolve_model` and `plan` raise it.
     """
     target = await resolve_model(registry, ask.model)
-    capabilities, _ = registry.capabilities(target.provider)
+    capabilities, _ = registry.capabilities(target.provider, probed=False)
     planned = plan(
         ask if memory is None else _completed(ask, memory, target),
         target,

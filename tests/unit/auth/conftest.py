@@ -10,7 +10,7 @@ from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.auth.sign_ins import SignIn
 from jumpseat.config import hidden
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream
+from jumpseat.testing.upstream import FakeUpstream
 from tests.unit.auth.hand_clock import HandClock
 
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from jumpseat.auth.github_hosts import github_hosts
-from jumpseat.auth.keyring_storage import BoundedKeyring
+from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.token_store import FILE_NAME, TokenStore
 from jumpseat.config import Secret
 

@@ -19,7 +19,7 @@ from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.chat import AuthenticationError, ConnectionError, ProtocolError
 from jumpseat.config import Secret
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 TOKEN = Secret("ghu_canary-of-the-account")
 JULY = datetime(2026, 7, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
 from jumpseat.config import Secret
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 
 ROOT = Path(__file__).parents[3]
 EXCHANGE = "/copilot_internal/v2/token"

@@ -15,7 +15,7 @@ from jumpseat.auth.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.config import hidden
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.auth.hand_clock import HandClock
 
 EXCHANGE, USER = "/copilot_internal/v2/token", "/copilot_internal/user"

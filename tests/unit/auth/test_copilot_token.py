@@ -13,7 +13,7 @@ from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ProtocolError
 from jumpseat.config import Secret, redact
 from jumpseat.http import HttpAnswer, HttpClient
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.recorded.recordings import TRANSCRIPTS
 from tests.unit.auth.hand_clock import HandClock
 

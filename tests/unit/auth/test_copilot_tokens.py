@@ -21,7 +21,7 @@ from jumpseat.auth.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
 from jumpseat.config import Secret
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 from tests.unit.auth.hand_clock import HandClock
 
 EXCHANGE = "/copilot_internal/v2/token"

@@ -21,7 +21,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import Secret, redact
 from jumpseat.http import HttpClient
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.auth.hand_clock import HandClock
 
 START, POLL = "/login/device/code", "/login/oauth/access_token"
@@ -234,7 +234,14 @@ async def test_a_code_that_is_none_is_refused(
         await started(flow, upstream, **changed)
 
 
-@pytest.mark.parametrize("interval", [None, 0, -5, "soon", True, 1e9])
+@pytest.mark.parametrize("interval", [0, "0"])
+async def test_an_interval_of_nothing_is_a_second(
+    flow: DeviceFlow, upstream: FakeUpstream, interval: object
+) -> None:
+    assert (await started(flow, upstream, interval=interval)).prompt.interval_seconds == 1.0
+
+
+@pytest.mark.parametrize("interval", [None, -5, "soon", True, 1e9])
 async def test_an_interval_that_is_none_is_five_seconds(
     flow: DeviceFlow, upstream: FakeUpstream, interval: object
 ) -> None:

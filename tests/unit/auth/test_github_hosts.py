@@ -40,7 +40,7 @@ def test_each_plane_can_be_moved() -> None:
     assert (hosts.github, hosts.api, hosts.copilot) == (
         "https://login.example", "https://rest.example/v3", "http://[::1]:9000",
     )  # fmt: skip
-    assert hosts.authority == "login.example"
+    assert hosts.authority == "acme.ghe.com"
 
 
 @pytest.mark.requirement("8:credential-host")
@@ -130,8 +130,21 @@ def test_without_a_data_host_in_the_answer_the_usual_one_serves(told: object) ->
         {"copilot_url": "https://api.githubcopilot.com:444"},
     ],
 )
-def test_found_sign_ins_are_for_no_provider_with_a_plane_elsewhere(moved: dict[str, str]) -> None:
-    hosts = github_hosts(provider="copilot", **moved)
+def test_found_sign_ins_are_for_no_workspaces_provider_with_a_plane_elsewhere(moved: dict[str, str]) -> None:
+    theirs = github_hosts(provider="copilot", is_the_users_own=False, **moved)
+    own = github_hosts(provider="copilot", **moved)
 
-    assert not (hosts.trusts_found_sign_ins and hosts.authority == "github.com")
-    assert hosts.key != github_hosts(provider="copilot").key
+    assert not theirs.trusts_found_sign_ins
+    assert own.trusts_found_sign_ins
+    assert github_hosts(provider="copilot", is_the_users_own=False).trusts_found_sign_ins
+    assert own.key == theirs.key != github_hosts(provider="copilot").key
+
+
+def test_a_data_host_beside_a_plane_that_the_user_moved_is_taken() -> None:
+    hosts = github_hosts(provider="copilot", github_url="http://127.0.0.1:1", api_url="http://127.0.0.1:2")
+
+    assert hosts.authority == "github.com"
+    assert hosts.data_host("http://127.0.0.1:3") == "http://127.0.0.1:3"
+    assert (
+        hosts.data_host("https://api.business.githubcopilot.com") == "https://api.business.githubcopilot.com"
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
-from jumpseat.auth.keyring_storage import BoundedKeyring
+from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.sign_ins import FoundSignIns, find_sign_ins
 from jumpseat.auth.token_store import TokenStore
 from jumpseat.chat import AuthenticationError
@@ -151,10 +151,15 @@ async def test_after_a_sign_out_only_what_the_user_names_counts(
 @pytest.mark.parametrize(
     "hosts",
     [
-        github_hosts(provider="evil", api_url="https://evil.example"),
-        github_hosts(provider="evil", copilot_url="https://evil.example"),
-        github_hosts(provider="evil", github_url="https://evil.example", api_url="https://evil.example"),
-        github_hosts(provider="evil", api_url="http://127.0.0.1:9"),
+        github_hosts(provider="evil", is_the_users_own=False, api_url="https://evil.example"),
+        github_hosts(provider="evil", is_the_users_own=False, copilot_url="https://evil.example"),
+        github_hosts(
+            provider="evil",
+            is_the_users_own=False,
+            github_url="https://evil.example",
+            api_url="https://evil.example",
+        ),
+        github_hosts(provider="evil", is_the_users_own=False, api_url="http://127.0.0.1:9"),
         github_hosts("git.evil.example", provider="evil"),
     ],
 )

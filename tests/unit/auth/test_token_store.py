@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.auth.github_hosts import github_hosts
-from jumpseat.auth.keyring_storage import BoundedKeyring
+from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.token_store import FILE_NAME, StoredSignIn, TokenStore
 from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.config import Secret
@@ -91,7 +91,7 @@ def hook(event, args):
         seen.append((event, str(args[0]), args[1:]))
 os.umask(0)
 from jumpseat.auth.github_hosts import github_hosts
-from jumpseat.auth.keyring_storage import BoundedKeyring
+from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.token_store import TokenStore
 from jumpseat.config import Secret
 from pathlib import Path

@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
 BIG = 1_000_000
 SLOWEST = 10.0
-"""Seconds of the processor for 1 MB, which take half of one: a quadratic way through them takes many minutes."""
+"""Seconds of the processor for 1 MB, which take half of one: a quadratic way takes many minutes."""
 
 any_size = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 

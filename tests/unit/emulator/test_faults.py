@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
+from jumpseat.testing.upstream import Gate, Reply
 from tests.emulator import CopilotEmulator, faults
-from tests.fakes.upstream import Gate, Reply
 from tests.unit.emulator.visitor import chunks
 
 BODIES = {

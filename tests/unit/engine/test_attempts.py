@@ -1,23 +1,30 @@
-"""What one attempt of a turn leaves to the next: nothing but what the provider's adapter has learned."""
+"""The attempts of a turn: when there is another one, and that it starts anew but for what was learned."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
 from jumpseat.adapters.base import Replan
 from jumpseat.chat import (
+    AuthenticationError,
     ChatError,
+    ChatRequest,
+    DoneEvent,
     RequestError,
     Response,
     ResponseEvent,
     ServerError,
+    StreamEvent,
     Usage,
     UsageEvent,
     WarningEvent,
 )
-from jumpseat.engine import run_turn
+from jumpseat.engine import TurnAsk, run_turn
 from jumpseat.engine.retry import MAX_REPLANS
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
@@ -25,13 +32,74 @@ REFUSED = RequestError("No.")
 DROPPED = WarningEvent("parameter_dropped", "The parameter 'x' was left out.")
 
 
+EXPIRED = AuthenticationError("Expired.")
+AT_ONCE = ServerError("Overloaded.", retry_after=0)
+
+
 async def run(*attempts: list[Step]) -> tuple[Response | ChatError, RecordingSink, ScriptedAdapter]:
-    sink, adapter = RecordingSink(), ScriptedAdapter(*attempts)
+    adapter = ScriptedAdapter(*attempts)
+    return *await run_on(adapter, ask()), adapter
+
+
+async def run_on(adapter: ScriptedAdapter, asked: TurnAsk) -> tuple[Response | ChatError, RecordingSink]:
+    sink = RecordingSink()
     try:
         async with asyncio.timeout(10):
-            return await run_turn(registry_of(adapter), ask(), sink), sink, adapter
+            return await run_turn(registry_of(adapter), asked, sink), sink
     except ChatError as error:
-        return error, sink, adapter
+        return error, sink
+
+
+class Changing(ScriptedAdapter):
+    """Takes no level of thinking, and asks for another attempt without it."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        if request.thinking is not None:
+            self.requests.append(request)
+            changed = replace(request, thinking=None)
+            raise Replan("refused_parameter:thinking", RequestError("No thinking."), changed)
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
+
+async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client() -> None:
+    adapter = Changing([*said("Hi"), DONE])
+    outcome, sink = await run_on(adapter, ask(thinking="low"))
+
+    assert isinstance(outcome, Response)
+    assert [request.thinking for request in adapter.requests] == ["low", None]
+    assert "retry" not in sink.types
+
+
+async def test_each_reason_replans_once_and_then_its_error_stands() -> None:
+    again = AuthenticationError("Expired again.")
+    outcome, sink, adapter = await run(
+        [Replan("token", EXPIRED)], [Replan("other", EXPIRED)], [Replan("token", again)], [DONE]
+    )
+
+    assert outcome is again
+    assert len(adapter.requests) == 3
+    assert isinstance(end := sink.events[-1], DoneEvent)
+    assert end.error is again
+    assert again.partial is not None
+
+
+async def test_a_replan_after_output_is_an_error() -> None:
+    error = AuthenticationError("Expired.")
+    outcome, sink, _ = await run([*said("Hi"), Replan("token", error)], [DONE])
+
+    assert outcome is error
+    assert error.partial is not None
+    assert error.partial.text == "Hi"
+    assert isinstance(end := sink.events[-1], DoneEvent)
+    assert end.stop_reason == "error"
+
+
+async def test_replans_and_retries_do_not_use_up_each_other() -> None:
+    outcome, _, _ = await run([AT_ONCE], [Replan("token", EXPIRED)], [AT_ONCE], [DONE])
+
+    assert isinstance(outcome, Response)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Adapter, Capabilities, Replan
+from jumpseat.adapters.base import Adapter, Capabilities
 from jumpseat.chat import (
-    AuthenticationError,
     ChatCancelled,
     ChatError,
     DoneEvent,
@@ -332,55 +330,6 @@ async def test_an_error_that_is_final_or_asks_for_a_long_wait_is_reported(error:
 
     assert outcome is error
     assert sink.types == ["start", "done"]
-
-
-async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client() -> None:
-    class Changing(ScriptedAdapter):
-        async def stream(self, request):  # type: ignore[no-untyped-def]
-            if request.thinking is not None:
-                self.requests.append(request)
-                changed = replace(request, thinking=None)
-                raise Replan("refused_parameter:thinking", RequestError("No thinking."), changed)
-            async for event in super().stream(request):
-                yield event
-
-    adapter = Changing([*said("Hi"), DONE])
-    outcome, sink = await run(adapter, ask(thinking="low"))
-
-    assert isinstance(outcome, Response)
-    assert [request.thinking for request in adapter.requests] == ["low", None]
-    assert "retry" not in sink.types
-
-
-async def test_each_reason_replans_once_and_then_its_error_stands() -> None:
-    first, second = AuthenticationError("Expired."), AuthenticationError("Expired again.")
-    adapter = ScriptedAdapter(
-        [Replan("token", first)], [Replan("other", first)], [Replan("token", second)], [DONE]
-    )
-    outcome, sink = await run(adapter)
-
-    assert outcome is second
-    assert len(adapter.requests) == 3
-    assert last(sink).error is second
-    assert second.partial is not None
-
-
-async def test_a_replan_after_output_is_an_error() -> None:
-    error = AuthenticationError("Expired.")
-    outcome, sink = await run(ScriptedAdapter([*said("Hi"), Replan("token", error)], [DONE]))
-
-    assert outcome is error
-    assert error.partial is not None
-    assert error.partial.text == "Hi"
-    assert last(sink).stop_reason == "error"
-
-
-async def test_replans_and_retries_do_not_use_up_each_other() -> None:
-    error = AuthenticationError("Expired.")
-    adapter = ScriptedAdapter([AT_ONCE], [Replan("token", error)], [AT_ONCE], [DONE])
-
-    outcome, _ = await run(adapter)
-    assert isinstance(outcome, Response)
 
 
 async def test_an_error_keeps_the_provider_that_it_names() -> None:

@@ -5,8 +5,8 @@ import asyncio
 import httpx2
 import pytest
 
+from jumpseat.testing.upstream import Reply
 from tests.fakes.loopback_proxy import LoopbackProxy
-from tests.fakes.upstream import Reply
 
 
 async def test_it_refuses_every_other_host():

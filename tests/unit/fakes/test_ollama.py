@@ -6,8 +6,9 @@ import urllib.request
 
 import pytest
 
-from tests.fakes.ollama import FakeModel, FakeOllama, call, last, lines, part
-from tests.fakes.upstream import Reply
+from jumpseat.testing.answers.ollama_chat import call, last, lines, part
+from jumpseat.testing.upstream import Reply
+from tests.fakes.ollama import FakeModel, FakeOllama
 
 ollama = pytest.importorskip("ollama", reason="the official client is not installed")
 

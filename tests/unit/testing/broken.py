@@ -242,7 +242,7 @@ class ReadsItsKey(OpenAIAdapter):
 
     def __init__(self, *args):
         super().__init__(*args)
-        self._key()
+        self._values.at_once("api_key", self._config.api_key)
 
 
 class AsksForItsState(OpenAIAdapter):
@@ -258,6 +258,13 @@ class ListsForAnother(OpenAIAdapter):
 
     async def list_models(self):
         return [replace(model, provider="other") for model in await super().list_models()]
+
+
+class ProbesAnother(OpenAIAdapter):
+    """Tells of something that is no capability."""
+
+    async def probe(self):
+        return {"vision": True, "telepathy": True}
 
 
 class Remembers(OpenAIAdapter):

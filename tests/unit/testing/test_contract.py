@@ -129,6 +129,7 @@ MADE_UP = [
     (broken.ReadsAFile, "constructing_does_no_input_or_output", "does input or output: open"),
     (broken.AsksForItsState, "the_state_of_the_credential_is_told_offline", "though refresh is false"),
     (broken.ListsForAnother, "the_list_of_models_is_of_this_provider", "is listed under 'other'"),
+    (broken.ProbesAnother, "a_probe_gives_capabilities_or_nothing", "no fields of Capabilities"),
     (broken.Remembers, "a_chat_leaves_nothing_behind_for_the_next", "the second time it sends"),
     (
         asks(broken.system_as_a_message),

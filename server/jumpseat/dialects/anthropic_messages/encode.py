@@ -37,6 +37,7 @@ from jumpseat.dialects.anthropic_messages.thinking import (
     drop_refused_sampling,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.parameters import laid_over
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 """What parameters of a configuration may not replace, and no endpoint can do without."""
@@ -96,11 +97,10 @@ def encode_with_warnings(
         told = "A stop sequence of white space alone is refused; left out."
         warnings.append(WarningEvent("parameter_dropped", told))
     if request.thinking is not None:
-        origin = Origin(facts.provider, request.model)
-        apply_thinking(body, request.thinking, rules, request.messages, origin, warnings)
+        apply_thinking(body, request.thinking, rules, warnings)
     if request.output_mode != "text":
         _ask_for_json(body, request, rules, warnings)
-    for name, value in {**facts.parameters, **request.settings}.items():
+    for name, value in laid_over(facts.parameters, request.settings).items():
         if name == "output_config" and isinstance(value, Mapping):
             body[name] = {**body.get(name, {}), **value}
         elif name not in STRUCTURE:

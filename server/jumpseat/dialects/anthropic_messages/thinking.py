@@ -6,10 +6,10 @@ Above it is the encoder; below it the table of models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat.chat import Message, Origin, ThinkingLevel, WarningEvent
+from jumpseat.chat import ThinkingLevel, WarningEvent
 from jumpseat.dialects.anthropic_messages.models import ModelRules
 
 BUDGETS = {"low": 2048, "medium": 8192, "high": 16_384}
@@ -24,18 +24,14 @@ def apply_thinking(
     body: dict[str, Any],
     level: ThinkingLevel,
     rules: ModelRules,
-    messages: Sequence[Message],
-    origin: Origin,
     warnings: list[WarningEvent],
 ) -> None:
     """Write `thinking` and `output_config.effort` into the body; raise `max_tokens` by the budget.
 
     Args:
-        body: holds `max_tokens`, and `tool_choice` if there is one.
+        body: holds `max_tokens`, `messages`, and `tool_choice` if there is one.
         level: what was asked.
         rules: what the model takes.
-        messages: the conversation, in which a tool loop may be under way.
-        origin: where the request goes: thinking of another origin does not count.
         warnings: where to say what could not be done.
     """
     model = body["model"]
@@ -56,7 +52,7 @@ def apply_thinking(
     elif rules.strict_thinking and body.get("tool_choice", {}).get("type") in ("any", "tool"):
         told = f"{model} cannot think where a tool is forced; thinking was left out."
         warnings.append(WarningEvent("thinking_dropped", told))
-    elif rules.strict_thinking and _in_a_loop_without_thinking(messages, origin):
+    elif rules.strict_thinking and _in_a_loop_without_thinking(body["messages"]):
         told = f"{model} cannot begin to think in the midst of tool calls; thinking was left out."
         warnings.append(WarningEvent("thinking_dropped", told))
     else:
@@ -94,15 +90,11 @@ def _set_budget(body: dict[str, Any], budget: int, rules: ModelRules, warnings: 
     body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
-def _in_a_loop_without_thinking(messages: Sequence[Message], origin: Origin) -> bool:
-    """Whether the last message holds tool results, and the turn that called has no thinking to go back."""
-    if not messages or not any(block.type == "tool_result" for block in messages[-1].content):
+def _in_a_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last message that is sent holds tool results, and the turn that called has no thinking."""
+    if len(messages) < 2 or not any(part["type"] == "tool_result" for part in messages[-1]["content"]):
         return False
-    turn = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    return turn is not None and not any(
-        block.type in ("thinking", "redacted_thinking") and block.origin in (None, origin)
-        for block in turn.content
-    )
+    return not any(part["type"] in ("thinking", "redacted_thinking") for part in messages[-2]["content"])
 
 
 def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEvent]) -> None:

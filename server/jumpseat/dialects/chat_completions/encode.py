@@ -30,6 +30,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, read_opaque, replayed_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.parameters import laid_over
 from jumpseat.dialects.user_parts import image_url, result_text
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
@@ -47,6 +48,9 @@ class EndpointFacts:
     system_role: Literal["system", "developer"] = "system"
     include_usage: bool = True
     """Ask for the usage of a streamed answer; some servers refuse `stream_options`."""
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Other names of the roles of messages (`system`, `user`, `assistant`, `tool`) than the dialect's."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body, laid over what the request gives."""
@@ -90,7 +94,7 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.output_mode == "json":
         body["response_format"] = {"type": "json_object"}
-    extra = {**facts.parameters, **request.settings}
+    extra = laid_over(facts.parameters, request.settings)
     body |= {name: value for name, value in extra.items() if name not in STRUCTURE}
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
 
@@ -121,6 +125,11 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
                 message.setdefault("reasoning_content", "")
     if facts.tool_ids == "nine_characters":
         _rename_calls(messages)
+    if facts.roles:
+        # Last: everything else knows the messages by the dialect's own names.
+        for message in messages:
+            role = "system" if message["role"] == "developer" else message["role"]
+            message["role"] = facts.roles.get(role, message["role"])
     return messages
 
 

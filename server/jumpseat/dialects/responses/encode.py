@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
+from jumpseat.dialects.parameters import laid_over
 from jumpseat.dialects.responses.history import call_id_of, input_items
 from jumpseat.dialects.responses.refusals import may_reason, without
 
@@ -73,7 +74,7 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
         body["text"] = {"format": {"type": "json_object"}}
     if request.conversation_id:
         body["prompt_cache_key"] = call_id_of(request.conversation_id)
-    for name, value in {**facts.parameters, **request.settings}.items():
+    for name, value in laid_over(facts.parameters, request.settings).items():
         if name not in STRUCTURE:
             known = body.get(name)
             # `text` and `reasoning` hold what the request says beside what a configuration may add.

@@ -1,7 +1,7 @@
 """Bodies of the Responses dialect, for scripts of the fake upstream.
 
 Shapes: the events and the response object of POST /responses in OpenAI's API reference, which
-`tests/unit/fakes/test_responses.py` holds against the official Python client.
+`tests/unit/testing/answers/test_responses.py` holds against the official Python client.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -177,13 +178,18 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
-        """What it cannot ask it leaves open."""
+        """All of them, or those that it heard of, by their names; what it cannot ask it leaves open."""
         async with self.stage() as stage:
             try:
                 found = await stage.adapter.probe()
             except ChatError:
                 return
-            check(found is None or isinstance(found, Capabilities), f"probe gives a {type(found).__name__}.")
+            if found is None or isinstance(found, Capabilities):
+                return
+            check(isinstance(found, Mapping), f"probe gives a {type(found).__name__}.")
+            unknown = sorted(set(found) - {field.name for field in fields(Capabilities)})
+            check(not unknown, f"probe tells of {unknown}, which are no fields of Capabilities.")
+            check(all(type(each) is bool for each in found.values()), f"probe gives {found!r}, not booleans.")
 
     @bounded
     async def test_closing_twice_is_harmless(self) -> None:

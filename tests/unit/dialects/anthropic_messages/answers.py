@@ -6,7 +6,7 @@ from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import assert_laws
-from tests.fakes.messages import event, message, message_stream
+from jumpseat.testing.answers.anthropic_messages import event, message, message_stream
 
 
 def raw(*events, named=True):

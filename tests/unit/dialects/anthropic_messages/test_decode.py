@@ -22,7 +22,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.testing import assert_laws
-from tests.fakes.messages import (
+from jumpseat.testing.answers.anthropic_messages import (
     Call,
     Redacted,
     Thought,

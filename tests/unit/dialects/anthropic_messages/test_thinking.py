@@ -7,6 +7,7 @@ from jumpseat.chat import (
     Message,
     NamedTool,
     Origin,
+    TextBlock,
     ThinkingBlock,
     ToolDefinition,
     ToolResultBlock,
@@ -197,6 +198,23 @@ def test_a_tool_loop_without_thinking_goes_on_without_it():
     assert loop()[1] == ["thinking_dropped"]
     assert "thinking" not in loop(ThinkingBlock("x", "s", origin=Origin("acme", "other")))[0]
     assert "thinking" in loop(ThinkingBlock("x", "s", origin=Origin("acme", model)))[0]
+
+
+@pytest.mark.requirement("messages:replay-loop")
+def test_thinking_that_is_lost_because_two_answers_become_one_is_not_asked_for_in_their_loop():
+    model = "claude-sonnet-4-5"
+    thought = ThinkingBlock("x", "s", origin=Origin("acme", model))
+    messages = (
+        Message.user("a"),
+        Message("assistant", (thought, TextBlock("Well."))),
+        Message("assistant", (thought, ToolUseBlock("t", "f", {}, "{}"))),
+        Message("user", (ToolResultBlock("t", "ok"),)),
+    )
+    body, warnings = encoded(model, thinking="low", messages=messages)
+
+    assert [part["type"] for part in body["messages"][1]["content"]] == ["text", "tool_use"]
+    assert "thinking" not in body
+    assert warnings == ["foreign_data_dropped", "thinking_dropped"]
 
 
 def supported(flag):

@@ -4,7 +4,7 @@ from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import assert_laws
-from tests.fakes.ollama import NDJSON, ndjson
+from jumpseat.testing.answers.ollama_chat import NDJSON, ndjson
 
 
 def read(pieces, content_type=NDJSON):

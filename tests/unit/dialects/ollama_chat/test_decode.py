@@ -18,7 +18,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.testing import assert_laws
-from tests.fakes.ollama import call, last, ndjson, part
+from jumpseat.testing.answers.ollama_chat import call, last, ndjson, part
 from tests.unit.dialects.ollama_chat.answers import answer, arrivals, read
 
 

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.chat import ChatRequest, Message, ProtocolError
 from jumpseat.dialects.responses import EndpointFacts, encode
 from jumpseat.testing import assert_laws
-from tests.fakes.responses import function_call, message, reasoning, response_stream
+from jumpseat.testing.answers.responses import function_call, message, reasoning, response_stream
 from tests.unit.dialects.responses.answers import fold_of, read, stream
 
 ITEMS = (

@@ -126,6 +126,6 @@ class Parlour(HttpAdapter):
         ]
 
     async def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        call: HttpCall = self.call(method, path, body)
+        call: HttpCall = await self.call(method, path, body)
         answer = await get_json(self.http, call, provider=self.provider_name)
         return answer if isinstance(answer, dict) else {}

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.fakes.completions import FakeCall, chunk, completion_body, completion_stream, firehose
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_body, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.fakes.firehose import firehose
 
 openai = pytest.importorskip("openai", reason="the official client is not installed")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fakes.completions import FakeCall, completion_body, completion_stream
-from tests.fakes.upstream import Reply
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_body, completion_stream
+from jumpseat.testing.upstream import Reply
 
 openai = pytest.importorskip("openai", reason="the official client is not installed")
 

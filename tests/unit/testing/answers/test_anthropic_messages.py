@@ -2,8 +2,16 @@
 
 import pytest
 
-from tests.fakes.messages import Call, Redacted, Thought, Words, error_body, message_body, message_stream
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.answers.anthropic_messages import (
+    Call,
+    Redacted,
+    Thought,
+    Words,
+    error_body,
+    message_body,
+    message_stream,
+)
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 anthropic = pytest.importorskip("anthropic", reason="the official client is not installed")
 

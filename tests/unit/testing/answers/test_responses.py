@@ -2,8 +2,15 @@
 
 import pytest
 
-from tests.fakes.responses import USAGE, function_call, message, reasoning, response, response_stream
-from tests.fakes.upstream import Reply
+from jumpseat.testing.answers.responses import (
+    USAGE,
+    function_call,
+    message,
+    reasoning,
+    response,
+    response_stream,
+)
+from jumpseat.testing.upstream import Reply
 
 openai = pytest.importorskip("openai", reason="the official client is not installed")
 

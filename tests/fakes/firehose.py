@@ -1,0 +1,11 @@
+"""As many deltas as the socket takes, for benchmarks."""
+
+from __future__ import annotations
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+
+
+def firehose(deltas: int, events_per_write: int = 1, piece: str = "word ") -> Reply:
+    """An answer of so many text deltas as fast as the socket takes them."""
+    return Reply.events(completion_stream([piece] * deltas)).joined(events_per_write)

@@ -1,0 +1,62 @@
+"""A network as companies have them: a provider behind TLS with an authority of its own, and a proxy.
+
+Only the proxy knows the provider's name, so that what reaches the provider has gone through it. Above it are
+tests; below it the proxy, the TLS front and the scriptable server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.fakes.loopback_proxy import LoopbackProxy
+from tests.fakes.tls_front import Authority, TlsFront
+
+HOST = "provider.test"
+PLAIN_HOST = "plain.test"
+"""The same provider without TLS."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """The parts. `table` has what a provider's table says to get through."""
+
+    authority: Authority
+    upstream: FakeUpstream
+    front: TlsFront
+    proxy: LoopbackProxy
+
+    @property
+    def url(self) -> str:
+        """A base URL of the provider."""
+        return f"https://{HOST}/v1"
+
+    def table(self, **more: Any) -> dict[str, Any]:
+        """`proxy` and `ca_file`, unless they are given; None leaves one out."""
+        table = {"ca_file": str(self.authority.file), **more}
+        if "proxy" not in table:
+            table["proxy"] = self.proxy.url
+        return {key: value for key, value in table.items() if value is not None}
+
+
+@contextlib.asynccontextmanager
+async def running_network(
+    authority: Authority,
+    inside: ssl.SSLContext | None = None,
+    *,
+    outside: ssl.SSLContext | None = None,
+    auth: str | None = None,
+) -> AsyncIterator[Network]:
+    """The network: the provider's TLS is `inside`, the proxy's own `outside`. It answers anything."""
+    async with contextlib.AsyncExitStack() as stack:
+        upstream = await stack.enter_async_context(FakeUpstream())
+        upstream.default(Reply.json({"ok": True}))
+        context = inside or authority.server(HOST)
+        front = await stack.enter_async_context(TlsFront(context, upstream.origin))
+        hosts = {HOST: front.port, PLAIN_HOST: int(upstream.origin.rpartition(":")[2])}
+        proxy = await stack.enter_async_context(LoopbackProxy(hosts, auth=auth, context=outside))
+        yield Network(authority, upstream, front, proxy)
