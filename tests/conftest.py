@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, environment_of, provider, running_daemon
 from tests.emulator import CopilotEmulator
-from tests.fakes.upstream import FakeUpstream
+
+if TYPE_CHECKING:
+    from tests.fakes.tls_front import Authority
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,3 +60,18 @@ async def emulator() -> AsyncIterator[CopilotEmulator]:
     async with CopilotEmulator() as running:
         running.add_account("octocat")
         yield running
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that names no proxy, wherever the tests run."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """A certificate authority of this test's own."""
+    from tests.fakes.tls_front import Authority  # Deferred: few tests need cryptography.
+
+    return Authority(tmp_path / "authority")

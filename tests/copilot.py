@@ -32,8 +32,8 @@ async def copilot_daemon(
 
 
 def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
-    """The provider table that points at the emulator and at nothing else."""
-    return emulator.provider(host=emulator.github_url.removeprefix("http://"), **more)
+    """The provider table of a github.com whose planes are the emulator's."""
+    return emulator.provider(**more)
 
 
 async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:

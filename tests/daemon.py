@@ -62,6 +62,7 @@ class Daemon:
 
     process: asyncio.subprocess.Process
     stderr: list[bytes] = field(default_factory=list)
+    wait_seconds: float = WAIT_SECONDS
     _next_id: int = 100
 
     def send_bytes(self, data: bytes) -> None:
@@ -75,7 +76,7 @@ class Daemon:
 
     async def read(self) -> Any:
         """The next message."""
-        async with asyncio.timeout(WAIT_SECONDS):
+        async with asyncio.timeout(self.wait_seconds):
             assert self.process.stdout is not None
             head = await self.process.stdout.readuntil(b"\r\n\r\n")
             name, _, length = head.decode("ascii").strip().partition(": ")
@@ -158,14 +159,22 @@ def environment_of(home: Path | str) -> dict[str, str]:
     return {
         **dict.fromkeys(TOKEN_VARIABLES, ""),
         **{name: str(Path(home) / directory) for name, directory in found.items()},
+        # A run starts hundreds of daemons; without this each may have to compile the package for itself.
+        "PYTHONDONTWRITEBYTECODE": "",
     }
 
 
 @contextlib.asynccontextmanager
 async def running_daemon(
-    home: Path, *flags: str, env: Mapping[str, str] | None = None, drain_stderr: bool = True
+    home: Path | None,
+    *flags: str,
+    env: Mapping[str, str] | None = None,
+    drain_stderr: bool = True,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> AsyncIterator[Daemon]:
     """A daemon whose configuration and state are in `home`; killed at the end if it is still there.
+
+    Without a `home` it is that of whoever runs the tests, with their sign-ins.
 
     Without `drain_stderr` its log is left in the pipe until the end, as careless clients do.
     """
@@ -175,11 +184,11 @@ async def running_daemon(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **environment_of(home), **(env or {})},
+        env={**os.environ, **(environment_of(home) if home else {}), **(env or {})},
         # Beyond twice this much the reader leaves the rest in the pipe, as a busy client does.
         limit=1 << 16,
     )
-    daemon = Daemon(process)
+    daemon = Daemon(process, wait_seconds=wait_seconds)
     drain = asyncio.ensure_future(_drain(process, daemon.stderr)) if drain_stderr else None
     try:
         yield daemon

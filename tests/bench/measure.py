@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 from tests.daemon import COMMAND, environment_of, frame
-from tests.fakes.completions import completion_stream, firehose
-from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
+from tests.fakes.firehose import firehose
 
 WAIT_SECONDS = 60
 

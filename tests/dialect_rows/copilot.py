@@ -23,6 +23,10 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "thinking-levels": "a level that the model lacks gives way to the nearest, with a warning",
     "errors": "refusals of every status and code are of the right kind, with a hint to act on",
     "terms-not-accepted": "a model whose terms are not accepted is 1001 and says how to accept them",
+    "fresh-list": "a list serves all chats for ten minutes and is asked for once; without one a chat goes on",
+    "login-command": "jumpseat login shows code and page, opens it for a person, and can be given up",
+    "logout-command": "jumpseat logout says what is left",
+    "terms-command": "jumpseat accept-terms accepts nothing without a person's yes or --yes",
     "cures": "only what a changed request would mend is tried again, each once",
     "endless-whitespace": "endless white space in arguments is cut off; the chat does not fail",
 }

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from jumpseat.testing.upstream import Gate
 from tests.daemon import WAIT_SECONDS, user
 from tests.emulator import faults
-from tests.fakes.upstream import Gate
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
 from tests.daemon import environment_of
-from tests.fakes.completions import completion_stream
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import Gate, Reply
 
 BEFORE = b"a = 1\r\n    b = 2\r\n    c = 3\r\nd = 4"
 

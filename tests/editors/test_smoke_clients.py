@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
-from tests.fakes.completions import FakeCall, chunk, completion_stream
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import Reply
 
 pytestmark = pytest.mark.editor
 

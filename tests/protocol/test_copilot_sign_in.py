@@ -165,16 +165,15 @@ async def test_signing_in_makes_copilot_the_default_unless_the_configuration_say
 def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str, str]:
     """Leave a sign-in as another program would, and return the environment that it needs."""
     token = emulator.issue_token("octocat")
-    host = emulator.github_url.removeprefix("http://")
     directory = home / "xdg" / "github-copilot"
     directory.mkdir(parents=True)
     if source == "hosts.json":
-        (directory / source).write_text(json.dumps({host: {"user": "octocat", "oauth_token": token}}))
+        (directory / source).write_text(json.dumps({"github.com": {"user": "octocat", "oauth_token": token}}))
     elif source == "apps.json":
         entry = {"user": "octocat", "oauth_token": token, "githubAppId": "Iv1.x"}
-        (directory / source).write_text(json.dumps({f"{host}:Iv1.x": entry}))
+        (directory / source).write_text(json.dumps({"github.com:Iv1.x": entry}))
     else:
-        return {source: token, "GH_HOST": host}
+        return {source: token}
     return {}
 
 
@@ -189,6 +188,19 @@ async def test_a_sign_in_that_exists_is_found_and_its_source_is_told(home, emula
     assert (status["state"], status["login"]) == ("signed_in", "octocat")
     assert source in status["source"]
     assert chat.result["text"] == "You said: Hello"
+
+
+@pytest.mark.requirement("8:credential-host")
+async def test_a_workspaces_provider_gets_no_sign_in_that_was_found(home, emulator):
+    env = left_behind(home, emulator, "GH_TOKEN")
+    overlay = {"providers": {"theirs": table(emulator)}}
+    async with copilot_daemon(home, env=env, config=overlay) as daemon:
+        status = (await daemon.request("auth/status", {"provider": "theirs"})).result
+        error = (await daemon.request("chat/start", ask(model="theirs:gpt-4.1"))).error
+
+    assert status["state"] == "signed_out"
+    assert error["code"] == 1000
+    assert emulator.seen == []
 
 
 @pytest.mark.requirement("8:found-sign-ins")

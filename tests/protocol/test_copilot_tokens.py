@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.upstream import Reply
 from tests.copilot import ask, configure, copilot_daemon, table
 from tests.emulator import CopilotEmulator, faults
-from tests.fakes.upstream import Reply
 
 CHAT = ask(model="copilot:gpt-4.1")
 EXCHANGE = "/copilot_internal/v2/token"
@@ -71,6 +71,8 @@ async def test_a_service_that_refuses_every_token_is_not_asked_on_and_on(home, e
         errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(10)]
 
     assert {error["code"] for error in errors} == {1000}
+    # GitHub has just given the token out, so it is not the sign-in that is at fault.
+    assert errors[-1]["data"]["hint"].startswith("Wait a minute, and try again.")
     assert "jumpseat login" in errors[-1]["data"]["hint"]
     assert emulator.exchanges <= 3
 

@@ -68,4 +68,4 @@ def accept_terms(model: str, yes: bool, config: Path | None, as_json: bool) -> i
     """
     from jumpseat_client.cli.terms import accept
 
-    return run_work(accept(model, yes=yes, config=config, as_json=as_json), as_json=as_json)
+    return accept(model, yes=yes, config=config, as_json=as_json)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,14 +33,32 @@ class _Attempt:
 
     async def asked(self, method: str, params: Any) -> Any:
         """Open the page in a browser, which the daemon asks for."""
-        import click
-
         from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
         page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
         if method != "window/showDocument" or urlsplit(page).scheme not in ("http", "https"):
             raise RpcError(METHOD_NOT_FOUND, f"There is nothing to do for {method}.")
-        return {"success": click.launch(page) == 0}
+        return {"success": _open(page)}
+
+
+def _open(page: str) -> bool:
+    """Have the system open a page; whether it was asked to."""
+    if sys.platform in ("win32", "darwin"):
+        import click
+
+        return click.launch(page) == 0
+    try:
+        # Without a display this may start a browser for terminals, which must not get ours, nor our output.
+        subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
+            ["xdg-open", page],  # noqa: S607 - the user's own
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    return True
 
 
 async def log_in(*, provider: str | None, browser: bool, config: Path | None, as_json: bool) -> int:

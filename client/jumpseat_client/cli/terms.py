@@ -10,37 +10,59 @@ import click
 
 from jumpseat_client.cli.chat import daemon
 from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
+from jumpseat_client.cli.options import run_work
 from jumpseat_client.cli.terminal import clean, clean_line
 
 
-async def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
-    """Show the terms, ask, and accept them.
+def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
+    """Show the terms, ask, and accept them; the exit code.
+
+    The question is asked while no event loop runs, which would take a person's Ctrl-C for itself.
+    """
+    provider, colon, name = model.partition(":")
+    if not colon:
+        raise click.UsageError(f"Name the provider too: copilot:{model}")
+    rows: list[dict[str, Any]] = []
+    code = run_work(_look_up(rows, provider, name, config), as_json=as_json)
+    if code != OK:
+        return code
+    row = rows[0] if rows else {}
+    if row and row.get("policy") in (None, "enabled"):
+        if as_json:
+            print_json(row)
+        else:
+            say(f"{clean_line(str(row['id']))} can be used already.")
+        return OK
+    if row.get("policyTerms"):
+        say(clean(str(row["policyTerms"])))
+    if not yes and row:
+        if not sys.stdin.isatty():
+            print_failure("Nobody is here to ask.", "Add --yes if you accept the terms above.")
+            return USAGE
+        if not click.confirm("Do you accept these terms?", err=True):
+            return FAILED
+    return run_work(_accept(model, config, as_json=as_json), as_json=as_json)
+
+
+async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config: Path | None) -> int:
+    """Find the model's row, as it is now; there may be none.
+
+    Raises:
+        ClientError: the provider's models cannot be listed.
+    """
+    async with daemon(config) as client:
+        listed = await client.list_models(provider=provider, refresh=True)
+    rows += [each for each in listed["models"] if name in (each.get("model"), each.get("name"))]
+    return OK
+
+
+async def _accept(model: str, config: Path | None, *, as_json: bool) -> int:
+    """Accept, and say that it took effect.
 
     Raises:
         ClientError: there is no such model, it has no terms, or it is still not enabled.
     """
     async with daemon(config) as client:
-        provider, colon, name = model.partition(":")
-        if not colon:
-            raise click.UsageError(f"Name the provider too: copilot:{model}")
-        listed = await client.list_models(provider=provider, refresh=True)
-        row: dict[str, Any] | None = next(
-            (each for each in listed["models"] if name in (each.get("model"), each.get("name"))), None
-        )
-        if row is not None and row.get("policy") in (None, "enabled"):
-            if as_json:
-                print_json(row)
-            else:
-                say(f"{row['id']} can be used already.")
-            return OK
-        if row is not None and row.get("policyTerms"):
-            say(clean(str(row["policyTerms"])))
-        if not yes:
-            if not sys.stdin.isatty():
-                print_failure("Nobody is here to ask.", "Add --yes if you accept the terms above.")
-                return USAGE
-            if not click.confirm("Do you accept these terms?", err=True):
-                return FAILED
         answer = await client.request("models/setPolicy", {"model": model, "state": "enabled"})
     if as_json:
         print_json(answer["model"])

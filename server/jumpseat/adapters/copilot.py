@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.adapters.base import Adapter, OnPrompt, Replan
+from jumpseat.adapters.base_probe import told_by
 from jumpseat.adapters.copilot_catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
 from jumpseat.adapters.copilot_fitting import fitted
 from jumpseat.adapters.copilot_headers import chat_headers, identity_headers, signed
@@ -40,7 +41,7 @@ from jumpseat.auth.account import quotas_from_headers
 from jumpseat.auth.copilot_credentials import CopilotCredential
 from jumpseat.auth.github_hosts import github_hosts
 from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
-from jumpseat.config import ProviderConfig, resolve
+from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import EndpointFacts as ResponsesFacts
@@ -74,12 +75,14 @@ class CopilotAdapter(Adapter):
         super().__init__(provider, config, http)
         self._config = config
         self._http = http
+        self._values = Values(provider, config)
         self._hosts = github_hosts(
             config.host,
             provider=provider,
             github_url=config.github_url,
             api_url=config.api_url,
             copilot_url=config.copilot_url,
+            is_the_users_own=not config.is_from_client,
         )
         self._identity = CopilotIdentity(
             http, self._hosts, config, headers=self._who_asks, on_change=self._auth_changed
@@ -118,7 +121,7 @@ class CopilotAdapter(Adapter):
         """
         credential = await self._identity.credential()
         await self._catalogue.at_hand()
-        headers = {**self._who_asks(), **chat_headers(request), **self._configured_headers()}
+        headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
         if request.model == AUTO:
             session = await self._catalogue.auto()
             request = replace(request, model=session.model)
@@ -134,7 +137,8 @@ class CopilotAdapter(Adapter):
         refine = self._refine(request, prepared, path)
         url = f"{credential.data_host}{path}"
         signed_headers = signed(headers, credential, self._config)
-        call = HttpCall("POST", url, signed_headers, prepared.body, self._config.timeout)
+        body = await self._values.body(prepared.body, request.model)
+        call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
         attempt = make_attempt(
             self._http,
             call,
@@ -165,6 +169,14 @@ class CopilotAdapter(Adapter):
             models = [replace(model, is_default=model.model == wanted) for model in models]
         return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
 
+    async def probe(self) -> Mapping[str, bool] | None:
+        """What the account's models can do.
+
+        Raises:
+            ChatError: the list could not be had.
+        """
+        return told_by(await self.list_models())
+
     def heard_models(self) -> Sequence[ModelInfo]:
         """The list of the last chat, which has to know how each model is asked."""
         return self._catalogue.known
@@ -187,7 +199,7 @@ class CopilotAdapter(Adapter):
         return await self._identity.status(refresh=refresh)
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether somebody signed in to Copilot, here or in an editor; a token for all of GitHub is no such thing."""
+        """Whether somebody signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
         return await self._identity.is_for_copilot()
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
@@ -221,12 +233,6 @@ class CopilotAdapter(Adapter):
 
     def _who_asks(self) -> dict[str, str]:
         return identity_headers(self._config, self.client_info)
-
-    def _configured_headers(self) -> dict[str, str]:
-        return {
-            name.lower(): resolve(self._provider, f"headers.{name}", value).reveal()
-            for name, value in self._config.headers.items()
-        }
 
     def _auth_changed(self, status: AuthStatus) -> None:
         if self.on_auth_change is not None:
@@ -287,7 +293,7 @@ class CopilotAdapter(Adapter):
         place = Place(provider=self._provider, model=AUTO, site=self._hosts.github)
         for again in (True, False):
             credential = await self._identity.credential()
-            headers = {**self._who_asks(), "openai-intent": "model-access", **self._configured_headers()}
+            headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{credential.data_host}{path}"
             call = HttpCall(
                 method, url, signed(headers, credential, self._config), body, self._config.timeout

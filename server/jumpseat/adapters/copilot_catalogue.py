@@ -16,9 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 from jumpseat.adapters.copilot_models import CHAT_COMPLETIONS, read_models
-from jumpseat.auth.single_flight import SingleFlight
 from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
 from jumpseat.config import Secret, hidden
+from jumpseat.config.single_flight import SingleFlight
 
 logger = logging.getLogger(__name__)
 

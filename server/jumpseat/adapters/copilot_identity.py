@@ -21,7 +21,7 @@ from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import FoundSignIns, SignIn, find_sign_ins
 from jumpseat.auth.token_store import TokenStore
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
-from jumpseat.config import ProviderConfig, resolve
+from jumpseat.config import ProviderConfig, Values
 from jumpseat.http import HttpClient
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class CopilotIdentity:
         self._http = http
         self._hosts = hosts
         self._config = config
+        self._values = Values(hosts.provider, config)
         self._headers = headers
         self._on_change = on_change
         self._store = TokenStore()
@@ -64,6 +65,7 @@ class CopilotIdentity:
         self._stamp: object = None
         self._look_again_at = 0.0
         self._refused: set[str] = set()
+        self._last_refused: SignIn | None = None
         self._credentials: CopilotCredentials | None = None
         self._account: Account | None = None
         self._failure: ChatError | None = None
@@ -207,13 +209,16 @@ class CopilotIdentity:
                 self._found = await self._find()
                 self._stamp, self._look_again_at = stamp, now + LOOK_AGAIN_SECONDS
             usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._refused]
-            # Where all were refused, the best one is the one to say so.
-            return replace(self._found, sign_ins=usable or self._found.sign_ins[:1])
+            # Where all were refused, the last one is the one to say so.
+            last = () if self._last_refused is None else (self._last_refused,)
+            return replace(self._found, sign_ins=usable or last)
 
     async def _find(self, *, general: bool = True) -> FoundSignIns:
         raw = self._config.github_token
-        configured = None if raw is None else resolve(self._hosts.provider, "github_token", raw)
-        return await find_sign_ins(self._hosts, self._store, configured=configured, general=general)
+        configured = None if raw is None else await self._values.resolve("github_token", raw)
+        return await find_sign_ins(
+            self._hosts, self._store, configured=configured, refused=self._refused, general=general
+        )
 
     async def _current(self) -> CopilotCredentials:
         """The credentials of the best sign-in.
@@ -241,15 +246,18 @@ class CopilotIdentity:
         if not refused or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
             return False
         logger.warning("the sign-in from %s is not accepted any more", sign_in.source)
-        self._refused.add(sign_in.token.reveal())
-        self._found = None  # Places that were not asked because of this one are asked now.
+        self._last_refused = sign_in
+        if sign_in.token.reveal() not in self._refused:
+            self._refused.add(sign_in.token.reveal())
+            self._found = None  # Places that were not asked because of this one are asked now.
         return any(each.token.reveal() not in self._refused for each in (await self._look()).sign_ins)
 
     async def _forget(self) -> None:
         """Drop what was known, so that the next question looks anew."""
         credentials, self._credentials = self._credentials, None
-        self._found = self._account = self._failure = None
+        self._found = self._account = self._failure = self._last_refused = None
         self._refused.clear()
+        self._values = Values(self._hosts.provider, self._config)
         if credentials is not None:
             await credentials.aclose()
 

@@ -135,7 +135,12 @@ def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatErr
     if _PERSONAL_TOKEN.search(fault.message):
         return _personal_token(error, place)
     told = f"{place.provider} does not accept the sign-in any more"
-    return _as(error, AuthenticationError, _with_words(told, fault), f"Sign in again: `{login_command(place.provider)}`.")
+    return _as(
+        error,
+        AuthenticationError,
+        _with_words(told, fault),
+        f"Sign in again: `{login_command(place.provider)}`.",
+    )
 
 
 def _personal_token(error: ChatError, place: Place) -> ChatError:
@@ -143,7 +148,9 @@ def _personal_token(error: ChatError, place: Place) -> ChatError:
         error,
         AuthenticationError,
         f"{place.provider} does not accept this personal access token.",
-        'Give a fine-grained token the permission "Copilot Requests", or sign in: `' + login_command(place.provider) + "`.",
+        'Give a fine-grained token the permission "Copilot Requests", or sign in: `'
+        + login_command(place.provider)
+        + "`.",
     )
 
 

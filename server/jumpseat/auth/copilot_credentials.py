@@ -19,10 +19,10 @@ from jumpseat.auth.failure_memory import FailureMemory
 from jumpseat.auth.github_errors import again
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
-from jumpseat.auth.single_flight import SingleFlight
 from jumpseat.auth.token_kinds import Route, check_usable, first_route, other_route
 from jumpseat.chat import AuthenticationError, ChatError
 from jumpseat.config import Secret
+from jumpseat.config.single_flight import SingleFlight
 from jumpseat.http import HttpClient
 
 

@@ -24,9 +24,9 @@ from jumpseat.auth.failure_memory import FailureMemory
 from jumpseat.auth.github_errors import again
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
-from jumpseat.auth.single_flight import SingleFlight
 from jumpseat.auth.token_store import auth_directory
 from jumpseat.chat import ChatError, ConfigError
+from jumpseat.config.single_flight import SingleFlight
 from jumpseat.config.state_file import StateFile
 from jumpseat.http import HttpClient
 

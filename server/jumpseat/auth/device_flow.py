@@ -42,6 +42,8 @@ GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 DEFAULT_INTERVAL_SECONDS = 5.0
 """RFC 8628 section 3.2, where the server names none."""
 
+SHORTEST_INTERVAL_SECONDS = 1.0
+
 SLOWER_BY_SECONDS = 5.0
 """RFC 8628 section 3.5, where `slow_down` brings no interval of its own."""
 
@@ -57,7 +59,7 @@ MAX_FAILURES_IN_A_ROW = 8
 REQUEST_SECONDS = 30.0
 
 _USER_CODE = re.compile(r"[A-Za-z0-9-]{1,32}")
-_TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
+_TOKEN = re.compile(r"[\x21-\x7e]{4,4096}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class DeviceFlow:
             user_code=user_code,
             verification_uri=self._trusted(page),
             expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
-            interval_seconds=_positive(body.get("interval"), DEFAULT_INTERVAL_SECONDS),
+            interval_seconds=_interval(body.get("interval")),
         )
         return DeviceCode(prompt, hidden(device_code), began + lifetime)
 
@@ -211,7 +213,8 @@ class DeviceFlow:
 
     def _trusted(self, page: object) -> str:
         """The page that the person is sent to, if it is on the configured host: phishing starts elsewhere."""
-        own = urlsplit(self._hosts.github)
+        moved = urlsplit(self._hosts.github)
+        own = {(moved.scheme, moved.netloc), ("https", self._hosts.authority)}
         try:
             parts = urlsplit(page) if isinstance(page, str) else None
         except ValueError:
@@ -221,7 +224,7 @@ class DeviceFlow:
             or parts is None
             or not re.fullmatch(r"[\x21-\x7e]{1,300}", page)
             or "\\" in page
-            or (parts.scheme, parts.netloc.lower()) != (own.scheme, own.netloc)
+            or (parts.scheme, parts.netloc.lower()) not in own
         ):
             raise ProtocolError(
                 f"{self._hosts.authority} names a sign-in page that is not its own, so it is not shown.",
@@ -276,6 +279,11 @@ def _fields(answer: HttpAnswer) -> dict[str, Any]:
         text = answer.body[:16_384].decode("utf-8", "replace").strip()
         return dict(parse_qsl(text)) if re.fullmatch(r"[\w.~%+&=-]+", text) else {}
     return body if isinstance(body, dict) else {}
+
+
+def _interval(value: object) -> float:
+    # None at all is asked for by nobody but a server on a desk; it is not taken at its word.
+    return SHORTEST_INTERVAL_SECONDS if value in (0, "0") else _positive(value, DEFAULT_INTERVAL_SECONDS)
 
 
 def _positive(value: object, default: float) -> float:

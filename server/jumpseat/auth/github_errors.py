@@ -28,8 +28,8 @@ E = TypeVar("E", bound=Exception)
 _PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
 _API_LIMIT = re.compile(r"rate limit", re.IGNORECASE)
 
-# What to do about each `notification_id`; `{site}` is the web host, `{login}` the command. The ids that only GitHub's staff can
-# do something about are gathered below.
+# What to do about each `notification_id`; `{site}` is the web host, `{login}` the command that signs in. The
+# ids that only GitHub's staff can do something about are gathered below.
 _NO_SEAT = "Get a plan, or ask your organization for a seat: {site}/settings/copilot."
 _HINTS: dict[str, str] = {
     "no_copilot_access": _NO_SEAT,

@@ -33,6 +33,9 @@ class GitHubHosts:
     """The three planes of one GitHub, as base URLs without a last slash. Made by `github_hosts`."""
 
     provider: str
+    authority: str
+    """The host whose credentials these planes take, with its port where it has one: `github.com`."""
+
     github: str
     """Web and OAuth."""
 
@@ -45,10 +48,8 @@ class GitHubHosts:
     copilot_is_configured: bool = False
     """The user named the data plane, so no answer may name another."""
 
-    @property
-    def authority(self) -> str:
-        """The host, with its port where it has one, whose credentials these planes take: `github.com`."""
-        return urlsplit(self.github).netloc
+    is_the_users_own: bool = True
+    """The user wrote the table, and not a client's workspace."""
 
     @property
     def login_command(self) -> str:
@@ -58,16 +59,17 @@ class GitHubHosts:
     @property
     def is_dotcom(self) -> bool:
         """Whether this is github.com, with its public sign-up pages."""
-        return self.authority == DOTCOM
+        return self.authority == DOTCOM == urlsplit(self.github).netloc
 
     @property
     def trusts_found_sign_ins(self) -> bool:
         """Whether credentials that other tools keep for `authority` may be sent to all three planes.
 
-        They may not where a plane was moved to a host that is no part of that GitHub: the table that says
-        so can come from a workspace, and its author would get the user's credential.
+        A user may move a plane anywhere, to a gateway for one. Where a workspace's table moves one to a host
+        that is no part of that GitHub, its author would get the user's credential.
         """
-        return all(_is_part_of(self.authority, urlsplit(url)) for url in (self.api, self.copilot))
+        planes = (self.github, self.api, self.copilot)
+        return self.is_the_users_own or all(_is_part_of(self.authority, urlsplit(url)) for url in planes)
 
     @property
     def key(self) -> str:
@@ -87,8 +89,8 @@ class GitHubHosts:
         if self.copilot_is_configured or not isinstance(told, str) or not told:
             return self.copilot
         parts = _legal(told)
-        own = [urlsplit(url).netloc for url in (self.copilot, self.api)]
-        if parts is None or not (_is_part_of(self.authority, parts) or parts.netloc in own):
+        own = {urlsplit(url).netloc for url in (self.copilot, self.api, self.github)}
+        if parts is None or not any(_is_part_of(home, parts) for home in {self.authority, *own}):
             host = parts.netloc if parts is not None else "an address that is none"
             raise ConfigError(
                 f"{self.authority} says that Copilot is served by {host}, which is no part of it, so no "
@@ -106,6 +108,7 @@ def github_hosts(
     github_url: str | None = None,
     api_url: str | None = None,
     copilot_url: str | None = None,
+    is_the_users_own: bool = True,
 ) -> GitHubHosts:
     """The planes of a GitHub.
 
@@ -115,6 +118,7 @@ def github_hosts(
         github_url: replaces the web host's URL.
         api_url: replaces the REST host's URL.
         copilot_url: replaces the data plane's URL, also where an answer names another.
+        is_the_users_own: False for a table that came from a client.
 
     Raises:
         ConfigError: one of them is no host or no URL that a credential may be sent to.
@@ -138,10 +142,12 @@ def github_hosts(
         github, api, copilot = f"https://{name}", f"https://{name}/api/v3", f"https://copilot-api.{name}"
     return GitHubHosts(
         provider=provider,
+        authority=name,
         github=_checked(github_url, github, f"providers.{provider}.github_url", provider),
         api=_checked(api_url, api, f"providers.{provider}.api_url", provider),
         copilot=_checked(copilot_url, copilot, f"providers.{provider}.copilot_url", provider),
         copilot_is_configured=copilot_url is not None,
+        is_the_users_own=is_the_users_own,
     )
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.auth.github_hosts import GitHubHosts
-from jumpseat.auth.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
 from jumpseat.chat import AuthenticationError
 from jumpseat.config import Secret, hidden
+from jumpseat.config.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
 from jumpseat.config.paths import state_dir
 from jumpseat.config.state_file import StateFile
 

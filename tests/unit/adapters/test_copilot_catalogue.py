@@ -39,9 +39,11 @@ class Service:
         self.down = False
         self.obeys = True
         self.gate: asyncio.Event | None = None
+        self.arrived = asyncio.Event()
 
     async def ask(self, method: str, path: str, body: Any) -> Any:
         self.asked.append((method, path))
+        self.arrived.set()
         self.bodies.append(body)
         if self.gate is not None:
             await self.gate.wait()
@@ -87,6 +89,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return pass_time
 
 
+@pytest.mark.requirement("copilot:fresh-list")
 async def test_a_list_serves_all_chats_until_it_is_old(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
@@ -102,11 +105,12 @@ async def test_a_list_serves_all_chats_until_it_is_old(
     assert service.asked == [LIST] * 2
 
 
+@pytest.mark.requirement("copilot:fresh-list")
 async def test_fifty_chats_at_once_ask_for_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
     service.gate = asyncio.Event()
     chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
-    while not service.asked:
-        await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        await service.arrived.wait()
     # One that gives up takes nothing from the others.
     chats.pop().cancel()
     service.gate.set()
@@ -115,6 +119,7 @@ async def test_fifty_chats_at_once_ask_for_one_list(service: Service, catalogue:
     assert service.asked == [LIST]
 
 
+@pytest.mark.requirement("copilot:fresh-list")
 async def test_a_chat_goes_on_with_an_old_list_or_none_where_the_service_is_away(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
@@ -143,6 +148,7 @@ async def test_another_account_starts_anew(service: Service, catalogue: CopilotC
     assert service.asked == [LIST, SESSION] * 2
 
 
+@pytest.mark.requirement("copilot:auto")
 @pytest.mark.parametrize(
     ("expires_in", "good_for"),
     [(3600, FRESH_SECONDS), (700, 400), (100, 0), (None, 300), ("soon", 300)],
@@ -171,6 +177,7 @@ async def test_an_auto_session_is_replaced_before_it_expires(
     assert service.bodies[0] == {"auto_mode": {"model_hints": ["auto"]}}
 
 
+@pytest.mark.requirement("copilot:auto")
 async def test_chats_that_begin_together_share_one_auto_session(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
@@ -179,6 +186,7 @@ async def test_chats_that_begin_together_share_one_auto_session(
     assert len(set(map(id, sessions))) == len(service.asked) == 1
 
 
+@pytest.mark.requirement("copilot:auto")
 @pytest.mark.parametrize(
     ("answer", "model"),
     [
@@ -202,6 +210,7 @@ async def test_an_auto_session_names_its_model_or_is_refused(
         assert (await catalogue.auto()).model == model
 
 
+@pytest.mark.requirement("3:set-policy")
 async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
@@ -215,6 +224,7 @@ async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
     assert len(service.asked) == 3
 
 
+@pytest.mark.requirement("3:set-policy")
 async def test_terms_that_were_accepted_in_vain_are_an_error_that_says_why(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
@@ -227,6 +237,7 @@ async def test_terms_that_were_accepted_in_vain_are_an_error_that_says_why(
     assert service.asked[1] == ("POST", "/models/opus%2F4/policy")
 
 
+@pytest.mark.requirement("3:set-policy")
 async def test_terms_of_a_model_that_does_not_exist_are_accepted_nowhere(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:

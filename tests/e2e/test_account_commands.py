@@ -1,0 +1,302 @@
+"""`jumpseat login`, `logout` and `accept-terms` as real commands, at the emulator, with a fake browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.copilot import configure, table
+from tests.daemon import environment_of
+from tests.emulator import CopilotEmulator
+from tests.fakes.terminal import REPOSITORY, Terminal
+
+COMMAND = [sys.executable, "-m", "tests.fakes.cli", json.dumps([sys.executable, "-m", "jumpseat", "serve"])]
+HAIKU = "copilot:claude-haiku-4.5"
+
+pytestmark = [
+    pytest.mark.timeout(90),
+    pytest.mark.skipif(sys.platform == "win32", reason="terminals and the fake xdg-open are POSIX's"),
+]
+
+
+@pytest.fixture
+async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
+    async with CopilotEmulator() as running:
+        running.add_account()
+        running.devices.interval = 0.05
+        configure(home, table(running))
+        yield running
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Path:
+    """The file in which the browser that is none notes the pages it is to open, each on a line."""
+    return tmp_path / "opened"
+
+
+@pytest.fixture
+def env(tmp_path: Path, home: Path, opened: Path) -> dict[str, str]:
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for name in ("xdg-open", "open"):
+        (directory / name).write_text(f'#!/bin/sh\necho noise\necho "$1" >> {opened}\n', "utf-8")
+        (directory / name).chmod(stat.S_IRWXU)
+    return {**os.environ, **environment_of(home), "PATH": f"{directory}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+
+
+class Command:
+    """A command in pipes; nothing is piped in."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.said: list[str] = []
+
+    @classmethod
+    async def run(cls, env: dict[str, str], *arguments: str) -> Command:
+        """Start it."""
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            *arguments,
+            env=env,
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        return cls(process)
+
+    async def code(self) -> str:
+        """The code that it shows."""
+        assert self.process.stderr is not None
+        while line := (await self.process.stderr.readline()).decode():
+            self.said.append(line.rstrip("\n"))
+            if found := re.search(r"copy this code: (\S+)", line):
+                return found[1]
+        raise AssertionError(f"it ended without a code: {self.said}")
+
+    async def end(self) -> tuple[int | None, str, str]:
+        """Its exit code, and what it wrote to stdout and to stderr."""
+        out, err = await self.process.communicate()
+        return self.process.returncode, out.decode(), "\n".join([*self.said, err.decode()])
+
+
+async def run(env: dict[str, str], *arguments: str) -> tuple[int | None, str, str]:
+    return await (await Command.run(env, *arguments)).end()
+
+
+async def log_in(env: dict[str, str], emulator: CopilotEmulator, *more: str) -> tuple[int | None, str, str]:
+    command = await Command.run(env, "login", *more)
+    emulator.approve(await command.code())
+    return await command.end()
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_a_login_in_a_pipe_shows_code_and_page_opens_nothing_and_says_as_whom(env, emulator, opened):
+    code, out, said = await log_in(env, emulator)
+
+    assert (code, out) == (0, "")
+    assert f"open this page and enter it: {emulator.github_url}/login/device" in said
+    assert "as octocat, plan individual." in said
+    assert "which only you can read" in said
+    assert not opened.exists()
+    assert [token.value for token in emulator.credentials.all() if token.value in said] == []
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_a_login_as_json_prints_the_status_alone_even_if_a_browser_makes_noise(env, emulator, opened):
+    code, out, said = await log_in(env, emulator, "--json", "--browser")
+    status = json.loads(out)
+
+    assert code == 0
+    assert (status["state"], status["login"], status["source"]) == ("signed_in", "octocat", "file")
+    assert opened.read_text("utf-8") == f"{emulator.github_url}/login/device\n"
+    assert "noise" not in said
+
+
+@pytest.mark.requirement("copilot:login-command")
+@pytest.mark.parametrize("how", ["deny", "expire"])
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_a_login_that_was_not_finished_is_exit_code_1_and_says_what_to_do(env, emulator, how, as_json):
+    sign_ins = Path(env["JUMPSEAT_HOME"], "auth", "sign_ins.json")
+    command = await Command.run(env, "login", *(["--json"] if as_json else []))
+    getattr(emulator, how)(await command.code())
+    code, out, said = await command.end()
+
+    assert code == 1
+    if as_json:
+        assert json.loads(out)["error"]["code"] == 1000
+    else:
+        assert out == ""
+        assert "hint: Start again" in said
+    assert not await asyncio.to_thread(sign_ins.exists)
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_ctrl_c_gives_a_login_up_and_nobody_is_signed_in(env, emulator):
+    command = await Command.run(env, "login")
+    code = await command.code()
+    await emulator.wait_for("/login/oauth/access_token")
+    command.process.send_signal(signal.SIGINT)
+    ended, out, _ = await command.end()
+    emulator.approve(code)
+    _, status, _ = await run(env, "status", "--json")
+
+    assert (ended, out) == (130, "")
+    rows = {row["id"]: row for row in json.loads(status)["providers"]}
+    assert rows["copilot"]["auth"]["state"] == "signed_out"
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hint(env, emulator, home):
+    configure(home, table(emulator), {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"})
+    for name, words in (("nobody", "no provider named"), ("copilot2", "providers.copilot2.api_key")):
+        code, out, said = await run(env, "login", "--provider", name)
+        assert (code, out) == (1, "")
+        assert words in said
+
+
+def wait_for(path: Path | None) -> None:
+    """Until another process, which nobody waits for, has made a file."""
+    deadline = time.monotonic() + 20
+    while path is not None and not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.requirement("copilot:login-command")
+@pytest.mark.parametrize(("flag", "opens"), [(None, True), ("--browser", True), ("--no-browser", False)])
+async def test_on_a_terminal_the_page_is_opened_unless_that_is_not_wanted(env, emulator, opened, flag, opens):
+    terminal = Terminal([*COMMAND, "login", *filter(None, [flag])], env)
+    shown = re.compile(rb"copy this code: ([A-Z0-9]+-[A-Z0-9]+)")
+    await asyncio.to_thread(terminal.read_until, lambda seen: bool(shown.search(seen)) and b"device" in seen)
+    await emulator.wait_for("/login/oauth/access_token")
+    found = shown.search(terminal.output)
+    assert found is not None
+    emulator.approve(found[1].decode())
+    code, screen = await asyncio.to_thread(terminal.finish)
+
+    assert code == 0
+    assert "as octocat" in screen
+    assert "noise" not in screen
+    await asyncio.to_thread(wait_for, opened if opens else None)
+    assert opened.exists() is opens
+
+
+@pytest.mark.requirement("copilot:login-command")
+async def test_ctrl_c_on_a_terminal_ends_a_login(env, emulator):
+    terminal = Terminal([*COMMAND, "login", "--no-browser"], env)
+    await asyncio.to_thread(terminal.read_until, lambda seen: b"/login/device" in seen)
+    await emulator.wait_for("/login/oauth/access_token")
+    terminal.type(b"\x03")
+    code, screen = await asyncio.to_thread(terminal.finish)
+
+    assert code == 130
+    assert "Traceback" not in screen
+
+
+@pytest.mark.requirement("copilot:logout-command")
+async def test_a_logout_forgets_the_sign_in_and_says_so(env, emulator):
+    await log_in(env, emulator)
+    code, out, said = await run(env, "logout")
+    again, status, _ = await run(env, "logout", "--json")
+
+    assert (code, out, said.strip()) == (0, "", "Signed out of copilot.")
+    assert (again, json.loads(status)["state"]) == (0, "signed_out")
+
+
+@pytest.mark.requirement("copilot:logout-command")
+async def test_a_logout_says_where_a_sign_in_is_still_configured(env, emulator, home):
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    code, _, said = await run(env, "logout")
+
+    assert code == 0
+    assert "is still used, from config" in said
+
+
+@pytest.fixture
+def signed_in(emulator: CopilotEmulator, home: Path) -> dict[str, Any]:
+    emulator.set_policy("claude-haiku-4.5", "unconfigured")
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    return emulator.account().policies
+
+
+@pytest.mark.requirement("copilot:terms-command")
+async def test_terms_are_shown_and_without_a_person_or_yes_nothing_is_accepted(env, signed_in):
+    code, out, said = await run(env, "accept-terms", HAIKU)
+
+    assert (code, out) == (2, "")
+    assert "Claude Haiku 4.5" in said
+    assert "--yes" in said
+    assert signed_in["claude-haiku-4.5"] == "unconfigured"
+
+
+@pytest.mark.requirement("copilot:terms-command")
+async def test_yes_accepts_them_once_and_for_all(env, signed_in):
+    code, out, said = await run(env, "accept-terms", "--yes", "--json", HAIKU)
+    again = await run(env, "accept-terms", HAIKU)
+
+    assert (code, json.loads(out)["policy"]) == (0, "enabled")
+    assert "Claude Haiku 4.5" in said
+    assert signed_in["claude-haiku-4.5"] == "enabled"
+    assert (again[0], again[2].strip()) == (0, f"{HAIKU} can be used already.")
+
+
+@pytest.mark.requirement("copilot:terms-command")
+@pytest.mark.parametrize(
+    ("keys", "code", "policy"),
+    [(b"y\n", 0, "enabled"), (b"n\n", 1, "unconfigured"), (b"\x03", 130, "unconfigured")],
+)
+async def test_a_person_is_asked(env, signed_in, keys, code, policy):
+    terminal = Terminal([*COMMAND, "accept-terms", HAIKU], env)
+    await asyncio.to_thread(terminal.read_until, lambda seen: b"accept these terms?" in seen)
+    terminal.type(keys)
+    ended, screen = await asyncio.to_thread(terminal.finish)
+
+    assert ended == code
+    assert signed_in["claude-haiku-4.5"] == policy
+    assert "Traceback" not in screen
+
+
+@pytest.mark.requirement("copilot:terms-command")
+@pytest.mark.parametrize(
+    ("model", "code", "words"),
+    [
+        ("claude-haiku-4.5", 2, "copilot:claude-haiku-4.5"),
+        ("copilot:gpt-9", 1, "gpt-9"),
+        ("nobody:m", 1, "nobody"),
+        ("copilot:claude-opus-4.7", 1, "The plan does not include it"),
+    ],
+)
+async def test_a_wrong_name_or_one_that_the_plan_lacks_is_said(env, signed_in, model, code, words):
+    ended, _, said = await run(env, "accept-terms", "--yes", model)
+
+    assert ended == code
+    assert words in said
+
+
+@pytest.mark.requirement("copilot:login-command", "copilot:logout-command", "copilot:terms-command")
+async def test_the_shell_completes_the_account_commands(env):
+    async def completed(words: str) -> list[str]:
+        typed = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "jumpseat", stdout=subprocess.PIPE,
+            env={**env, **typed, "_JUMPSEAT_COMPLETE": "bash_complete"},
+        )  # fmt: skip
+        out, _ = await process.communicate()
+        return [line.partition(",")[2] for line in out.decode().splitlines()]
+
+    assert await completed("jumpseat log") == ["login", "logout"]
+    assert await completed("jumpseat acc") == ["accept-terms"]
+    assert "--provider" in await completed("jumpseat login --p")

@@ -1,0 +1,73 @@
+"""Which models of an account the live tests ask: for each route the cheapest one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ROUTES = ("/chat/completions", "/responses", "/v1/messages")
+
+PREFERENCE = ("/v1/messages", "/responses", "/chat/completions")
+"""The order in which the adapter takes what a row lists: a model of several routes is asked by the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model, and what asking it once costs."""
+
+    id: str
+    included: bool
+    price: str
+
+
+def choose(models: Sequence[Mapping[str, Any]], route: str, *, needs: str | None = None) -> Chosen | None:
+    """The cheapest model that can be asked by a route; None where there is none.
+
+    Args:
+        models: the rows of `models/list`.
+        route: one of `ROUTES`.
+        needs: a key of the row that has to be true.
+    """
+    usable = [row for row in models if _takes(row, route) and (needs is None or row.get(needs))]
+    best = min(usable, key=_cost, default=None)
+    if best is None:
+        return None
+    billing = best.get("billing") or {}
+    cost = _cost(best)[0]
+    if cost == 0:
+        return Chosen(best["id"], True, "included in the plan")
+    multiplier = billing.get("multiplier")
+    price = "unknown" if multiplier is None else f"{multiplier:g} premium requests"
+    return Chosen(best["id"], False, f"{price} for each question; see its billing, {billing}")
+
+
+def _takes(row: Mapping[str, Any], route: str) -> bool:
+    endpoints = row.get("endpoints") or ()
+    first = next((each for each in PREFERENCE if each in endpoints), None)
+    can_be_asked = (
+        row.get("pickerEnabled") and row.get("policy") in (None, "enabled") and row["model"] != "auto"
+    )
+    return bool(can_be_asked) and first == route
+
+
+def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
+    """To compare by: nothing, then premium requests or prices, then what no row tells."""
+    billing = row.get("billing") or {}
+    cost = float("inf")
+    if billing.get("isPremium") is False or billing.get("multiplier") == 0:
+        cost = 0.0
+    elif billing.get("multiplier") is not None:
+        cost = float(billing["multiplier"])
+    elif isinstance(billing.get("tokenPrices"), Mapping):
+        # Dearer than any multiplier that is told: the two are never on one list.
+        cost = sum(_numbers(billing["tokenPrices"]))
+    return cost, bool(row.get("preview")), str(row["id"])
+
+
+def _numbers(value: Any) -> list[float]:
+    """The prices in a table of prices, its sizes aside."""
+    if isinstance(value, Mapping):
+        sizes = ("batch_size", "batchSize", "context_max", "contextMax")
+        return [each for key, item in value.items() if key not in sizes for each in _numbers(item)]
+    return [float(value)] if isinstance(value, int | float) and not isinstance(value, bool) else []

@@ -1,0 +1,58 @@
+"""What the live tests would ask, and what they would not; this asks nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.copilot import configure, copilot_daemon, table
+from tests.live.chosen import ROUTES, choose
+
+CHAT, RESPONSES, MESSAGES = ROUTES
+
+
+def row(name: str, *endpoints: str, **more: Any) -> dict[str, Any]:
+    found = {"id": f"copilot:{name}", "model": name, "endpoints": list(endpoints) or [CHAT]}
+    return {**found, "pickerEnabled": True, "supportsToolUse": True, **more}
+
+
+def costing(name: str, multiplier: float, **more: Any) -> dict[str, Any]:
+    return row(name, billing={"isPremium": multiplier > 0, "multiplier": multiplier}, **more)
+
+
+@pytest.mark.parametrize(
+    ("rows", "chosen", "included"),
+    [
+        ([costing("dear", 10), costing("cheap", 0.33), costing("free", 0)], "free", True),
+        ([costing("dear", 10), costing("cheap", 0.33)], "cheap", False),
+        ([costing("free", 0, policy="unconfigured"), costing("dear", 1)], "dear", False),
+        ([costing("free", 0, pickerEnabled=False), costing("dear", 1)], "dear", False),
+        ([costing("free", 0, supportsToolUse=False), costing("dear", 1)], "dear", False),
+        ([row("untold"), costing("dear", 30)], "dear", False),
+        ([row("untold")], "untold", False),
+        ([row("a", billing={"tokenPrices": {"batch_size": 0, "default": {"input_price": 0}}})], "a", True),
+        ([row("a", billing={"tokenPrices": {"batch_size": 9, "default": {"input_price": 3}}})], "a", False),
+        ([costing("auto", 0)], None, None),
+        ([row("elsewhere", CHAT, RESPONSES)], None, None),
+        ([], None, None),
+    ],
+)
+def test_the_cheapest_model_that_can_be_asked_is_chosen(
+    rows: list[dict[str, Any]], chosen: str | None, included: bool | None
+) -> None:
+    found = choose(rows, CHAT, needs="supportsToolUse")
+
+    assert (found and found.id.removeprefix("copilot:"), found and found.included) == (chosen, included)
+
+
+async def test_each_route_has_a_model_at_the_emulator(home, emulator):
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    async with copilot_daemon(home) as daemon:
+        models = (await daemon.request("models/list", {"provider": "copilot"})).result["models"]
+        for route in ROUTES:
+            found = choose(models, route)
+            assert found is not None, route
+            asked = {"model": found.id, "messages": [{"role": "user", "content": "Hello"}]}
+            await daemon.request("chat/start", asked)
+            assert len(emulator.requests(path=route)) == 1, (route, found)

@@ -1,0 +1,199 @@
+"""What must hold of Copilot's tokens when much goes on: many chats, many daemons, kills, redirects."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.copilot import ask, configure, copilot_daemon, sign_in, table
+from tests.daemon import Daemon
+from tests.emulator import CopilotEmulator, faults
+
+CHAT = ask(model="copilot:gpt-4.1")
+EXCHANGE, USER, MODELS, CHATS = (
+    "/copilot_internal/v2/token",
+    "/copilot_internal/user",
+    "/models",
+    "/chat/completions",
+)
+MANY = 50
+
+
+@pytest.fixture
+async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
+    async with CopilotEmulator() as running:
+        running.add_account()
+        running.devices.interval = 0.05
+        configure(home, table(running, github_token=running.issue_token("octocat")))
+        yield running
+
+
+async def answers(daemon: Daemon, ids: list[int]) -> dict[int, Any]:
+    """The responses to these requests, in whatever order they come."""
+    found: dict[int, Any] = {}
+    while len(found) < len(ids):
+        message = await daemon.read()
+        if "id" in message:
+            found[message["id"]] = message
+    return found
+
+
+@pytest.mark.requirement("8:single-flight", "8:token-expires")
+async def test_fifty_chats_whose_token_expires_in_mid_run_are_one_refresh_and_all_finish(home, emulator):
+    gate = Gate()
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        # Half of them are answered slowly by the old token, which ends while they are; half come after that.
+        emulator.script("gpt-4.1", *[faults.gated(gate, after=2)] * (MANY // 2))
+        running = [daemon.start("chat/start", CHAT) for _ in range(MANY // 2)]
+        await emulator.wait_for(CHATS, 1 + MANY // 2)
+        emulator.expire_copilot_tokens()
+        running += [daemon.start("chat/start", {**CHAT, "stream": False}) for _ in range(MANY // 2)]
+        await emulator.wait_for(EXCHANGE, 2)
+        gate.open()
+        found = await answers(daemon, running)
+
+    assert {message["result"]["text"] for message in found.values()} == {"You said: Hello"}
+    assert emulator.exchanges == len(emulator.requests(path=EXCHANGE)) == 2
+    # Each chat is asked at most twice: once with the old token, and once with the new one.
+    assert len(emulator.requests(path=CHATS)) <= 1 + MANY + MANY // 2
+
+
+async def rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int, rounds: int) -> None:
+    for number in range(1, rounds + 1):
+        async with contextlib.AsyncExitStack() as stack:
+            running = await asyncio.gather(
+                *(stack.enter_async_context(copilot_daemon(home)) for _ in range(daemons))
+            )
+            exchanges = await asyncio.gather(*(daemon.request("chat/start", CHAT) for daemon in running))
+        assert [each.result["text"] for each in exchanges] == ["You said: Hello"] * daemons
+        assert emulator.exchanges == number
+        # The next daemons find a token in the shared file that still looks good, and is refused.
+        emulator.expire_copilot_tokens()
+
+
+@pytest.mark.requirement("8:one-exchange-for-all-daemons")
+async def test_daemons_whose_shared_token_is_refused_replace_it_once(home, emulator):
+    await rounds_of_daemons(home, emulator, daemons=3, rounds=2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.requirement("8:one-exchange-for-all-daemons")
+async def test_eight_daemons_share_one_exchange_in_each_of_ten_rounds(home, emulator):
+    await rounds_of_daemons(home, emulator, daemons=8, rounds=10)
+
+
+def check_store(home: Path) -> None:
+    """What lies in the store is whole, and nobody else's to read."""
+    for path in (home / "auth").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+        if path.suffix != ".lock" and not path.name.startswith("."):
+            assert isinstance(json.loads(path.read_bytes()), dict), path
+    assert stat.S_IMODE((home / "auth").stat().st_mode) == 0o700
+
+
+@pytest.mark.requirement("8:token-file", "8:one-exchange-for-all-daemons")
+async def test_a_daemon_that_is_killed_in_the_midst_of_an_exchange_holds_nobody_up(home, emulator):
+    gate = Gate()
+    emulator.script(EXCHANGE, faults.gated(gate, after=0))
+    async with copilot_daemon(home) as killed, copilot_daemon(home) as other:
+        killed.start("chat/start", CHAT)
+        await emulator.wait_for(EXCHANGE)
+        waiting = other.start("chat/start", CHAT)  # For the lock, which the first one holds.
+        await other.read_delta("start")
+        killed.process.kill()
+        await killed.exit_code()
+        chat = await other.read_until(waiting)
+        check_store(home)
+    gate.open()
+
+    assert chat.result["text"] == "You said: Hello"
+    assert len(emulator.requests(path=EXCHANGE)) == 2
+
+
+@pytest.mark.requirement("8:token-file")
+async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_works(home, emulator):
+    configure(home, table(emulator))
+    async with copilot_daemon(home) as daemon:
+        await sign_in(daemon, emulator)
+    for number in range(6):
+        emulator.expire_copilot_tokens()
+        asked = len(emulator.requests(path=EXCHANGE))
+        async with copilot_daemon(home) as daemon:
+            daemon.start("chat/start", CHAT)
+            # The answer is on its way: what follows in the daemon is the write of the token.
+            await emulator.wait_for(EXCHANGE, asked + 1)
+            if number % 2:
+                await daemon.read_delta("start")
+            daemon.process.kill()
+            await daemon.exit_code()
+        check_store(home)
+
+    async with copilot_daemon(home) as daemon:
+        assert (await daemon.request("chat/start", CHAT)).result["text"] == "You said: Hello"
+        status = (await daemon.request("auth/status", {"provider": "copilot"})).result
+    assert (status["state"], status["source"]) == ("signed_in", "file")
+
+
+@pytest.mark.requirement("8:credential-host")
+@pytest.mark.parametrize("path", [EXCHANGE, USER, MODELS, CHATS])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_credential_follows_a_redirect(home, emulator, upstream: FakeUpstream, path, status):
+    away = Reply.raw(b"", status, headers={"Location": f"{upstream.origin}{path}"})
+    emulator.script(path, *[away] * 20)
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+        await daemon.request("auth/status", {"provider": "copilot", "refresh": True})
+
+    assert emulator.requests(path=path)
+    assert upstream.requests == []
+
+
+def arguments_of(pid: int) -> str:
+    """A process's arguments; empty where the system does not tell."""
+    path = Path(f"/proc/{pid}/cmdline")
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+@pytest.mark.requirement("8:no-token-leaks")
+async def test_at_debug_level_no_credential_is_in_log_wire_or_arguments_whatever_fails(home, emulator):
+    emulator.script(
+        "/chat/completions",
+        faults.unauthorized(),
+        *[Reply.raw(b"Authorization: Bearer tid=none", 500)] * 3,
+    )
+    wire: list[Any] = []
+    async with copilot_daemon(home, "--log-level", "debug") as daemon:
+        for method, params in (
+            ("chat/start", {**CHAT, "settings": None}),
+            ("models/list", {"provider": "copilot", "refresh": True}),
+            ("auth/status", {"provider": "copilot", "refresh": True}),
+            ("providers/list", {"probe": True}),
+            ("chat/start", ask(model="copilot:auto")),
+        ):
+            exchange = await daemon.request(method, params)
+            wire += [exchange.response, exchange.notifications]
+        emulator.revoke(emulator.credentials.all()[0].value)
+        emulator.expire_copilot_tokens()
+        exchange = await daemon.request("chat/start", CHAT)
+        wire += [exchange.response, exchange.notifications]
+        argv = arguments_of(daemon.process.pid)
+        await daemon.request("shutdown")
+        daemon.notify("exit")
+        await daemon.exit_code()
+
+    secrets = [each.value for each in emulator.credentials.all()]
+    assert len(secrets) >= 3
+    seen = daemon.log + json.dumps(wire) + argv
+    assert [secret for secret in secrets if secret in seen] == []
+    # Nor a part of one that would do: what identifies a token is in its first characters.
+    assert [secret for secret in secrets if secret[:24] in seen] == []
