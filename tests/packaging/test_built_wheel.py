@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
-from tests.fakes.completions import completion_stream
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import Reply
 
 ROOT = Path(__file__).parents[2]
 COMMAND_SECONDS = 100.0

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon import Daemon, user
-from tests.fakes.messages import (
+from jumpseat.testing.answers.anthropic_messages import (
     Call,
     Redacted,
     Thought,
@@ -18,7 +17,8 @@ from tests.fakes.messages import (
     message,
     message_stream,
 )
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.daemon import Daemon, user
 
 MODEL = "claude-haiku-4-5"
 SIGNATURE = "EqQBCgIYAhIM+/=="

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 from tests.daemon import WAIT_SECONDS, Daemon, provider, running_daemon, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, RecordedRequest, Reply
 
 PIECES = 4000
 PIECE = "x" * 4096

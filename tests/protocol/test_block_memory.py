@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from jumpseat.testing.answers.anthropic_messages import Call, Redacted, Thought, Words, message_stream
+from jumpseat.testing.answers.chat_completions import chunk
+from jumpseat.testing.answers.responses import function_call, message, reasoning, response_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, Exchange, provider, running_daemon, user
-from tests.fakes.completions import chunk
-from tests.fakes.messages import Call, Redacted, Thought, Words, message_stream
-from tests.fakes.responses import function_call, message, reasoning, response_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 MODEL = "claude-haiku-4-5"
 SIGNATURE = "EqQBCgIYAhIM+/=="

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, user
-from tests.fakes.completions import FakeCall, completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 CHAT: dict[str, Any] = {"messages": [user("hi")], "turnId": "t1"}
 

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import (
+    USAGE,
+    FakeCall,
+    chunk,
+    completion_body,
+    completion_stream,
+)
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import Daemon, Exchange, provider, user
-from tests.fakes.completions import USAGE, FakeCall, chunk, completion_body, completion_stream
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
 
 WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 

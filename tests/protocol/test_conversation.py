@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.ollama_chat import last, lines, part
+from jumpseat.testing.answers.responses import message, response_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, Exchange, provider, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.messages import Words, message_stream
-from tests.fakes.ollama import FakeOllama, last, lines, part
-from tests.fakes.responses import message, response_stream
-from tests.fakes.upstream import FakeUpstream, Reply
+from tests.fakes.ollama import FakeOllama
 
 Body = dict[str, Any]
 

@@ -154,6 +154,28 @@ async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
     assert bucket.remaining == between
 
 
+@pytest.mark.requirement("copilot:billing")
+@pytest.mark.parametrize(
+    ("fault", "initiators"),
+    [
+        (faults.server_error(), ["user", "agent"]),
+        # These the service has not counted.
+        (faults.rate_limited(0), ["user", "user"]),
+        (faults.unauthorized(), ["user", "user"]),
+    ],
+    ids=["server error", "rate limit", "expired token"],
+)
+async def test_a_request_that_was_counted_is_not_billed_again_when_it_is_repeated(
+    daemon, emulator, fault, initiators
+):
+    emulator.script("gpt-4.1", fault)
+
+    exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+
+    assert exchange.result["text"] == "You said: Hello"
+    assert [request.headers["x-initiator"] for request in chats(emulator)] == initiators
+
+
 @pytest.mark.requirement("copilot:cures")
 async def test_a_model_that_left_a_route_is_asked_on_another_and_that_is_remembered(daemon, emulator):
     await daemon.request("models/list", {"provider": "copilot"})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.upstream import Reply
 from tests.copilot import ask, configure, copilot_daemon, table
 from tests.emulator import CopilotEmulator, faults
 
@@ -168,3 +169,18 @@ async def test_the_old_shape_of_the_free_plans_quotas_is_read(home, emulator):
     assert status["plan"] == "free"
     assert quotas["chat"]["entitlement"] == 50
     assert not quotas["chat"]["unlimited"]
+
+
+@pytest.mark.requirement("4:provider-prefix")
+async def test_another_provider_is_listed_and_asked_without_a_word_to_copilot(home, emulator, upstream):
+    upstream.default(Reply.json({"data": [{"id": "m-1"}]}), path="/v1/models")
+    upstream.default(Reply.json({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}))
+    acme = {"kind": "openai", "base_url": upstream.base_url, "api_key": "sk-0123456789abcdef"}
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")), acme)
+    async with copilot_daemon(home) as daemon:
+        rows = (await daemon.request("models/list", {"provider": "copilot2"})).result["models"]
+        chat = await daemon.request("chat/start", ask(model="copilot2:m-1", stream=False))
+
+    assert [row["id"] for row in rows] == ["copilot2:m-1"]
+    assert chat.result["text"] == "Hi"
+    assert emulator.seen == []

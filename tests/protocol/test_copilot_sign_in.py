@@ -237,6 +237,19 @@ async def test_two_accounts_are_two_tables(home, emulator):
     assert (out["state"], kept["state"], kept["login"]) == ("signed_out", "signed_in", "octocat")
 
 
+@pytest.mark.requirement("8:no-token-leaks")
+@pytest.mark.parametrize("method", ["auth/signOut", "auth/signIn"])
+async def test_the_tokens_that_daemons_share_go_with_the_sign_in(home, emulator, method):
+    """Also where another process ends it, which has never had such a token itself."""
+    async with copilot_daemon(home) as daemon, copilot_daemon(home) as other:
+        await sign_in(daemon, emulator)
+        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        (shared,) = (home / "auth").glob("copilot_token.*.json")
+        await (sign_in(other, emulator) if method == "auth/signIn" else other.request(method, COPILOT))
+
+    assert not shared.exists()
+
+
 @pytest.mark.requirement("8:auth-status")
 @pytest.mark.parametrize(
     ("trouble", "state", "words"),

@@ -40,6 +40,15 @@ async def test_fifty_chats_at_once_are_one_exchange(home, emulator):
     assert len(emulator.requests(path="/models")) == 1
 
 
+async def test_the_version_of_the_data_plane_is_told_to_the_data_plane_alone(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        await daemon.request("chat/start", CHAT)
+
+    told = {request.path: request.headers.get("x-github-api-version") for request in emulator.requests()}
+    assert told[EXCHANGE] is None
+    assert told["/models"] == told["/chat/completions"] is not None
+
+
 @pytest.mark.requirement("8:one-exchange-for-all-daemons")
 async def test_daemons_that_begin_together_share_one_exchange(home, emulator):
     async with contextlib.AsyncExitStack() as stack:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 
 def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import Daemon, provider
-from tests.fakes.completions import completion_body, completion_stream
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
 
 TARGET = {
     "type": "context",
@@ -62,6 +62,17 @@ async def test_an_edit_that_was_cut_off_has_no_replacement(chatty: Daemon, upstr
 
     assert "replacement" not in result
     assert (result["stopReason"], result["text"]) == ("max_tokens", "```\nx =")
+
+
+@pytest.mark.requirement("2:edit-nothing-to-apply")
+async def test_an_edit_that_is_answered_with_a_diff_has_no_replacement(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events(completion_stream(["```diff\n-x = 1\n", "+x = 2\n```"])))
+    result = (await chatty.request("edit/start", EDIT)).result
+
+    assert "replacement" not in result
+    assert (result["stopReason"], result["text"]) == ("end_turn", "```diff\n-x = 1\n+x = 2\n```")
 
 
 @pytest.mark.requirement("2:edit-start")

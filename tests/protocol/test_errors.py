@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, Exchange, provider, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 CHAT = {"messages": [user("hi")]}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, frame, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 SPEC_EXAMPLES = Path(__file__).parents[2].parent / "shared" / "data" / "jsonrpc_spec_examples.json"
 

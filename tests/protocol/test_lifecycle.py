@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import jumpseat
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 QUICK_EXIT_SECONDS = 2.0
 """Generous for a loaded machine; the scorecard's half second is measured by the benchmark."""

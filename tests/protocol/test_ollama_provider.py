@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.ollama_chat import call, last, lines, part
+from jumpseat.testing.upstream import FakeUpstream, Gate
 from tests.daemon import Daemon, Exchange, user
-from tests.fakes.ollama import FakeModel, FakeOllama, call, last, lines, part
-from tests.fakes.upstream import FakeUpstream, Gate
+from tests.fakes.ollama import FakeModel, FakeOllama
 
 WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 

@@ -12,10 +12,10 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pytest_lsp import ClientServerConfig, LanguageClient
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
 from tests.daemon import COMMAND, provider
-from tests.fakes.completions import completion_stream
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import Reply
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, user
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 ANSWER = Reply.events(completion_stream(["Hello"]))
 

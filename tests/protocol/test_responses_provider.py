@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.responses import function_call, message, reasoning, response_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, user
-from tests.fakes.responses import function_call, message, reasoning, response_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 ENCRYPTED = "gAAAAAB+/=\\u00e9=="
 CALL = function_call("call_1", "weather", '{ "city":', ' "Rome"}')

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.anthropic_messages import Call, Redacted, Thought, Words, message_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, user
-from tests.fakes.messages import Call, Redacted, Thought, Words, message_stream
-from tests.fakes.upstream import FakeUpstream, Reply
 
 SIGNATURE = "EqQBCgIYAhIM+/=="
 ORIGIN = {"provider": "fake", "model": "claude-haiku-4-5"}

@@ -50,7 +50,7 @@ class ScriptedAdapter(Adapter):
         name: str = "fake",
         models: Sequence[str] | Exception | None = None,
         capabilities: Capabilities | None = None,
-        probed: Capabilities | ChatError | None = None,
+        probed: Capabilities | Mapping[str, bool] | ChatError | None = None,
         state: AuthState | ChatError = "not_required",
         default_model: str | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class ScriptedAdapter(Adapter):
             raise self.state
         return AuthStatus(provider=self.name, state=self.state)
 
-    async def probe(self) -> Capabilities | None:
+    async def probe(self) -> Capabilities | Mapping[str, bool] | None:
         if isinstance(self.probed, ChatError):
             raise self.probed
         return self.probed

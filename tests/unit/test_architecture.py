@@ -41,6 +41,8 @@ CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
     "jumpseat.adapters.local_install",
+    "jumpseat.config.paths",
+    "jumpseat.providers.checkup",
     "jumpseat.chat",
 )
 

@@ -28,14 +28,15 @@ from jumpseat.rpc.faults import CODES, RpcFault, wire_error
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
 from jumpseat.rpc.params import ChatStartParams, InitializationOptions
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
-from tests.fakes.completions import completion_stream
-from tests.fakes.threaded_upstream import ThreadedUpstream
-from tests.fakes.upstream import Reply
 
 ROOT = Path(__file__).parents[2]
-README, BUILT, PROTOCOL, PLUGINS = PAGES = [
-    ROOT / name for name in ("README.md", "server/README.md", "docs/protocol.md", "docs/plugins.md")
+README, BUILT, PROTOCOL, PLUGINS, RECIPES = PAGES = [
+    ROOT / name
+    for name in ("README.md", "server/README.md", "docs/protocol.md", "docs/plugins.md", "docs/recipes.md")
 ]
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 

@@ -33,8 +33,8 @@ ToolUseStartEvent Usage UsageEvent WarningEvent as_tool_definitions merge_deltas
 
 ADAPTERS_BASE = """
 Adapter AuthState AuthStatus Capabilities CapabilitySource ChatModel ClientInfo HttpAdapter OnAuthChange
-OnDelta OnPrompt Outcome ProviderConfig Quota Replan Secret SettingRow SignInPrompt events_of read_options
-resolve
+OnDelta OnPrompt Outcome ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values events_of
+read_options resolve
 """
 
 DIALECTS = """

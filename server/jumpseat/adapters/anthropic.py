@@ -14,10 +14,10 @@ from urllib.parse import quote
 from jumpseat.adapters.anthropic_models import models_in
 from jumpseat.adapters.endpoint import EndpointAdapter
 from jumpseat.adapters.endpoint_counts import ask_for_count
-from jumpseat.adapters.routes import MessagesRoute, make_attempt
+from jumpseat.adapters.routes import MessagesRoute
 from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError, StreamEvent
 from jumpseat.config import ProviderConfig
-from jumpseat.http import HttpCall, HttpClient, get_json
+from jumpseat.http import HttpClient
 
 VERSION = "2023-06-01"
 """The version that every imitator knows; a configured header `anthropic-version` goes before it."""
@@ -50,12 +50,10 @@ class AnthropicAdapter(EndpointAdapter):
                 leave it out or say it in another form.
             ConfigError: the credential cannot be had.
         """
-        headers = self._headers()
+        headers = await self._headers(request.model)
         takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING
         prepared = self._route.prepare(request, takes_sampling=takes_sampling)
-        url = f"{self._base_url}{self._route.path}"
-        call = HttpCall("POST", url, headers, prepared.body, self._config.timeout)
-        async with aclosing(make_attempt(self._http, call, prepared, provider=self._provider)) as events:
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
             async for event in events:
                 yield event
 
@@ -65,19 +63,22 @@ class AnthropicAdapter(EndpointAdapter):
         Raises:
             ChatError: the endpoint was asked and failed.
         """
-        url = f"{self._base_url}{self._route.path}/count_tokens"
-        body = self._route.body_to_count(request)
-        call = HttpCall("POST", url, self._headers(), body, self._config.timeout)
-        return await ask_for_count(self._http, call, provider=self._provider)
+        if not self._has_list:
+            return -1
+        body = await self._values.body(self._route.body_to_count(request), request.model)
+        return await self._asked(
+            "POST",
+            f"{self._route.path}/count_tokens",
+            lambda call: ask_for_count(self._http, call, provider=self._provider),
+            body,
+        )
 
     async def _listed_models(self) -> list[ModelInfo]:
         """Every page of the list; what it says of a model goes before what its name lets expect."""
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):
-            url = f"{self._base_url}/v1/models?limit={PAGE}{after}"
-            call = HttpCall("GET", url, self._headers(), timeout=self._config.timeout)
-            answer = await get_json(self._http, call, provider=self._provider)
+            answer = await self._get_json("GET", f"/v1/models?limit={PAGE}{after}")
             page = answer.get("data") if isinstance(answer, dict) else None
             if not isinstance(page, list):
                 raise ProtocolError(
@@ -95,5 +96,5 @@ class AnthropicAdapter(EndpointAdapter):
         """Anthropic's own header; a gateway that wants `authorization` gets it from configured headers."""
         return {"x-api-key": key}
 
-    def _headers(self) -> dict[str, str]:
-        return {"anthropic-version": VERSION, **super()._headers()}
+    async def _headers(self, model: str | None = None) -> dict[str, str]:
+        return {"anthropic-version": VERSION, **await super()._headers(model)}

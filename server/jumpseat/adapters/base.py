@@ -29,7 +29,7 @@ from jumpseat.chat import (
     RequestError,
     StreamEvent,
 )
-from jumpseat.config import ProviderConfig, Secret, SettingRow, resolve
+from jumpseat.config import ProviderConfig, Secret, SettingRow, Values, resolve
 from jumpseat.http import HttpClient
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ __all__ = [
     "Secret",
     "SettingRow",
     "SignInPrompt",
+    "Values",
     "events_of",
     "read_options",
     "resolve",
@@ -261,8 +262,15 @@ class Adapter:
             hint=f'Set providers.{name}.api_key, to "env:NAME" for one, in the configuration file.',
         )
 
-    async def probe(self) -> Capabilities | None:
-        """What the provider says of itself when asked now; None where there is nothing to ask."""
+    async def probe(self) -> Capabilities | Mapping[str, bool] | None:
+        """What the provider says of itself when asked now, with the credential if it takes one.
+
+        `Capabilities`, or only those of its fields that it says something about, by their names; None where
+        there is nothing to ask. Bounded by whoever asks.
+
+        Raises:
+            ChatError: it did not answer, or refused.
+        """
         return None
 
     async def aclose(self) -> None:

@@ -18,7 +18,7 @@ from jumpseat.adapters.base import Adapter, OnPrompt, Replan
 from jumpseat.adapters.base_probe import told_by
 from jumpseat.adapters.copilot_catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
 from jumpseat.adapters.copilot_fitting import fitted
-from jumpseat.adapters.copilot_headers import chat_headers, identity_headers, signed
+from jumpseat.adapters.copilot_headers import API_VERSION, chat_headers, identity_headers, signed
 from jumpseat.adapters.copilot_identity import CopilotIdentity
 from jumpseat.adapters.copilot_models import (
     CHAT_COMPLETIONS,
@@ -85,7 +85,7 @@ class CopilotAdapter(Adapter):
             is_the_users_own=not config.is_from_client,
         )
         self._identity = CopilotIdentity(
-            http, self._hosts, config, headers=self._who_asks, on_change=self._auth_changed
+            http, self._hosts, config, headers=self._client_headers, on_change=self._auth_changed
         )
         self._catalogue = CopilotCatalogue(provider, self._ask)
         facts = EndpointFacts(provider=provider, parameters=config.parameters)
@@ -231,8 +231,11 @@ class CopilotAdapter(Adapter):
         await self._catalogue.aclose()
         await self._identity.aclose()
 
-    def _who_asks(self) -> dict[str, str]:
+    def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._config, self.client_info)
+
+    def _who_asks(self) -> dict[str, str]:
+        return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
     def _auth_changed(self, status: AuthStatus) -> None:
         if self.on_auth_change is not None:
@@ -290,7 +293,7 @@ class CopilotAdapter(Adapter):
         Raises:
             ChatError: as `get_json` and `copilot_refusals` have it.
         """
-        place = Place(provider=self._provider, model=AUTO, site=self._hosts.github)
+        place = Place(provider=self._provider, site=self._hosts.github)
         for again in (True, False):
             credential = await self._identity.credential()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}

@@ -8,6 +8,7 @@ Copilot API, models and auto mode.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +29,9 @@ FRESH_SECONDS = 600.0
 AUTO = "auto"
 """The name under which the service chooses the model."""
 
+LIST_SECONDS = 10.0
+"""How long a chat waits for the list, which it can do without."""
+
 AUTO_MARGIN_SECONDS = 300.0
 """An `auto` session is replaced so long before it expires."""
 
@@ -36,28 +40,49 @@ Ask = Callable[[str, str, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time by both clocks: one may be set, the other may stand while the machine sleeps."""
+
+    monotonic: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """This one."""
+        return cls(time.monotonic(), time.time())
+
+    def age(self) -> float:
+        """Seconds since then, by the clock that counts more."""
+        return max(time.monotonic() - self.monotonic, time.time() - self.wall)
+
+
+@dataclass(frozen=True, slots=True)
 class AutoSession:
     """What the service chose, for as long as the session lasts."""
 
     model: str
     token: Secret
-    expires_at: float
-    """On the monotonic clock."""
+    began: Moment
+    seconds: float
+    """How long it is used."""
 
 
 class CopilotCatalogue:
     """One account's models; many turns ask at once, and one request is made."""
 
-    def __init__(self, provider: str, ask: Ask) -> None:
+    def __init__(self, provider: str, ask: Ask, *, list_seconds: float = LIST_SECONDS) -> None:
         """
         Args:
             provider: the configured provider's id.
             ask: makes a request of the data plane.
+            list_seconds: how long a chat waits for the list.
         """
         self._provider = provider
         self._ask = ask
+        self._list_seconds = list_seconds
         self._models: list[ModelInfo] | None = None
-        self._heard_at = float("-inf")
+        self._heard: Moment | None = None
+        self._is_slow = False
         self._flight: SingleFlight[list[ModelInfo]] = SingleFlight()
         self._auto: AutoSession | None = None
         self._auto_lock = asyncio.Lock()
@@ -73,7 +98,7 @@ class CopilotCatalogue:
 
     def forget(self) -> None:
         """Drop everything: another account has other models."""
-        self._models, self._heard_at, self._auto = None, float("-inf"), None
+        self._models, self._heard, self._auto = None, None, None
 
     async def refreshed(self) -> list[ModelInfo]:
         """The list, asked for now.
@@ -86,13 +111,21 @@ class CopilotCatalogue:
     async def at_hand(self) -> Sequence[ModelInfo]:
         """The list for a chat: the one that was heard, a fresh one if it is old or there is none.
 
-        A chat is not failed because the list cannot be had: an old one, or none, will do.
+        A chat is not failed because the list cannot be had, nor held up for long: an old one, or none, will
+        do. A request that one chat has waited for in vain goes on, and no other chat waits for it.
         """
-        if self._models is None or time.monotonic() - self._heard_at > FRESH_SECONDS:
-            try:
+        is_fresh = self._heard is not None and self._heard.age() <= FRESH_SECONDS
+        if is_fresh or (self._is_slow and self._flight.is_running):
+            return self.known
+        self._is_slow = False
+        try:
+            async with asyncio.timeout(self._list_seconds):
                 return await self.refreshed()
-            except ChatError as error:
-                logger.info("the models of %s cannot be listed now: %s", self._provider, error.message)
+        except TimeoutError:
+            self._is_slow = True
+            logger.warning("the models of %s are not listed in %g s", self._provider, self._list_seconds)
+        except ChatError as error:
+            logger.info("the models of %s cannot be listed now: %s", self._provider, error.message)
         return self.known
 
     async def accept_terms(self, model: str) -> ModelInfo:
@@ -110,7 +143,8 @@ class CopilotCatalogue:
                 provider=self._provider,
                 hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
             )
-        await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})
+        with contextlib.suppress(ProtocolError):  # Its words are nobody's business, and often there are none.
+            await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})
         row = _row(await self.refreshed(), model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
@@ -127,7 +161,7 @@ class CopilotCatalogue:
             ChatError: it could not be had.
         """
         async with self._auto_lock:
-            if self._auto is None or time.monotonic() > self._auto.expires_at:
+            if self._auto is None or self._auto.began.age() > self._auto.seconds:
                 answer = await self._ask("POST", "/models/session", {"auto_mode": {"model_hints": [AUTO]}})
                 self._auto = self._read_session(answer)
             return self._auto
@@ -145,11 +179,11 @@ class CopilotCatalogue:
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
         # By the service's clock, which ours may differ from: never for longer than a list is good for.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
-        return AutoSession(model, hidden(token), time.monotonic() + left)
+        return AutoSession(model, hidden(token), Moment.now(), left)
 
     async def _fetch(self) -> list[ModelInfo]:
         models = read_models(await self._ask("GET", "/models", None), self._provider)
-        self._models, self._heard_at = models, time.monotonic()
+        self._models, self._heard = models, Moment.now()
         return models
 
     async def aclose(self) -> None:

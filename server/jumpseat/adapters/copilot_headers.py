@@ -19,7 +19,7 @@ from jumpseat.chat import ChatRequest
 from jumpseat.config import ProviderConfig
 
 API_VERSION = "2026-06-01"
-"""Decides in which shape prices come; both are read."""
+"""Of the data plane: decides in which shape prices come; both are read. The REST host has its own."""
 
 INTEGRATION_ID = "vscode-chat"
 INTEGRATION_ID_OF_PERSONAL_TOKENS = "copilot-developer-cli"
@@ -32,7 +32,7 @@ _CONVERSATIONS = uuid.UUID("7a3a6d0e-64c2-5b0b-9a7f-3d1f5f1f7d55")
 
 
 def identity_headers(config: ProviderConfig, client: ClientInfo | None) -> dict[str, str]:
-    """Who asks, the same for every request and for the exchange of tokens.
+    """Who asks, the same for every request of the data plane and for the exchange of tokens.
 
     Args:
         config: the provider's table, with `editor_version` and `integration_id`.
@@ -43,7 +43,6 @@ def identity_headers(config: ProviderConfig, client: ClientInfo | None) -> dict[
         "editor-version": config.editor_version or editor_version(client),
         "editor-plugin-version": _OUR_NAME,
         "copilot-integration-id": config.integration_id or INTEGRATION_ID,
-        "x-github-api-version": API_VERSION,
     }
 
 
@@ -72,7 +71,7 @@ def chat_headers(request: ChatRequest) -> dict[str, str]:
     """What a chat says of itself, whatever its route.
 
     `x-initiator` decides whether the user pays for the request: only the first one of a turn of theirs
-    says `user`.
+    says `user`. One that was refused for its form or its token was not billed, and is the first one still.
     """
     initiator = request.effective_initiator()
     intent = "conversation-panel" if initiator == "user" else "conversation-agent"

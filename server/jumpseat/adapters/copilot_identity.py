@@ -124,6 +124,7 @@ class CopilotIdentity:
         on_prompt(device.prompt)
         token = await flow.wait(device)
         login = await self._login_of(SignIn(token, "device"))
+        await self._forget_tokens_of_stored()
         storage = await self._store.write(self._hosts, token, login=login)
         await self._forget()
         status = await self.status(refresh=True)
@@ -141,6 +142,7 @@ class CopilotIdentity:
         """
         if self._credentials is not None:
             await self._credentials.forget()
+        await self._forget_tokens_of_stored()
         await self._store.delete(self._hosts)
         await self._forget()
         return self._tell(await self.status())
@@ -259,7 +261,21 @@ class CopilotIdentity:
         self._refused.clear()
         self._values = Values(self._hosts.provider, self._config)
         if credentials is not None:
+            if credentials.sign_in.is_ours:
+                # It has been replaced or signed out, maybe by a process that ended before ours exchanged it.
+                await credentials.forget()
             await credentials.aclose()
+
+    async def _forget_tokens_of_stored(self) -> None:
+        """Drop what daemons share of the stored sign-in, which this one may never have used."""
+        try:
+            stored = await self._store.read(self._hosts)
+        except AuthenticationError as error:
+            logger.warning("the tokens of the stored sign-in stay until they expire: %s", error.message)
+            return
+        if stored.token is not None:
+            sign_in = SignIn(stored.token, stored.storage or "file")
+            await CopilotCredentials(self._http, self._hosts, sign_in).forget()
 
     async def _login_of(self, sign_in: SignIn) -> str | None:
         """The account's name, for a sign-in that is new; a failure here does not undo it."""

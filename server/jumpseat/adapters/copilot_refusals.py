@@ -56,9 +56,11 @@ class Place:
     """Where a refusal happened: what its hints are made of."""
 
     provider: str
-    model: str
     site: str
     """The web host of the GitHub, without a last slash: `https://github.com`."""
+
+    model: str | None = None
+    """None where no chat was refused: the list of models, an acceptance of terms."""
 
     policy: str | None = None
     """The model's policy as the list has it."""
@@ -102,6 +104,14 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
             return _quota(error, place)
         case 403:
             return _forbidden(fault, error, place)
+        case 301 | 302 | 303 | 307 | 308:
+            hint = f"Name the address that really serves Copilot: providers.{place.provider}.copilot_url."
+            return _as(error, type(error), error.message, hint)
+        case 421:
+            told = f"{place.provider} says that this account is served by another host"
+            key = f"providers.{place.provider}.copilot_url"
+            hint = f"Try again in a minute. If {key} is set, it may name the host of another plan."
+            return _as(error, type(error), _with_words(told, fault), hint)
         case 422:
             told = f"The content filter of {place.provider} blocked the prompt"
             return _as(
@@ -159,10 +169,11 @@ def _quota(error: ChatError, place: Place) -> ChatError:
     hint = (
         f"Choose {instead}, which the plan includes, or raise" if instead else "Wait for the reset, or raise"
     )
+    what = f" for {place.model}" if place.model else ""
     return _as(
         error,
         QuotaExceededError,
-        f"The allowance of {place.provider} for {place.model} is used up.",
+        f"The allowance of {place.provider}{what} is used up.",
         f"{hint} the budget: {place.site}/settings/billing.",
     )
 
@@ -180,8 +191,15 @@ def _forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatErro
             _with_words(f"{place.provider} has closed this to the account", fault),
             f"Read why in GitHub's terms, and ask GitHub Support: {place.site}/contact.",
         )
-    if _POLICY.search(words):
+    if _POLICY.search(words) and place.model is not None:
         return _not_enabled(fault, error, place)
+    if _POLICY.search(words):
+        return _as(
+            error,
+            AuthorizationError,
+            _with_words(f"{place.provider} does not allow this", fault),
+            f"See {place.site}/settings/copilot/features; in an organization an administrator enables it.",
+        )
     if _NO_PLAN.search(words):
         return _as(
             error,
@@ -209,7 +227,7 @@ def _not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatEr
 
 def _limited(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     code = fault.code or ""
-    if code.startswith("user_model"):
+    if code.startswith("user_model") and place.model is not None:
         hint = f"The limit is for {place.model}: another model may answer now."
     elif code.startswith("user_weekly"):
         hint = "It is the limit of a week; another provider may answer now."
@@ -230,16 +248,16 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
     if _PERSONAL_TOKEN.search(words):
         return _personal_token(error, place)
     if _TOO_LONG.search(words):
-        told = f"The conversation is too long for {place.model}"
+        told = f"The conversation is too long for {place.model or place.provider}"
         return _as(error, ContextExceededError, _with_words(told, fault), "Start anew, or leave parts out.")
-    if code == "model_not_available_for_integrator":
+    if code == "model_not_available_for_integrator" and place.model is not None:
         return _as(
             error,
             RequestError,
             f"{place.provider} does not offer {place.model} to this integration id.",
             f"Choose another model, or set providers.{place.provider}.integration_id.",
         )
-    if code == "model_not_supported":
+    if code == "model_not_supported" and place.model is not None:
         if place.policy not in (None, "enabled"):
             return _not_enabled(fault, error, place)
         return _as(

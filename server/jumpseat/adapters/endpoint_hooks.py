@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from jumpseat.adapters.endpoint import EndpointAdapter
+from jumpseat.adapters.endpoint_url import joined
 from jumpseat.adapters.routes import ChatCompletionsRoute, Prepared, make_attempt
 from jumpseat.chat import (
     ChatError,
@@ -28,7 +29,8 @@ from jumpseat.chat import (
     Usage,
     WarningEvent,
 )
-from jumpseat.config import ProviderConfig
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.values import needs_model
 from jumpseat.dialects import Decoder, ProviderFault
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts
 from jumpseat.http import HttpCall, HttpClient
@@ -84,11 +86,18 @@ class HttpAdapter(EndpointAdapter):
             http: the shared client.
 
         Raises:
-            ConfigError: neither the table nor the class has a base URL.
+            ConfigError: neither the table nor the class has a base URL, or it depends on the model.
         """
         super().__init__(provider, config, http)
-        if not self._base_url:
+        if not self._base_url and config.url is None:
             raise ConfigError(f"providers.{provider}.base_url is missing.", provider=provider)
+        if needs_model(self._base_url):
+            raise ConfigError(
+                f"providers.{provider}.base_url uses ${{model}}, which this kind of provider does not take.",
+                provider=provider,
+                hint=f"Give the whole address of a chat in providers.{provider}.url.",
+            )
+        self._address = self._base_url
         self._route = ChatCompletionsRoute(provider, self._facts_of)
         self._tearing_down: set[asyncio.Task[None]] = set()
 
@@ -106,16 +115,25 @@ class HttpAdapter(EndpointAdapter):
 
     @property
     def base_url(self) -> str:
-        """The configured base URL, else the class's own; without a slash at its end."""
-        return self._base_url
+        """The configured base URL, else the class's own; without a slash at its end.
 
-    def call(self, method: str, path: str, body: Any = None) -> HttpCall:
-        """A request below the base URL, with the headers that every request has.
+        Each `${name}` in it is replaced by the time that the first hook is called.
+        """
+        return self._address
+
+    @property
+    def values(self) -> Values:
+        """What the table's value sources give: `await self.values.resolve("my_key", raw)`."""
+        return self._values
+
+    async def call(self, method: str, path: str, body: Any = None) -> HttpCall:
+        """A request below the base URL, with the headers and the query that every request has.
 
         Raises:
-            ConfigError: the key or a configured header cannot be had.
+            ConfigError: the key, a configured header or a part of the URL cannot be had.
         """
-        return HttpCall(method, f"{self._base_url}{path}", self._headers(), body, self._config.timeout)
+        headers = await self._headers()
+        return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
 
     # -- the hooks
 
@@ -165,8 +183,8 @@ class HttpAdapter(EndpointAdapter):
         return ChatCompletionsDecoder(self._provider, request.model)
 
     def url(self, request: ChatRequest) -> str:
-        """Where the request goes."""
-        return f"{self._base_url}{self.path}"
+        """Where the request goes, without the configured query; not asked where `url` is configured."""
+        return joined(self._address, self.path)
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
         """What to raise for a refused request: the error, a better one, or a `Replan`."""
@@ -196,6 +214,7 @@ class HttpAdapter(EndpointAdapter):
             ChatError: as the hooks, `make_attempt` and the decoder raise it.
             Replan: as `set_up` or `refine` raise it.
         """
+        await self._find_address()
         changed = await self.set_up(request)
         prepared = request if changed is None else changed
         outcome = Outcome("cancelled")
@@ -214,7 +233,7 @@ class HttpAdapter(EndpointAdapter):
             await self._afterwards(prepared, outcome)
 
     async def _answer(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        credential = self._headers()
+        credential = await self._headers(request.model)
         own = {name.lower(): value for name, value in self.form_headers(request).items()}
         warnings = tuple(self.warnings(request))
         body = self.form_body(request)
@@ -223,9 +242,11 @@ class HttpAdapter(EndpointAdapter):
             return self.refine(request, fault, error)
 
         prepared = Prepared(body, warnings, self.decode(request), refine)
-        call = HttpCall("POST", self.url(request), {**own, **credential}, body, self._config.timeout)
+        url = await self._url_of_chat("" if self._config.url else self.url(request), request.model)
+        sent = await self._values.body(body, request.model)
+        call = HttpCall("POST", url, {**own, **credential}, sent, self._config.timeout)
         attempt = make_attempt(self._http, call, prepared, provider=self._provider)
-        async with aclosing(attempt) as events:
+        async with aclosing(self._renewing(attempt)) as events:
             async for event in events:
                 yield event
 
@@ -258,11 +279,20 @@ class HttpAdapter(EndpointAdapter):
         return self.credential(key)
 
     async def _listed_models(self) -> list[ModelInfo]:
+        await self._find_address()
         return await self.fetch_models()
+
+    async def _find_address(self) -> None:
+        if self._base_url:
+            self._address = await self._base()
 
     def _without_messages(self, request: ChatRequest) -> Prepared:
         # A long conversation is written out once for an attempt, by `form_messages`.
         return self._route.prepare(replace(request, messages=()))
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        return EndpointFacts(provider=self._provider, parameters=self._config.parameters)
+        return EndpointFacts(
+            provider=self._provider,
+            parameters=self._config.parameters,
+            roles=self._config.roles.wire.names,
+        )

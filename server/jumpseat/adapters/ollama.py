@@ -13,12 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.endpoint import EndpointAdapter
 from jumpseat.adapters.endpoint_refusals import unknown_model
+from jumpseat.adapters.endpoint_url import host_of_template
 from jumpseat.adapters.ollama_models import ModelFacts, model_info, read_show, read_tags
 from jumpseat.chat import (
     ChatError,
@@ -53,7 +54,7 @@ class OllamaAdapter(EndpointAdapter):
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
-        self._is_cloud = urlsplit(self._base_url).hostname == "ollama.com"
+        self._is_cloud = host_of_template(self._config.url or self._base_url) == "ollama.com"
         self._shown: dict[str, ModelFacts] = {}
         self._thoughtless: set[str] = set()
 
@@ -70,14 +71,14 @@ class OllamaAdapter(EndpointAdapter):
         facts = self._facts_of(request.model, shown)
         body = encode(request, facts)
         warnings = self._warnings(request, facts, body)
-        headers = {"accept": "application/x-ndjson, application/json", **self._headers()}
-        idle = self._config.timeout or FIRST_BYTE_SECONDS
-        call = HttpCall("POST", f"{self._base_url}/api/chat", headers, body, idle)
+        accepted = {"accept": "application/x-ndjson, application/json"}
+        call = await self._call_of_chat("/api/chat", body, request.model, accepted)
+        call = replace(call, timeout=self._config.timeout or FIRST_BYTE_SECONDS)
         decoder = OllamaChatDecoder(self._provider, request.model)
         refine = self._refine(request.model, body)
         answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
         try:
-            async with aclosing(answer) as events:
+            async with aclosing(self._renewing(answer)) as events:
                 async for event in events:
                     # Told with the first event, so that a turn of several attempts tells them once.
                     while warnings:
@@ -103,9 +104,8 @@ class OllamaAdapter(EndpointAdapter):
         return asked if type(asked) is int and asked > 0 else None
 
     async def _listed_models(self) -> list[ModelInfo]:
-        call = HttpCall("GET", f"{self._base_url}/api/tags", self._headers(), timeout=self._config.timeout)
         try:
-            rows = read_tags(await get_json(self._http, call, provider=self._provider), self._provider)
+            rows = read_tags(await self._get_json("GET", "/api/tags"), self._provider)
         except ConnectionError as error:
             raise self._explained(error) from error.__cause__
         turnstile = asyncio.Semaphore(PARALLEL_SHOWS)
@@ -127,11 +127,12 @@ class OllamaAdapter(EndpointAdapter):
         """
         with self._lock:
             known = self._shown.get(model)
-        if known is not None and not anew:
+        if (known is not None and not anew) or not self._has_list:
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
-        call = HttpCall("POST", f"{self._base_url}/api/show", self._headers(), {"model": model}, seconds)
         try:
+            headers = await self._headers(model)
+            call = HttpCall("POST", await self._url("/api/show"), headers, {"model": model}, seconds)
             answer = await get_json(self._http, call, provider=self._provider)
         except ChatError:
             # Whatever is wrong, the chat itself will say it better; a proxy may pass /api/chat alone.

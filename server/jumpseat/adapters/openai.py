@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from urllib.parse import urlsplit
 
 from jumpseat.adapters.endpoint import EndpointAdapter
-from jumpseat.adapters.routes import ChatCompletionsRoute, make_attempt
+from jumpseat.adapters.endpoint_url import host_of_template
+from jumpseat.adapters.routes import ChatCompletionsRoute
 from jumpseat.chat import ChatRequest, StreamEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import EndpointFacts, takes_only_max_completion_tokens
-from jumpseat.http import HttpCall, HttpClient
+from jumpseat.http import HttpClient
 
 
 class OpenAIAdapter(EndpointAdapter):
@@ -38,20 +38,19 @@ class OpenAIAdapter(EndpointAdapter):
             ConfigError: the credential cannot be had.
         """
         prepared = self._route.prepare(request)
-        url = f"{self._base_url}{self._route.path}"
-        call = HttpCall("POST", url, self._headers(), prepared.body, self._config.timeout)
-        async with aclosing(make_attempt(self._http, call, prepared, provider=self._provider)) as events:
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
             async for event in events:
                 yield event
 
     def _facts_of(self, model: str) -> EndpointFacts:
         """What the address and the model's name tell of the endpoint."""
-        host = urlsplit(self._base_url).hostname or ""
+        host = host_of_template(self._config.url or self._base_url)
         modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
         return EndpointFacts(
             provider=self._provider,
             max_tokens_field="max_completion_tokens" if modern else "max_tokens",
             parameters=self._config.parameters,
+            roles=self._config.roles.wire.names,
             tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
         )
 

@@ -12,11 +12,11 @@ from contextlib import aclosing
 
 from jumpseat.adapters.endpoint import EndpointAdapter
 from jumpseat.adapters.endpoint_counts import ask_for_count
-from jumpseat.adapters.routes import ResponsesRoute, make_attempt
+from jumpseat.adapters.routes import ResponsesRoute
 from jumpseat.chat import ChatRequest, StreamEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.responses import EndpointFacts
-from jumpseat.http import HttpCall, HttpClient
+from jumpseat.http import HttpClient
 
 _COUNTED = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
@@ -56,9 +56,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
             ConfigError: the credential cannot be had.
         """
         prepared = self._route.prepare(request)
-        url = f"{self._base_url}{self._route.path}"
-        call = HttpCall("POST", url, self._headers(), prepared.body, self._config.timeout)
-        async with aclosing(make_attempt(self._http, call, prepared, provider=self._provider)) as events:
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
             async for event in events:
                 yield event
 
@@ -68,8 +66,13 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         Raises:
             ChatError: the endpoint was asked and failed.
         """
-        body = self._route.prepare(request).body
+        if not self._has_list:
+            return -1
+        body = await self._values.body(self._route.prepare(request).body, request.model)
         counted = {name: value for name, value in body.items() if name in _COUNTED}
-        url = f"{self._base_url}{self._route.path}/input_tokens"
-        call = HttpCall("POST", url, self._headers(), counted, self._config.timeout)
-        return await ask_for_count(self._http, call, provider=self._provider)
+        return await self._asked(
+            "POST",
+            f"{self._route.path}/input_tokens",
+            lambda call: ask_for_count(self._http, call, provider=self._provider),
+            counted,
+        )

@@ -17,7 +17,7 @@ import jumpseat
 from jumpseat.auth.github_errors import error_from_github, no_json
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.status import Quota
-from jumpseat.chat import ConnectionError
+from jumpseat.chat import ConnectionError, RequestError
 from jumpseat.config import Secret
 from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
 
@@ -97,6 +97,10 @@ async def ask_github(
         raise ConnectionError(
             f"{hosts.authority} did not answer in {REST_SECONDS:g} s.", provider=hosts.provider
         ) from None
+    except RequestError as error:
+        if error.status_code is not None and 300 <= error.status_code < 400:
+            error.hint = f"Name the address that really serves it: providers.{hosts.provider}.api_url."
+        raise
 
 
 def read_account(body: Mapping[str, Any]) -> Account:

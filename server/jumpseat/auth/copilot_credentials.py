@@ -1,8 +1,9 @@
 """What a request to Copilot is signed with, for one sign-in: an exchanged token, or the GitHub token itself.
 
 Decides by the token's prefix, tries the other way once if GitHub or the data plane refuses the first, and
-remembers which one works. Pairs each credential with the data host that came with it. Above it is the
-adapter, which asks before each request and tells when one was refused.
+remembers which one works; where neither does, it begins anew after a while, as services have bad moments.
+Pairs each credential with the data host that came with it. Above it is the adapter, which asks before each
+request and tells when one was refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jumpseat.auth.account import Account, fetch_account
 from jumpseat.auth.clock import SYSTEM_CLOCK, Clock
 from jumpseat.auth.copilot_token import CopilotToken, OtherRouteWanted
 from jumpseat.auth.copilot_tokens import CopilotTokens
-from jumpseat.auth.failure_memory import FailureMemory
+from jumpseat.auth.failure_memory import FINAL_SECONDS, FailureMemory
 from jumpseat.auth.github_errors import again
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
@@ -64,6 +65,8 @@ class CopilotCredentials:
         self._tokens = CopilotTokens(http, hosts, sign_in, headers=headers, directory=directory, clock=clock)
         self._route = first_route(sign_in.token)
         self._closed_route: Route | None = None
+        self._clock = clock
+        self._begin_anew_at: float | None = None
         self._account: Account | None = None
         self._account_flight: SingleFlight[Account] = SingleFlight()
         self._account_failures = FailureMemory(clock)
@@ -79,6 +82,9 @@ class CopilotCredentials:
             ChatError: GitHub could not be asked.
         """
         check_usable(self.sign_in.token, provider=self._hosts.provider, source=self.sign_in.source)
+        if self._begin_anew_at is not None and self._clock.monotonic() >= self._begin_anew_at:
+            self._route, self._closed_route = first_route(self.sign_in.token), None
+            self._begin_anew_at = None
         if self._route == "direct":
             return await self._direct(insist=insist)
         try:
@@ -152,6 +158,9 @@ class CopilotCredentials:
         if self._route != route:
             return True  # Another caller has found out before.
         if self._closed_route is not None:
+            # Neither way works, so that neither refusal says anything of the token's kind.
+            if self._begin_anew_at is None:
+                self._begin_anew_at = self._clock.monotonic() + FINAL_SECONDS
             return False
         self._closed_route, self._route = route, other_route(route)
         return True

@@ -168,14 +168,16 @@ def _life(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
     """Seconds that a token lives from now on.
 
     This machine's clock may be wrong by hours, so `expires_at` is compared with the server's own time, and
-    `refresh_in`, which needs no clock, wins where that is not told.
+    `refresh_in`, which needs no clock, wins where that is not told. A token that has just been given out and
+    has expired by its own word is one whose word counts for nothing: else every request would fetch another.
     """
     refresh_in, expires_at = _seconds(body.get("refresh_in")), _seconds(body.get("expires_at"))
     server_now = _date(answer.headers.get("date"))
     lives = [refresh_in + GRACE_SECONDS] if refresh_in is not None else []
     if expires_at is not None and (server_now is not None or not lives):
         lives.append(expires_at - (server_now if server_now is not None else now))
-    return min(max(min(lives, default=LIFE_IF_UNSAID_SECONDS), 0.0), LONGEST_LIFE_SECONDS)
+    told = [life for life in lives if life > 0]
+    return min(min(told, default=LIFE_IF_UNSAID_SECONDS), LONGEST_LIFE_SECONDS)
 
 
 def _seconds(value: Any) -> float | None:

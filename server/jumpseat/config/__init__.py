@@ -4,9 +4,12 @@ Below it is only `chat`; it knows no HTTP and no adapter.
 """
 
 from jumpseat.config.load import load_config
+from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
-from jumpseat.config.schema import Config, ProviderConfig, SettingRow, check_settings
-from jumpseat.config.sources import Secret, SecretFilter, hidden, redact, resolve
+from jumpseat.config.schema import Config, ProviderConfig
+from jumpseat.config.secrets import Secret, SecretFilter, hidden, redact
+from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
+from jumpseat.config.values import Values, resolve
 
 __all__ = [
     "Config",
@@ -15,9 +18,13 @@ __all__ = [
     "Secret",
     "SecretFilter",
     "SettingRow",
+    "Values",
+    "chat_params",
     "check_settings",
+    "error_of",
     "hidden",
     "load_config",
+    "mapped",
     "redact",
     "resolve",
     "saved_settings_file",

@@ -7,15 +7,19 @@ choose among what the user has and add providers of literal values, and nothing 
 from __future__ import annotations
 
 import logging
-import tomllib
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.commands import keep_back
+from jumpseat.config.faults import Fault
 from jumpseat.config.paths import config_file
+from jumpseat.config.places import line_of
+from jumpseat.config.reading import Source, error_of, faults_of, read, validated
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.sources import source_prefix
@@ -44,46 +48,98 @@ def load_config(
             its plug-in knows; None where every key is known here.
 
     Raises:
-        ConfigError: the file cannot be read or is wrong, or the overlay goes beyond what it may do.
+        ConfigError: the file cannot be read, something outside of the providers' tables is wrong in it, or
+            the overlay is wrong or goes beyond what it may do. A provider's table that is wrong is logged,
+            and is among the result's `faults`.
     """
-    source = path if path is not None else config_file()
-    tables = _read(source, required=path is not None)
-    own = _validated(tables, str(source))  # Its own errors first, under its own name.
-    overlay = _without_absent(overlay or {})
-    merged = _overlaid(tables, overlay, built_in) if overlay else tables
-    config = _validated(merged, OVERLAY_SOURCE if overlay else str(source))
-    _refuse_keys_of_plugins(config, overlay, kinds)
-    config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
-    known_before = own.unknown_keys(kinds)
-    for unknown in config.unknown_keys(kinds):
-        where = source if unknown in known_before else OVERLAY_SOURCE
-        logger.warning("%s: unknown key %s is ignored", where, unknown)
+    config, warnings = load_with_warnings(path, overlay, built_in=built_in, kinds=kinds)
+    for faults in config.faults.values():
+        for fault in faults:
+            logger.error("%s", fault)
+    for warning in warnings:
+        logger.warning("%s", warning)
     return config
 
 
-def _read(path: Path, *, required: bool) -> dict[str, Any]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        if required:
-            raise ConfigError(f"The configuration file {path} does not exist.") from None
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The configuration file {path} cannot be read: {error}.") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"The configuration file {path} is not valid TOML: {error}.") from None
+def load_with_warnings(
+    path: Path | None,
+    overlay: Mapping[str, Any] | None,
+    *,
+    built_in: Collection[str] = (),
+    kinds: Collection[str] | None = None,
+) -> tuple[Config, list[Fault]]:
+    """As `load_config`, with the keys that nobody knows, and nothing in the log.
+
+    Raises:
+        ConfigError: as `load_config` raises it.
+    """
+    file = read(path if path is not None else config_file(), required=path is not None)
+    own, faults = validated(file)  # Its own errors first, under its own name.
+    overlay = _without_absent(overlay or {})
+    config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own
+    _refuse_keys_of_plugins(config, overlay, kinds)
+    warnings = list(_warnings(config, own, file, kinds))
+    providers = file.tables.get("providers", {})
+    config.note_origins(Path(file.name).absolute().parent, providers)
+    config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
+    _keep_keys_back(config)
+    config.note_faults(faults, _kinds(file, faults))
+    return config, warnings
 
 
-def _validated(tables: Mapping[str, Any], source: str) -> Config:
+def _keep_keys_back(config: Config) -> None:
+    """Have commands run without the variables that hold the providers' keys."""
+    for table in config.providers.values():
+        if not table.is_from_client:
+            for value in (table.api_key, table.github_token):
+                if value is not None and (name := value.removeprefix("env:")) in os.environ:
+                    keep_back(name)
+
+
+def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
+    tables = file.tables.get("providers", {})
+    kinds = {name: tables[name].get("kind") for name in providers if isinstance(tables.get(name), Mapping)}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
+
+
+def _warnings(config: Config, own: Config, file: Source, kinds: Collection[str] | None) -> Iterator[Fault]:
+    of_the_file = {unknown.path for unknown in own.unknown_keys(kinds)}
+    lines = file.lines() if of_the_file else {}
+    for unknown in config.unknown_keys(kinds):
+        nearest = _nearest(str(unknown.path[-1]), unknown.known)
+        told = f"unknown key, which is ignored{f'; did you mean {nearest}?' if nearest else ''}"
+        if unknown.path in of_the_file:
+            yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
+        else:
+            yield Fault(OVERLAY_SOURCE, unknown.key, told)
+
+
+def _nearest(key: str, known: Collection[str]) -> str | None:
+    from difflib import get_close_matches  # Deferred: most files have no mistakes.
+
+    return next(iter(get_close_matches(key.lower().replace("-", "_"), known, n=1)), None)
+
+
+def _with_overlay(
+    own: Config, file: Source, overlay: Mapping[str, Any], built_in: Collection[str], broken: Collection[str]
+) -> Config:
+    """The file's configuration with the overlay on it.
+
+    Args:
+        own: the file's configuration.
+        file: the file.
+        overlay: without what means absent.
+        built_in: as for `load_config`.
+        broken: providers of the file whose tables are wrong: they are the user's all the same.
+    """
+    sound = {name: file.tables["providers"][name] for name in own.providers}
+    merged = _overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken})
+    for name in broken:
+        merged.get("providers", {}).pop(name, None)  # A few settings alone would make another provider of it.
     try:
-        return Config.model_validate(dict(tables))
+        return Config.model_validate(merged)
     except ValidationError as error:
-        # Only places and rules are told: an input value may be a key.
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{source}: {key}: {first['msg'].removeprefix('Value error, ')}.") from None
+        raise error_of([fault for _, fault in faults_of(error, Source(OVERLAY_SOURCE))]) from None
 
 
 def _refused(key: str, why: str) -> ConfigError:
@@ -113,6 +169,7 @@ def _overlaid(
                     raise _refused(f"{where}.{key}", "belongs to a provider that is already defined")
         if "model_path" in table:
             raise _refused(f"{where}.model_path", "names a file, which only the user may choose to run")
+        _refuse_ways(table, where)
         _refuse_sources(table, where)
         providers[name] = merge_patch(providers.get(name, {}), table)
     result = dict(base)
@@ -129,13 +186,22 @@ def _overlaid(
     return result
 
 
+def _refuse_ways(table: Mapping[str, Any], where: str) -> None:
+    """Refuse to trust, or to show, what a file holds, and to send a sign-in of the user's by another way."""
+    for key in ("ca_file", "client_cert"):
+        if key in table:
+            raise _refused(f"{where}.{key}", "names a file, which only the user may choose")
+    if "proxy" in table and str(table.get("kind")).startswith("copilot"):
+        raise _refused(f"{where}.proxy", "would choose the way of your own sign-in")
+
+
 def _refuse_keys_of_plugins(
     config: Config, overlay: Mapping[str, Any], kinds: Collection[str] | None
 ) -> None:
     """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands."""
     for name, table in overlay.get("providers", {}).items():
-        whole = config.providers[name]
-        if whole.is_of_a_plugin(kinds):
+        whole = config.providers.get(name)  # None where the table itself is wrong.
+        if whole is not None and whole.is_of_a_plugin(kinds):
             for key in sorted(set(table) & set(whole.model_extra or {})):
                 raise _refused(f"providers.{name}.{key}", "is a plug-in's own key")
 

@@ -1,18 +1,22 @@
 """Where in a TOML text each key stands. Needed only to say what is wrong, so nothing here runs before.
 
-The parser of the standard library keeps no positions, and others that do would be a dependency for this alone.
-So the text is cut into statements by that very parser: the shortest run of lines that it takes is one
+The parser of the standard library keeps no positions, and others that do would be a dependency for this
+alone. So the text is cut into statements by that very parser: the shortest run of lines that it takes is one
 statement, and what it makes of it names the keys. Above it is `reading`.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """The keys from the top of the file down; an int counts in an array."""
+
+_MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
+"""A line with which a statement may begin, or which is between two."""
 
 MOST_LINES = 5000
 """A longer text is no configuration that somebody wrote, and is not searched."""
@@ -24,8 +28,12 @@ def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
 
 
 def lines_of_keys(text: str) -> dict[KeyPath, int]:
-    """The line, counted from 1, on which each key or table header of a valid TOML text begins."""
+    """The line, counted from 1, on which each key or table of a valid TOML text begins.
+
+    A table without a header of its own begins where something in it does.
+    """
     found: dict[KeyPath, int] = {}
+    implied: dict[KeyPath, int] = {}
     table: KeyPath = ()
     lengths: dict[KeyPath, int] = {}
     for line, content in _statements(text):
@@ -35,18 +43,22 @@ def lines_of_keys(text: str) -> dict[KeyPath, int]:
         if is_header:
             table = _header(statement, lengths)
             found[table] = line
+            for n in range(1, len(table)):
+                implied.setdefault(table[:n], line)
             continue
         for path in _paths(statement):
             found.setdefault((*table, *path), line)
-    return found
+    return {**implied, **found}
 
 
 def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | None]]:
     """Each statement with its first line: what the parser makes of it, and whether it is a table's header."""
-    lines = text.splitlines()
+    lines = text.replace("\r\n", "\n").split("\n")  # As TOML ends lines, and nowhere else.
     start = 0
     while start < min(len(lines), MOST_LINES):
         for end in range(start + 1, len(lines) + 1):
+            if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
+                continue  # Or a long array would be parsed once for each of its lines.
             piece = "\n".join(lines[start:end])
             try:
                 parsed = tomllib.loads(piece)

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.faults import Fault
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
-from jumpseat.config.schema import Config, Fault
+from jumpseat.config.schema import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +77,36 @@ def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
 def faults_of(error: ValidationError, source: Source) -> list[tuple[KeyPath, Fault]]:
     """Each finding with its path, in the order of the file. No value is repeated: it may be a key."""
     lines = source.lines()
-    found: dict[KeyPath, Fault] = {}
+    told: dict[KeyPath, list[str]] = {}
     for each in error.errors(include_url=False, include_input=False):
         path = tuple(part for part in each["loc"] if part != "[key]")
-        told = _sentence({**each, "loc": each["loc"]})
-        found.setdefault(path, Fault(source.name, ".".join(map(str, path)), told, line_of(path, lines)))
-    return sorted(found.items(), key=lambda item: item[1].line or 0)
+        if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
+            path = path[:-1]  # One of several types that the key may have.
+        told.setdefault(path, []).append(_sentence(each))
+    faults = [
+        (path, Fault(source.name, ".".join(map(str, path)), _joined(sentences), line_of(path, lines)))
+        for path, sentences in told.items()
+    ]
+    return sorted(faults, key=lambda item: item[1].line or 0)
 
 
-def error_of(faults: Sequence[Fault], provider: str | None = None) -> ConfigError:
+def _joined(sentences: Sequence[str]) -> str:
+    first, *others = dict.fromkeys(sentences)
+    return ", or ".join([first, *(each.removeprefix("must be ") for each in others)])
+
+
+class FaultyConfigError(ConfigError):
+    """A configuration with faults that are known one by one."""
+
+    def __init__(self, faults: Sequence[Fault], provider: str | None) -> None:
+        others = " ".join(f"Also: {fault}." for fault in faults[1:])
+        super().__init__(f"{faults[0]}.", provider=provider, hint=others or None)
+        self.faults = tuple(faults)
+
+
+def error_of(faults: Sequence[Fault], provider: str | None = None) -> FaultyConfigError:
     """One error for all of them: the first is the message, the others are in the hint."""
-    others = " ".join(f"Also: {fault}." for fault in faults[1:])
-    return ConfigError(f"{faults[0]}.", provider=provider, hint=others or None)
+    return FaultyConfigError(faults, provider)
 
 
 _SENTENCES = {
@@ -100,26 +120,31 @@ _SENTENCES = {
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
     "string_too_short": "must not be empty",
-    "greater_than": "must be greater than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
     "literal_error": "must be one of {expected}",
     "value_error": "{error}",
 }
+_OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
+"""How pydantic names the alternative that it tried, after the key."""
+
 _FORMS = {
     "[key]": "is no name for a provider; it must have no colon and no white space",
     "base_url": "must be an address that begins with http:// or https:// and a host",
+    "url": "must be an address that begins with http:// or https:// and a host",
     "client_id": "must be one word of ASCII",
     "editor_version": "must be a name and a version, as in Vim/9.1",
     "integration_id": "must be one word of ASCII",
-    "mapping": "must be parameters, or a place below it, as in parameters.options",
+    "mapping": "must be parameters, a place below it as in parameters.options, or chat",
 }
 """What a key that has a form must look like."""
 
 
-def _sentence(found: Mapping[str, Any]) -> str:
+def _sentence(found: ErrorDetails) -> str:
     """A finding of pydantic's for somebody who wrote TOML."""
-    if found["type"] == "string_pattern_mismatch" and found["loc"][-1] in _FORMS:
-        return _FORMS[found["loc"][-1]]
+    form = _FORMS.get(str(found["loc"][-1]))
+    if found["type"] == "string_pattern_mismatch" and form is not None:
+        return form
     known = _SENTENCES.get(found["type"])
     return str(found["msg"]) if known is None else known.format_map(found.get("ctx", {}))

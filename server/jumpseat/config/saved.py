@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -187,17 +186,22 @@ class SavedSettings:
         if self._file is None:
             return
         watcher = Watcher([self._file.path], tick=tick)
+        if self._is_loaded:
+            await self._follow()  # What changed between that and the watcher's first look is not given by it.
         await self.loaded()
         async for _ in watcher:
-            try:
-                await self.refresh()
-            except ConfigError as error:
-                logger.warning("a change of the saved settings was not read: %s", error.message)
+            await self._follow()
 
     @property
     def _settings(self) -> Mapping[str, Any]:
         found = self._content.get(_SETTINGS)
         return found if isinstance(found, dict) else {}
+
+    async def _follow(self) -> None:
+        try:
+            await self.refresh()
+        except ConfigError as error:
+            logger.warning("a change of the saved settings was not read: %s", error.message)
 
     async def _read(self, *, again: bool) -> None:
         file = self._file
@@ -217,9 +221,10 @@ class SavedSettings:
         return found
 
     async def _update(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Put what this makes of the content in its place; it must leave what it is given as it is."""
         async with self._one_at_a_time:
             if self._file is None:
-                self._take(change(deepcopy(self._content)))
+                self._take(change(self._content))
             else:
                 self._take(await asyncio.to_thread(self._file.update, change))
 

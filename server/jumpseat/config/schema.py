@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from jumpseat.config.faults import Fault, UnknownKey, unknown_in
+from jumpseat.config.secrets import names_credential
+from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
+from jumpseat.config.templates import marked
 
 
 class CapabilityOverrides(BaseModel):
@@ -21,17 +38,44 @@ class CapabilityOverrides(BaseModel):
     resumable_streaming: bool | None = None
 
 
+ADDRESS = r"^(https?://[^\s/]+|\$\{)"
+"""An address, or one that a value begins."""
+
+HeaderWord = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
+"""What can stand in a header or in a form."""
+
+
+class WireRoles(BaseModel):
+    """What an endpoint with chat completions calls the roles of messages, where its names are its own."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    system: HeaderWord | None = None
+    user: HeaderWord | None = None
+    assistant: HeaderWord | None = None
+    tool: HeaderWord | None = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names that are set, by the dialect's own role."""
+        return {role: name for role in type(self).model_fields if (name := getattr(self, role)) is not None}
+
+
 class Roles(BaseModel):
-    """What a transcript's headings call the two sides."""
+    """What the two sides are called: in a transcript's headings, and below `wire` in requests.
+
+    They are kept apart because a heading is for a reader, in any language, and a request for a server.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     user: str | None = None
     assistant: str | None = None
+    wire: WireRoles = Field(default_factory=WireRoles)
 
     @property
     def names(self) -> dict[str, str]:
-        """The names that are set, by role."""
+        """The names of headings that are set, by role."""
         return {role: name for role in ("user", "assistant") if (name := getattr(self, role)) is not None}
 
     @model_validator(mode="after")
@@ -77,8 +121,39 @@ def _as_table(value: Any) -> Any:
     return {"id": value} if isinstance(value, str) else value
 
 
-HeaderWord = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
-"""What can stand in a header or in a form."""
+class ClientCertificate(BaseModel):
+    """What TLS shows to a server that asks for a certificate: files in PEM form."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    cert: Annotated[str, Field(min_length=1)]
+    """The certificate with its chain; its key too, unless `key` names another file."""
+
+    key: Annotated[str, Field(min_length=1)] | None = None
+    password: Annotated[str, Field(min_length=1)] | None = Field(default=None, repr=False)
+    """Of the key: a value source, or the text itself."""
+
+
+def _as_certificate(value: Any) -> Any:
+    return {"cert": value} if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a provider's table comes from."""
+
+    directory: Path | None = None
+    """That of the configuration file; paths of files in the table begin there."""
+
+    table: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The table as the file has it, without what a client has laid over it; None where there is no file."""
+
+
+def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
+    for key, row in rows.items():
+        if row.mapping == CHAT and key not in CHAT_PARAMS:
+            raise ValueError(f"{key} cannot have the mapping chat; only {', '.join(CHAT_PARAMS)} can")
+    return rows
 
 
 class ProviderConfig(BaseModel):
@@ -86,22 +161,60 @@ class ProviderConfig(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
+    _is_from_client: bool = PrivateAttr(default=False)
+    _origin: Origin = PrivateAttr(default=Origin())
+
+    @property
+    def origin(self) -> Origin:
+        """Where the table comes from."""
+        return self._origin
+
+    @property
+    def is_from_client(self) -> bool:
+        """Whether a client's overlay has brought this table: its author may not be the user."""
+        return self._is_from_client
+
+    @is_from_client.setter
+    def is_from_client(self, value: bool) -> None:
+        self._is_from_client = value
+
     kind: str = ""
     name: str | None = None
-    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+")
+    base_url: str | None = Field(default=None, pattern=ADDRESS)
+    url: str | None = Field(default=None, pattern=ADDRESS, repr=False)
+    """The whole URL of a chat, instead of `base_url` and a path."""
+
+    query: dict[str, str | int | float | bool] = Field(default_factory=dict, repr=False)
+    """Laid over the query of every request."""
+
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    """What `${name}` stands for, by name."""
+
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, Any], AfterValidator(marked)] = Field(default_factory=dict)
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)
     """Models that the endpoint does not list, or does not say enough about; a string stands for its `id`."""
 
     capabilities: CapabilityOverrides = Field(default_factory=CapabilityOverrides)
-    settings: dict[str, SettingRow] = Field(default_factory=dict)
+    settings: Annotated[dict[str, SettingRow], AfterValidator(_stand_for_params)] = Field(
+        default_factory=dict
+    )
     timeout: float | None = Field(default=None, gt=0)
     """Seconds a provider may stay silent before the chat fails."""
 
+    connect_timeout: float | None = Field(default=None, gt=0)
+    """Seconds a host, or a proxy, may take to accept a connection."""
+
+    proxy: str | None = Field(default=None, repr=False)
+    """`http://user:password@host:port`, or `none`; absent for what the environment says."""
+
+    ca_file: str | None = Field(default=None, min_length=1)
+    """Certificates to trust beside the system's."""
+
+    client_cert: Annotated[ClientCertificate, BeforeValidator(_as_certificate)] | None = None
     max_retries: int | None = Field(default=None, ge=0, le=10)
     host: str = "github.com"
     """`copilot` only, as all below it: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server."""
@@ -129,13 +242,26 @@ class ProviderConfig(BaseModel):
         """The configured models' names, in their order, each once."""
         return list(dict.fromkeys(model.id for model in self.models))
 
-    @model_validator(mode="after")
-    def _templates_are_not_replaced_yet(self) -> ProviderConfig:
-        # Sent as it stands, `${name}` would be a wrong host or a wrong header that nobody explains.
-        for key in ("base_url", "headers", "parameters"):
-            if "${" in str(getattr(self, key)):
-                raise ValueError(f"{key} uses ${{…}}, which this version does not replace yet")
-        return self
+    @model_serializer(mode="wrap")
+    def _without_values_of_credentials(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: _masked(key, value) for key, value in plain(self).items()}
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for key, value in super().__repr_args__():
+            yield key, value if key is None else _masked(key, value)
+
+
+_KEPT_TO_ITSELF = ("api_key", "github_token", "headers", "env", "query", "url", "proxy")
+
+
+def _masked(key: str, value: Any) -> Any:
+    """A value of a table as it may be shown: without what is, or may hold, a credential."""
+    is_secret = key in _KEPT_TO_ITSELF or names_credential(key)
+    if isinstance(value, dict):
+        if is_secret:
+            return dict.fromkeys(value, "***")
+        return {name: _masked(str(name), each) for name, each in value.items()}
+    return "***" if is_secret and isinstance(value, str) else value
 
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
@@ -154,39 +280,55 @@ class Config(BaseModel):
     """Values in the form of saved ones (`max_tokens`, `providers.<id>.<key>`), which they go before."""
 
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
+    _faults: Mapping[str, tuple[Fault, ...]] = PrivateAttr(default_factory=dict)
+    _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def faults(self) -> Mapping[str, tuple[Fault, ...]]:
+        """What is wrong with the providers that are not in `providers` because their tables are, by id."""
+        return self._faults
+
+    @property
+    def kinds_of_faulty(self) -> Mapping[str, str]:
+        """The kinds of the providers among `faults`, as far as that much of their tables can be read."""
+        return self._kinds_of_faulty
+
+    def note_faults(self, faults: Mapping[str, tuple[Fault, ...]], kinds: Mapping[str, str]) -> None:
+        """Remember the tables that cannot be used, and of which kinds their providers are."""
+        self._faults = faults
+        self._kinds_of_faulty = kinds
 
     @property
     def from_client(self) -> frozenset[str]:
         """The ids of the tables that the file does not have: a client's overlay has brought them."""
         return self._from_client
 
+    def note_origins(self, directory: Path, tables: Mapping[str, Any]) -> None:
+        """Tell each table of the file where it comes from.
+
+        Args:
+            directory: that of the file.
+            tables: its `providers`.
+        """
+        for name, table in self.providers.items():
+            if name in tables:
+                table._origin = Origin(directory, tables[name])
+
     def note_from_client(self, providers: frozenset[str]) -> None:
         """Remember which tables a client's overlay has brought."""
         self._from_client = providers
+        for name in providers:
+            self.providers[name].is_from_client = True
 
-    def unknown_keys(self, kinds: Collection[str] | None = None) -> list[str]:
-        """Dotted paths of keys that mean nothing here, for a warning.
+    def unknown_keys(self, kinds: Collection[str] | None = None) -> list[UnknownKey]:
+        """Keys that mean nothing here, for a warning, in the order of their paths.
 
         Args:
             kinds: as for `load_config`; keys that belong to a plug-in are left to it.
         """
-        left_to_plugins = {
-            f"providers.{name}.{key}"
-            for name, table in self.providers.items()
-            if table.is_of_a_plugin(kinds)
-            for key in table.model_extra or {}
-        }
-        return sorted(set(_unknown(self, "")) - left_to_plugins)
-
-
-def _unknown(model: BaseModel, prefix: str) -> list[str]:
-    found = [f"{prefix}{key}" for key in model.model_extra or {}]
-    for key in type(model).model_fields:
-        value = getattr(model, key)
-        if isinstance(value, BaseModel):
-            found += _unknown(value, f"{prefix}{key}.")
-        elif isinstance(value, dict | list):
-            for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-                if isinstance(item, BaseModel):
-                    found += _unknown(item, f"{prefix}{key}.{name}.")
-    return found
+        left_to_plugins = {name for name, table in self.providers.items() if table.is_of_a_plugin(kinds)}
+        return [
+            each
+            for each in sorted(unknown_in(self), key=lambda each: each.key)
+            if not (len(each.path) == 3 and each.path[0] == "providers" and each.path[1] in left_to_plugins)
+        ]

@@ -1,6 +1,7 @@
 """Settings schemas: what a row is, whether a value keeps it, and where in a request the value goes.
 
-Above it is `schema`, which has rows in the tables of the file, and whoever checks and plans chats. It is pure.
+Above it is `schema`, which has rows in the tables of the file, and whoever checks and plans
+chats. It is pure.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from jumpseat.chat import Problem
 SettingType = Literal["string", "number", "integer", "boolean", "enum", "list", "map"]
 
 PARAMETERS = "parameters"
+CHAT = "chat"
+CHAT_PARAMS = ("max_tokens", "thinking")
+"""What of a chat's own params a row with the mapping `chat` may stand for."""
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -41,9 +45,10 @@ class SettingRow(BaseModel):
     minimum: float | None = None
     maximum: float | None = None
     optional: bool = False
-    mapping: Annotated[str, Field(pattern=r"^parameters(\.[^.\s]+)*$")] = PARAMETERS
-    """Where in the request's body the value goes, under the row's key: `parameters` is the body itself,
-    `parameters.a.b` the object `b` of its object `a`."""
+    mapping: Annotated[str, Field(pattern=r"^(chat|parameters(\.[^.\s]+)*)$")] = PARAMETERS
+    """Where the value goes, under the row's key: `parameters` is the body of the request, `parameters.a.b`
+    the object `b` of its object `a`. `chat` is what a chat itself says by a param of that name, which goes
+    before the setting."""
 
     @model_validator(mode="after")
     def _the_row_can_be_kept(self) -> SettingRow:
@@ -103,6 +108,11 @@ def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> lis
     return problems
 
 
+def chat_params(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
+    """Values of settings that stand for a chat's own params, by the names of `CHAT_PARAMS`."""
+    return {key: values[key] for key in CHAT_PARAMS if key in values and rows[key].mapping == CHAT}
+
+
 def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
     """Values of settings as further parameters of a request: each where its row's `mapping` says.
 
@@ -112,6 +122,8 @@ def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[st
     """
     body: dict[str, Any] = {}
     for key, value in values.items():
+        if rows[key].mapping == CHAT:
+            continue
         place = body
         for name in rows[key].mapping.split(".")[1:]:
             inner = place.get(name)

@@ -1,89 +1,42 @@
-"""Value sources and the secrets they yield.
+"""Value sources: where a configured value comes from, by its prefix, and how each kind is read.
 
-A value in the file is a literal, or `env:NAME`. The other prefixes of the contract's section 7 are
-reserved: they are refused with a sentence, so that `cmd:…` is never sent to a provider as a key.
+Reading one is bounded, never blocks the loop, and shows nothing of the value in an error. Above it is
+`values`, which knows the table and remembers; below it are commands, the keyring, and secrets.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import re
+import stat
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.bounded import in_time
+from jumpseat.config.commands import CommandError, output_of
+from jumpseat.config.keyring_storage import BoundedKeyring, KeyringError, system_keyring
 
-RESERVED_PREFIXES = ("cmd:", "file:", "keyring:", "python:", "schema:")
-SOURCE_PREFIXES = ("env:", *RESERVED_PREFIXES)
+SOURCE_PREFIXES = ("env:", "cmd:", "file:", "keyring:", "python:", "schema:")
 
-_revealed: set[str] = set()
+READ_SECONDS = 10.0
+"""How long a file or a function may take."""
 
-
-class Secret:
-    """A value that must not be shown. Only `reveal` gives it out; it cannot be pickled or serialised."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """The value itself: for a request header, and nothing else."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    __str__ = __repr__
-
-    def __reduce__(self) -> str:
-        raise TypeError("a Secret is never serialised")
+MAX_FILE_BYTES = 64 * 1024
 
 
-SHORTEST_HIDDEN = 12
-"""Shorter values, such as the `ollama` that servers without keys are given, occur in ordinary text."""
+class SourceError(Exception):
+    """A source that gives nothing: why, as the end of a sentence, and what to do about it."""
 
-_CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
-
-
-def _hide(key: str, value: str) -> None:
-    """Keep the value of a key that names a credential out of logs and errors from now on."""
-    if _CREDENTIAL.search(key):
-        hidden(value)
-
-
-def hidden(value: str) -> Secret:
-    """A credential from elsewhere than the configuration, kept out of logs and errors from now on."""
-    if len(value) >= SHORTEST_HIDDEN:
-        _revealed.add(value)
-    return Secret(value)
-
-
-class SecretFilter(logging.Filter):
-    """Takes every secret resolved so far out of a log record, whoever wrote it.
-
-    It belongs on the handler: libraries log through loggers of their own.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record if it holds a secret; keep it in any case."""
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        try:
-            message = record.getMessage()
-        except Exception:  # A filter that raises would fail whoever logged, where a handler only complains.
-            message = f"{record.msg} {record.args}"
-            record.msg, record.args = message, None
-        if any(secret in message or secret in (record.exc_text or "") for secret in _revealed):
-            record.msg, record.args = redact(message), None
-            record.exc_text = redact(record.exc_text) if record.exc_text else None
-        return True
-
-
-def redact(text: str) -> str:
-    """The text with every secret resolved so far replaced by `***`."""
-    for secret in sorted(_revealed, key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return text
+    def __init__(self, why: str, hint: str) -> None:
+        """
+        Args:
+            why: without a value.
+            hint: a sentence.
+        """
+        super().__init__(why)
+        self.hint = hint
 
 
 def source_prefix(value: str) -> str | None:
@@ -91,37 +44,147 @@ def source_prefix(value: str) -> str | None:
     return next((prefix for prefix in SOURCE_PREFIXES if value.startswith(prefix)), None)
 
 
-def resolve(provider: str, key: str, value: str) -> Secret:
-    """What a configured value stands for, read now.
+def failed(provider: str, key: str, source: str, error: SourceError) -> ConfigError:
+    """What is raised for a source that gives nothing. Of a command line only the program is told."""
+    if source.startswith("cmd:"):
+        program, *others = source.split(maxsplit=1)
+        source = f"{program} …" if others else program
+    return ConfigError(
+        f"providers.{provider}.{key} is {source}, but {error}.", provider=provider, hint=error.hint
+    )
 
-    Args:
-        provider: the provider's id, for the error.
-        key: the key that holds the value, for the error: `api_key`.
-        value: a literal, or `env:NAME`.
+
+def read_variable(name: str) -> str:
+    """The value of an environment variable, read now.
 
     Raises:
-        ConfigError: the source gives nothing; it names provider, key and source, never a value.
+        SourceError: it is not set, or empty.
     """
-    where = f"providers.{provider}.{key}"
-    prefix = source_prefix(value)
-    if prefix is None:
-        _hide(key, value)
-        return Secret(value)
-    if prefix != "env:":
-        raise ConfigError(
-            f"{where} uses the source {prefix!r}, which this version does not read yet.",
-            provider=provider,
-            hint="Use env:NAME, or the literal value.",
-        )
-    name = value.removeprefix("env:")
-    found = os.environ.get(name)
-    if not found:
-        raise ConfigError(
-            f"{where} is env:{name}, but the environment variable {name} is not set.",
-            provider=provider,
-            hint=f"Set {name} in the environment that starts the editor, and restart the editor.",
-        )
     # A value that ends a line in a file or a shell often brings the line's end with it.
-    found = found.strip()
-    _hide(key, found)
-    return Secret(found)
+    found = os.environ.get(name, "").strip()
+    if not found:
+        raise SourceError(
+            f"the environment variable {name} is not set",
+            f"Set {name} in the environment that starts the editor, and restart the editor.",
+        )
+    return found
+
+
+async def read_source(source: str, directory: Path, where: str) -> str:
+    """What a `cmd:`, `file:`, `keyring:` or `python:` gives, read now: these take time.
+
+    Args:
+        source: prefix and argument.
+        directory: that of the configuration file, for relative paths.
+        where: whose value it is, for the log: `providers.x.api_key`.
+
+    Raises:
+        SourceError: it gives nothing.
+    """
+    prefix, _, argument = source.partition(":")
+    match prefix:
+        case "cmd":
+            found = await _command(argument, directory, where)
+        case "file":
+            found = await _on_a_thread(lambda: _file(argument, directory), f"reading {argument}")
+        case "keyring":
+            found = await _keyring(argument)
+        case _:
+            found = await _on_a_thread(lambda: _function(argument), f"{argument}()")
+    if not found:
+        raise SourceError("it gives nothing", "Have it give the value, or use another source.")
+    return found
+
+
+async def _on_a_thread(work: Any, what: str) -> str:
+    try:
+        found: str = await in_time(work, READ_SECONDS, "value source")
+    except TimeoutError:
+        raise SourceError(
+            f"{what} did not end within {READ_SECONDS:g} s", "Use a source that answers sooner."
+        ) from None
+    return found
+
+
+async def _command(line: str, directory: Path, where: str) -> str:
+    try:
+        return await output_of(line, directory, where)
+    except CommandError as error:
+        raise SourceError(
+            str(error), "Run it in a terminal; what it writes to stderr is in the daemon's log."
+        ) from None
+
+
+def _file(name: str, directory: Path) -> str:
+    told = f"{name!r}"
+    try:
+        path = directory / Path(name).expanduser()
+        # Not opened before it is known to be a file: a pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            kind = "a directory" if path.is_dir() else "no regular file"
+            raise SourceError(f"{told} is {kind}", "Name the file that holds the value.")
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise SourceError(f"the file {told} does not exist", "Make it, or correct its path.") from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(
+            f"the file {told} cannot be read ({type(error).__name__})", "See to its permissions and its path."
+        ) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise SourceError(
+            f"the file {told} is larger than {MAX_FILE_BYTES // 1024} KiB", "Name the file with the value."
+        )
+    try:
+        return content.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise SourceError(f"the file {told} is not UTF-8 text", "Write the value as UTF-8.") from None
+
+
+async def _keyring(place: str) -> str:
+    # A service is often an address, so the user is what comes after the last slash.
+    service, _, user = place.rpartition("/")
+    if not (service and user):
+        raise SourceError("that is not of the form keyring:service/user", "Name both.")
+    try:
+        found = await BoundedKeyring(system_keyring).get(user, service)
+    except KeyringError as error:
+        if find_spec("keyring") is None:
+            raise SourceError(
+                "the package keyring is not installed", "Install it: `pip install 'jumpseat[keyring]'`."
+            ) from None
+        raise SourceError(
+            f"the system's keyring cannot be asked: {error}", "Unlock it, or use another source."
+        ) from None
+    if found is None:
+        raise SourceError(
+            "the keyring has no such entry", f"Make it: `python -m keyring set {service} {user}`."
+        )
+    return found
+
+
+def _function(place: str) -> str:
+    module, _, name = place.partition(":")
+    if not (module and name):
+        raise SourceError("that is not of the form python:package.module:function", "Name both.")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        raise SourceError(
+            f"{module} has no {name} that can be imported",
+            "Install the package where the daemon is; the name is that of a function.",
+        ) from None
+    except BaseException as error:
+        # The words of somebody else's exception may hold the value.
+        raise SourceError(f"importing {module} raised {type(error).__name__}", "Mend the module.") from None
+    try:
+        value = found()
+    except BaseException as error:
+        raise SourceError(f"{name}() raised {type(error).__name__}", "Mend the function.") from None
+    if not isinstance(value, str):
+        if hasattr(value, "close"):
+            value.close()  # A coroutine complains that nobody has awaited it.
+        raise SourceError(f"{name}() gave no str but {type(value).__name__}", "Have it return a str.")
+    return value.strip()

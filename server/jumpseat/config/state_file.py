@@ -102,7 +102,9 @@ class StateFile:
             temporary.replace(target)
             _sync_directory(target.parent)
         except OSError as error:
-            raise ConfigError(f"{self.path} cannot be written: {_reason(error)}.") from None
+            raise ConfigError(
+                f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write
+            ) from None
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -152,7 +154,9 @@ class StateFile:
                 hint="If no other jumpseat is running, end the process that holds the file open.",
             ) from None
         except OSError as error:
-            raise ConfigError(f"{lock_path} cannot be locked: {_reason(error)}.") from None
+            raise ConfigError(
+                f"{lock_path} cannot be locked: {_reason(error)}.", hint=self._how_to_write
+            ) from None
         try:
             yield
         finally:
@@ -161,6 +165,10 @@ class StateFile:
     def stamp(self) -> tuple[int, int, int] | None:
         """Changes whenever the file is replaced, at the cost of one `stat`; None while there is none."""
         return stamp_of(self.path)
+
+    @property
+    def _how_to_write(self) -> str:
+        return f"Make {self.path.parent} writable, or let JUMPSEAT_HOME name a directory that is."
 
     def _read(self) -> dict[str, Any] | None:
         """The content as it lies there; None where it is broken."""

@@ -30,9 +30,10 @@ def stamp_of(path: Path) -> Stamp | None:
 class Watcher:
     """Gives the sets of paths that changed: `async for changed in Watcher([path]): ...`.
 
-    A change counts from the moment the watcher is made, so what is read after that is never missed. Files
-    that appear or go are changes too. Several changes between two looks are one. Leaving the loop, or
-    cancelling it, loses nothing: what was not given yet is given when the iteration goes on.
+    A change counts from the moment the watcher is made, so what is read after that is never missed. Making it
+    blocks for a `stat` of each file. Files that appear or go are changes too. Several changes between two
+    looks are one. Leaving the loop, or cancelling it, loses nothing: what was not given yet is given when the
+    iteration goes on.
 
     A file that another one took the place of is given at once: it is complete. One that changes in place,
     appears or goes is given at the first look that finds it as the look before did, because an editor that

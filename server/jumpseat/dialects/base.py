@@ -33,7 +33,8 @@ def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
     except ValueError:
         told = plain_words(body[:200].decode("utf-8", "replace"))
         raise ProtocolError(
-            f"{provider} sent an answer that is not JSON, or only a part of it: {told}", provider=provider
+            f"{provider} sent an answer that is not JSON, or only a part of it{f': {told}' if told else '.'}",
+            provider=provider,
         ) from None
     if not isinstance(answer, dict):
         raise ProtocolError(f"{provider} sent an answer that is not a JSON object.", provider=provider)

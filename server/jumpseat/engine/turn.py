@@ -21,6 +21,7 @@ from jumpseat.chat import (
     Origin,
     ProtocolError,
     Response,
+    ResponseEvent,
     RetryEvent,
     StartEvent,
     WarningEvent,
@@ -117,13 +118,13 @@ async def _attempts(
     request = planned
     told: set[tuple[str, str]] = set()
     while True:
-        output = False
+        output = counted = False
         try:
             async with events_of(target.adapter, request) as events:
                 async for event in events:
                     fold.add(event)
                     if isinstance(event, DoneEvent):
-                        if memory is not None and request is not planned:
+                        if memory is not None and request.messages is not planned.messages:
                             here = Origin(target.provider, target.model)
                             memory.refusals.note(planned.messages, request.messages, here)
                         return event
@@ -133,6 +134,7 @@ async def _attempts(
                             continue
                         told.add((event.code, event.message))
                     output = output or isinstance(event, BLOCK_EVENTS)
+                    counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)
                     await sink.ready()
             raise ProtocolError(
@@ -148,6 +150,9 @@ async def _attempts(
             delay = None if output else budget.delay_before_retry(error)
             if delay is None:
                 raise
+            if counted or (error.status_code or 0) >= 500:
+                # The provider may have billed it as the user's request; it is not to do so twice.
+                request = replace(request, initiator="agent")
             sink.send(RetryEvent(budget.attempt + 1, budget.max_attempts, round(delay * 1000), error))
             budget.attempt += 1
             fold.restart(target.provider, target.model)

@@ -1,4 +1,4 @@
-"""HTTP as adapters need it: one shared client, event streams, and failures as our errors.
+"""HTTP as adapters need it: shared connections, event streams, and failures as our errors.
 
 The only package that imports httpx2, and only once a request is made: importing this one is cheap.
 Above it are `auth` and the adapters. Public for plug-ins, and kept stable.

@@ -1,21 +1,26 @@
-"""The one HTTP client of the daemon, built when the first request needs it.
+"""The HTTP connections of the daemon, opened when a request needs them and shared by its providers.
 
-Owns connection pools, proxies and trust. Above it are `exchange.py` and the adapters, which share one
-object and never see httpx2. Redirects are not followed: a credential goes to the host it was configured
-for and to no other.
+Owns the pools of connections: one for each proxy and each kind of trust that providers use. Above it are
+`exchange.py` and the adapters, which never see httpx2; below it `network.py` says how a host is reached.
+Redirects are not followed: a credential goes to the host it was configured for and to no other.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import logging
 import threading
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig
+from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, Origin, origin_of, read_options
+from jumpseat.http.proxies import Proxy
+from jumpseat.http.tls import TlsOptions, make_context
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 MAX_CONNECTIONS = 512
@@ -25,90 +30,135 @@ KEEPALIVE_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 60.0
 """Long enough that the next question of a conversation needs no new TLS handshake."""
 
-LOOPBACK_HOSTS = ("localhost", "*.localhost", "127.0.0.0/8", "[::1]")
+logger = logging.getLogger(__name__)
+
+_Key: TypeAlias = tuple[Proxy | None, TlsOptions | None]
+"""What tells one pool from another; no options where there is no TLS."""
 
 
 def is_loopback(url: str) -> bool:
     """Whether a URL names this machine: `localhost`, a name under it, or a loopback address."""
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return False
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    origin = origin_of(url)
+    return origin is not None and origin.is_loopback
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a host is reached: the pool of connections, and the proxy behind which they end."""
+
+    http: httpx2.AsyncClient
+    proxy: Proxy | None
+    origin: Origin
 
 
 class HttpClient:
-    """Shared by all adapters of a daemon. Loopback hosts are reached without the environment's proxies."""
+    """What an adapter makes its requests with. Those of one daemon share their connections."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._clients: dict[bool, httpx2.AsyncClient] = {}
-
-    async def for_url(self, url: str) -> httpx2.AsyncClient:
-        """The client for this URL, built on first use.
-
-        Building one reads the system's certificates, 50 to 150 ms, so that is done on a thread; plain HTTP
-        on loopback needs none, and so a local model is reached without that wait.
-
-        Raises:
-            ConfigError: a proxy that the environment names cannot be used.
+    def __init__(self, provider: str = "", table: ProviderConfig | None = None) -> None:
         """
-        plain = url.lower().startswith("http:") and is_loopback(url)
-        client = self._clients.get(plain)
-        if client is None:
-            client = await asyncio.to_thread(self._built, plain)
+        Args:
+            provider: the configured provider's id, for errors.
+            table: its table, which says how hosts are reached; None for as the environment says.
+        """
+        self._provider = provider
+        self._table = table
+        self._options = NetworkOptions() if table is None else None
+        self._keys: dict[Origin, _Key] = {}
+        self._pools = _Pools()
+
+    @property
+    def connect_seconds(self) -> float:
+        """How long a host, or a proxy, may take to accept a connection."""
+        return (self._table and self._table.connect_timeout) or CONNECT_SECONDS
+
+    def for_provider(self, provider: str, table: ProviderConfig) -> HttpClient:
+        """A client that reaches hosts as a table says. Connections are shared wherever they can be."""
+        client = HttpClient(provider, table)
+        client._pools = self._pools
         return client
 
-    def _built(self, plain: bool) -> httpx2.AsyncClient:
+    async def for_url(self, url: str) -> Way:
+        """How to reach this URL; what that needs is built on first use.
+
+        Certificates are read for TLS, 50 to 150 ms, so that is done on a thread; plain HTTP needs none,
+        and so a local model is reached without that wait.
+
+        Raises:
+            ConfigError: a proxy or a file that the table or the environment names cannot be used.
+        """
+        origin = origin_of(url) or Origin("", "", 0)
+        key = self._keys.get(origin)
+        if key is not None and (http := self._pools.clients.get(key)) is not None:
+            return Way(http, key[0], origin)
+        if self._options is None:
+            self._options = await read_options(self._provider, self._table or ProviderConfig())
+        return await asyncio.to_thread(self._built, origin, self._options)
+
+    def _built(self, origin: Origin, options: NetworkOptions) -> Way:
+        proxy = options.proxy_for(origin)
+        is_plain = origin.scheme == "http" and (proxy is None or proxy.scheme == "http")
+        key = (proxy, None if is_plain else options.tls)
+        http = self._pools.get(key, self._provider)
+        self._keys[origin] = key
+        if proxy is not None:
+            # What people look for first where a network is in the way.
+            logger.debug("%s is reached by the proxy %s of %s", origin.host, proxy.address, proxy.named_by)
+        return Way(http, proxy, origin)
+
+    async def aclose(self) -> None:
+        """Close every connection of all that share them; a later request would open new ones."""
+        await self._pools.aclose()
+
+
+class _Pools:
+    """Pools and TLS contexts, each built once. Building happens on threads."""
+
+    def __init__(self) -> None:
+        self.clients: dict[_Key, httpx2.AsyncClient] = {}
+        self._contexts: dict[TlsOptions, ssl.SSLContext] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: _Key, provider: str) -> httpx2.AsyncClient:
         # The lock is held by a thread, never by the loop: a second request waits for the first one's work,
         # and a cancel in between loses nothing.
         with self._lock:
-            if plain not in self._clients:
-                self._clients[plain] = _plain_loopback_client() if plain else _client()
-            return self._clients[plain]
+            if key not in self.clients:
+                self.clients[key] = self._client(*key, provider)
+            return self.clients[key]
 
     async def aclose(self) -> None:
-        """Close every connection; a later request would open new ones."""
         with self._lock:
-            clients, self._clients = self._clients, {}
+            clients, self.clients = self.clients, {}
         for client in clients.values():
             await client.aclose()
 
+    def _client(self, proxy: Proxy | None, tls: TlsOptions | None, provider: str) -> httpx2.AsyncClient:
+        import httpx2
 
-def _limits() -> httpx2.Limits:
-    import httpx2
+        limits = httpx2.Limits(
+            max_connections=MAX_CONNECTIONS,
+            max_keepalive_connections=KEEPALIVE_CONNECTIONS,
+            keepalive_expiry=KEEPALIVE_SECONDS,
+        )
+        context = self._context(tls, provider)
+        if proxy is None:
+            # The environment was looked at before, by rules that do not differ between libraries.
+            return httpx2.AsyncClient(verify=context, trust_env=False, limits=limits)
+        from jumpseat.http.proxy_transport import ProxyTransport
 
-    return httpx2.Limits(
-        max_connections=MAX_CONNECTIONS,
-        max_keepalive_connections=KEEPALIVE_CONNECTIONS,
-        keepalive_expiry=KEEPALIVE_SECONDS,
-    )
+        proxy_context = None
+        if proxy.scheme == "https" and tls is not None:
+            # The client certificate is for the provider; a proxy in between is shown none.
+            proxy_context = self._context(tls.without_identity, provider)
+        transport = ProxyTransport(proxy, context=context, proxy_context=proxy_context, limits=limits)
+        return httpx2.AsyncClient(transport=transport, trust_env=False)
 
+    def _context(self, tls: TlsOptions | None, provider: str) -> ssl.SSLContext:
+        import ssl
 
-def _plain_loopback_client() -> httpx2.AsyncClient:
-    import ssl
-
-    import httpx2
-
-    # A context without any certificate authority: cheap, and it would refuse TLS rather than trust it.
-    no_trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx2.AsyncClient(verify=no_trust, trust_env=False, limits=_limits())
-
-
-def _client() -> httpx2.AsyncClient:
-    import httpx2
-
-    direct: dict[str, httpx2.AsyncBaseTransport | None] = {f"all://{host}": None for host in LOOPBACK_HOSTS}
-    try:
-        return httpx2.AsyncClient(mounts=direct, limits=_limits())
-    except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        raise ConfigError(
-            "The proxy named by the environment (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used: "
-            f"{type(error).__name__}.",
-            hint="Name an http:// or https:// proxy, or unset the variable.",
-        ) from error
+        if tls is None:
+            # No certificate authority: cheap, and it would refuse TLS rather than trust it.
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if tls not in self._contexts:
+            self._contexts[tls] = make_context(tls, provider)
+        return self._contexts[tls]

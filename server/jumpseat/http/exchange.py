@@ -14,22 +14,29 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
-from jumpseat.chat import ChatError, ProtocolError, RequestError, ResponseEvent, StreamEvent, merge_deltas
+from jumpseat.chat import (
+    ChatError,
+    ConfigError,
+    ProtocolError,
+    RequestError,
+    ResponseEvent,
+    StreamEvent,
+    merge_deltas,
+)
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, AnswerReader
 from jumpseat.http.client import HttpClient
-from jumpseat.http.failures import error_from_exception, error_from_response, request_id_of
+from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
+from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, Passage, refused_by_proxy
 from jumpseat.wire import read_json
 
 if TYPE_CHECKING:
     import httpx2
 
 logger = logging.getLogger(__name__)
-
-CONNECT_SECONDS = 10.0
-"""A host that does not accept a connection in this time is down, or behind a firewall that drops."""
 
 IDLE_SECONDS = 300.0
 """Silence this long is a stall. Reasoning models and local ones reading a long prompt take minutes."""
@@ -51,7 +58,9 @@ class HttpCall:
     """What is sent. `timeout` is the longest silence in seconds; None means `IDLE_SECONDS`."""
 
     method: str
-    url: str
+    url: str = field(repr=False)
+    """May hold a key in its query."""
+
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Any = field(default=None, repr=False)
     """JSON, written as the request's body; None for no body."""
@@ -165,22 +174,33 @@ async def _whole_body(response: httpx2.Response, call: HttpCall, provider: str) 
 @contextlib.asynccontextmanager
 async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[httpx2.Response]:
     """The response with its headers read; leaving closes the connection unless the body was read whole."""
-    http = await client.for_url(call.url)
+    way = await client.for_url(call.url)
     import httpx2
 
+    passage: Passage | None = None
     # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
     try:
-        request = http.build_request(
-            call.method,
-            call.url,
-            content=_written(call.body, provider),
-            headers=_headers(call),
-            timeout=httpx2.Timeout(call.idle_seconds, connect=CONNECT_SECONDS, pool=None),
-        )
-        response = await http.send(request, stream=True)
+        async with asyncio.timeout(None) as limit:
+            headers = _headers(call, provider)
+            if way.proxy is not None:
+                passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
+                passage.check(provider, [*headers, *_names_in(call.url)])
+            request = way.http.build_request(
+                call.method,
+                call.url,
+                content=_written(call.body, provider),
+                headers=headers,
+                timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
+                extensions=None if passage is None else {"trace": passage},
+            )
+            response = await way.http.send(request, stream=True)
     except _failures() as failure:
-        raise _mapped(failure, call, provider) from failure
+        raise _mapped(failure, call, provider, passage) from failure
     try:
+        if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
+            raise refused_by_proxy(
+                passage.proxy, response.status_code, provider=provider, host=host_of(call.url)
+            )
         yield response
     finally:
         await response.aclose()
@@ -199,8 +219,10 @@ def _failures() -> tuple[type[Exception], ...]:
     )
 
 
-def _mapped(failure: Exception, call: HttpCall, provider: str) -> ChatError:
-    return error_from_exception(failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds)
+def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage | None = None) -> ChatError:
+    return error_from_exception(
+        failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds, passage=passage
+    )
 
 
 def _written(body: Any, provider: str) -> bytes | None:
@@ -218,12 +240,26 @@ def _written(body: Any, provider: str) -> bytes | None:
         ) from None
 
 
-def _headers(call: HttpCall) -> dict[str, str]:
+def _headers(call: HttpCall, provider: str) -> dict[str, str]:
     # A compressor between the model and us would hold deltas back until its window is full.
     headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
     if call.body is not None:
         headers["content-type"] = "application/json"
-    return {**headers, **{name.lower(): value for name, value in call.headers.items()}}
+    headers |= {name.lower(): value for name, value in call.headers.items()}
+    if "proxy-authorization" in headers:
+        raise ConfigError(
+            f"providers.{provider}.headers has a header for a proxy, which the provider would get.",
+            provider=provider,
+            hint=f"Name the proxy, with its user and password, in providers.{provider}.proxy.",
+        )
+    return headers
+
+
+def _names_in(url: str) -> list[str]:
+    """The names of a query's parameters, and of the header that httpx2 makes of a user in the URL."""
+    parts = urlsplit(url)
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    return [*names, "authorization"] if "@" in parts.netloc else names
 
 
 async def _refused(

@@ -8,9 +8,7 @@ port and never more of a URL: a path or a query may hold a credential.
 from __future__ import annotations
 
 import re
-import socket
-import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +22,8 @@ from jumpseat.chat import (
     RequestError,
 )
 from jumpseat.dialects.provider_errors import error_from_fault, read_fault
+from jumpseat.http.causes import cause_of
+from jumpseat.http.passage import Passage, refused_by_proxy
 
 REQUEST_ID_HEADERS = (
     "x-request-id",
@@ -221,7 +221,12 @@ EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
 
 
 def error_from_exception(
-    failure: BaseException, *, provider: str, url: str, idle_seconds: float | None = None
+    failure: BaseException,
+    *,
+    provider: str,
+    url: str,
+    idle_seconds: float | None = None,
+    passage: Passage | None = None,
 ) -> ChatError:
     """The error that an exception of httpx2, or of the sockets below it, stands for.
 
@@ -230,46 +235,36 @@ def error_from_exception(
         provider: the configured provider's id.
         url: what was asked; only host and port are told.
         idle_seconds: the read timeout in force.
+        passage: how far the request had come, where it went by a proxy.
     """
     kind, sentence = next(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
+    host = host_of(url)
+    if passage is not None and type(failure) is TimeoutError:  # Its own limit, and none of httpx2's.
+        sentence = "{host} did not connect in time"
+    if passage is not None and type(failure).__name__ == "ProxyError":
+        return refused_by_proxy(passage.proxy, _leading_status(failure), provider=provider, host=host)
+    cause = cause_of(failure, provider, host)
+    hint = cause.hint
+    if passage is not None and passage.at_proxy:
+        host = f"the proxy {passage.proxy.address}"
+        hint = hint or f"Check {passage.proxy.named_by}."
+    elif passage is not None:
+        host = f"{host} (by way of the proxy {passage.proxy.address})"
     facts: dict[str, Any] = {
-        "host": host_of(url),
+        "host": host,
         "provider": provider,
         "idle": f"{idle_seconds:g}" if idle_seconds is not None else "too many",
-        "cause": _cause(failure),
+        "cause": cause.words,
     }
     message = sentence.format(**facts)
     if "{provider}" not in sentence:
         message = f"{provider} cannot be asked: {message}"
-    return kind(f"{message}.", provider=provider)
+    return kind(f"{message}.", provider=provider, hint=hint, retryable=cause.retryable)
 
 
-def _chain(failure: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = failure
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
-
-
-def _cause(failure: BaseException) -> str:
-    """What the operating system or TLS said, in words that hold no address."""
-    for cause in _chain(failure):
-        match cause:
-            case socket.gaierror():
-                return ": its name cannot be resolved"
-            case ssl.SSLCertVerificationError():
-                why = getattr(cause, "verify_message", "")  # Only OpenSSL's own errors have one.
-                return (
-                    f": its certificate is not trusted ({why})" if why else ": its certificate is not trusted"
-                )
-            case ssl.SSLError():
-                return f": TLS failed ({(cause.reason or 'unknown reason').replace('_', ' ').lower()})"
-            case ConnectionRefusedError():
-                return ": connection refused"
-            case ConnectionResetError() | BrokenPipeError():
-                return ": connection reset"
-            case _:
-                pass
-    return ""
+def _leading_status(failure: BaseException) -> int | None:
+    """The status that httpx2 puts before the proxy's reason: `407 Proxy Authentication Required`."""
+    found = re.match(r"\d{3}\b", str(failure))
+    return int(found[0]) if found else None

@@ -1,6 +1,8 @@
 """Which providers exist, which is the default, and what a model name means."""
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
+from jumpseat.providers.descriptions import ProviderDescription, describe
+from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.names import (
     ResolvedModel,
     choose_default,
@@ -8,14 +10,7 @@ from jumpseat.providers.names import (
     no_default,
     resolve_model,
 )
-from jumpseat.providers.registry import (
-    BUILT_IN,
-    KINDS,
-    SIGN_IN_PROVIDER,
-    ProviderDescription,
-    ProviderFailure,
-    Registry,
-)
+from jumpseat.providers.registry import ProviderFailure, Registry
 
 __all__ = [
     "BUILT_IN",
@@ -31,6 +26,7 @@ __all__ = [
     "ResolvedModel",
     "choose_default",
     "default_provider",
+    "describe",
     "no_default",
     "resolve_model",
 ]

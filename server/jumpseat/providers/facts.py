@@ -31,7 +31,7 @@ _ABILITIES = {
 """A model's abilities, and the `capabilities` of its provider by which the user may overrule the snapshot."""
 
 _LABELLED = frozenset({"copilot"})
-"""Kinds whose lists name every model and its family: there a family that is called like the model is no gap."""
+"""Kinds whose lists name every family: one that is called like its model is no gap there."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "vendor")
 

@@ -60,9 +60,15 @@ class ModelLists:
             before = self._heard[provider] = (heard, facts.known_rows(heard, self._table(provider)))
         return before[1]
 
+    @property
+    def listed(self) -> list[str]:
+        """The providers whose lists were asked for."""
+        return list(self._listed)
+
     def forget(self, provider: str) -> None:
         """Drop a list; that is a change."""
         self._listed.pop(provider, None)
+        self._heard.pop(provider, None)
         self._on_change(provider)
 
     async def list(self, provider: str, *, refresh: bool) -> Rows:

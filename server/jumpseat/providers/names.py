@@ -11,7 +11,8 @@ from jumpseat.auth import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
 from jumpseat.config.paths import config_file
 from jumpseat.providers.facts import FactSource, offline_names, prepare
-from jumpseat.providers.registry import BUILT_IN, Registry
+from jumpseat.providers.kinds import BUILT_IN
+from jumpseat.providers.registry import Registry
 from jumpseat.providers.spellings import candidates
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,6 +28,9 @@ from jumpseat.chat import (
 logger = logging.getLogger(__name__)
 
 _EVENTS = get_args(StreamEvent)
+
+DEFECTS = (Exception, SystemExit)
+"""What a plug-in may raise in place of an answer; one that asks the process to end does not get it."""
 
 CLOSE_SECONDS = 5.0
 """How long a plug-in's events may take to close; a turn ends without those that take longer."""
@@ -56,7 +60,7 @@ class GuardedAdapter(Adapter):
             if is_method or inspect.isroutine(value):
                 return self._guarded(name, value)
             return _fitting(name, value)
-        except Exception as error:
+        except DEFECTS as error:
             if isinstance(error, AttributeError) and not hasattr(Adapter, name):
                 raise
             return self._inherited(name, error)
@@ -64,7 +68,7 @@ class GuardedAdapter(Adapter):
     def __setattr__(self, name: str, value: Any) -> None:
         try:
             setattr(self._adapter, name, value)
-        except Exception as error:
+        except DEFECTS as error:
             logger.error("the %s does not let itself be told %s", self._origin, name, exc_info=error)
 
     def _guarded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,12 +82,12 @@ class GuardedAdapter(Adapter):
                 return _fitting(name, method(*arguments, **named))
             except ChatError:
                 raise
-            except Exception as error:
+            except DEFECTS as error:
                 return self._inherited(name, error, *arguments, **named)
 
         return call
 
-    def _inherited(self, name: str, error: Exception, *arguments: Any, **named: Any) -> Any:
+    def _inherited(self, name: str, error: BaseException, *arguments: Any, **named: Any) -> Any:
         """What an adapter answers that does not override this.
 
         What is asked in passing, and of every provider, must not fail a chat: of another one least of all.
@@ -97,7 +101,7 @@ class GuardedAdapter(Adapter):
     async def _awaited(self, name: str, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
             return _fitting(name, await method(*arguments, **named))
-        except Exception as error:
+        except DEFECTS as error:
             raise self._told(name, error) from error.__cause__
 
     async def _events(self, stream: Callable[..., Any], request: ChatRequest) -> AsyncIterator[StreamEvent]:
@@ -107,7 +111,7 @@ class GuardedAdapter(Adapter):
             async for event in events:
                 _require_event(event)
                 yield event
-        except Exception as error:
+        except DEFECTS as error:
             raise self._told("stream", error) from error.__cause__
         finally:
             await self._closed(events)
@@ -119,11 +123,11 @@ class GuardedAdapter(Adapter):
                 waiting = close() if close is not None else None
                 if inspect.isawaitable(waiting):
                     await waiting
-        except Exception as error:
+        except DEFECTS as error:
             # How the turn ended is settled by now; this is for the log alone.
             logger.error("stream of the %s was not closed", self._origin, exc_info=error)
 
-    def _told(self, name: str, error: Exception) -> Exception:
+    def _told(self, name: str, error: BaseException) -> BaseException:
         """The error itself where the interface has it, else the one that names the plug-in."""
         if isinstance(error, ChatError | Replan):
             return error
@@ -131,7 +135,7 @@ class GuardedAdapter(Adapter):
             return error
         return self._defect(name, error)
 
-    def _defect(self, name: str, error: Exception) -> ProtocolError:
+    def _defect(self, name: str, error: BaseException) -> ProtocolError:
         logger.error("%s of the %s failed", name, self._origin, exc_info=error)
         told = ProtocolError(
             f"The {self._origin} failed in a way of its own ({type(error).__name__}).",
@@ -176,6 +180,13 @@ def _all_of(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list | tuple) and all(isinstance(each, types) for each in value)
 
 
+def _is_finding(value: Any) -> bool:
+    names = {field.name for field in fields(Capabilities)}
+    return isinstance(value, Mapping) and all(
+        name in names and isinstance(found, bool) for name, found in value.items()
+    )
+
+
 def _is_settings_rows(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(row, SettingRow) for row in value.values())
 
@@ -194,7 +205,7 @@ FITS: Mapping[str, Callable[[Any], bool]] = {
     "list_models": _all_of(ModelInfo),
     "max_context_tokens": _or_none(int),
     "models_expire_seconds": lambda value: isinstance(value, int | float),
-    "probe": _or_none(Capabilities),
+    "probe": lambda value: value is None or isinstance(value, Capabilities) or _is_finding(value),
     "provider_name": lambda value: isinstance(value, str),
     "settings_rows": _is_settings_rows,
     "sign_in": lambda value: isinstance(value, AuthStatus),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.http import HttpClient
-from jumpseat.providers.plugin_guard import FITS, GuardedAdapter
+from jumpseat.providers.plugin_guard import DEFECTS, FITS, GuardedAdapter
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -86,7 +86,7 @@ class Plugins:
         except ChatError as error:
             error.provider = error.provider or provider
             raise
-        except Exception as error:
+        except DEFECTS as error:
             logger.exception("the %s did not make an adapter for %s", origin, provider)
             told = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
             raise ConfigError(told, provider=provider, hint=_LOG_HINT) from error
@@ -113,8 +113,7 @@ class Plugins:
             )
         try:
             factory = plugin.entry_points[0].load()
-        # A module may do anything while it is imported; what asks the process to end does not get it.
-        except (Exception, SystemExit) as error:
+        except DEFECTS as error:
             logger.exception("the plug-in %s of %s cannot be imported", kind, plugin.origin)
             raise ConfigError(
                 f"the plug-in {kind} of {plugin.origin} cannot be imported ({type(error).__name__}).",
@@ -135,8 +134,9 @@ class Plugins:
         ignored = "".join(
             f" {each.origin} brings {each.kind}, which is built in, so that it is ignored." for each in hidden
         )
+        wrong = f"there is no kind {kind!r}" if kind else "it is missing"
         return ConfigError(
-            f"there is no kind {kind!r}; known kinds are {', '.join(self._built_in)}{offered}.{ignored}",
+            f"{wrong}; known kinds are {', '.join(self._built_in)}{offered}.{ignored}",
             hint="Correct the name, or install the plug-in where the daemon is installed, and restart it.",
         )
 

@@ -1,7 +1,6 @@
 """The providers of one connection: built from its configuration, made on first use.
 
 Adapters come from a table of kinds, by name, so that a provider that is never used is never imported.
-Above this package no provider is mentioned by name.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from typing import Any
 from jumpseat.adapters.base import Adapter, Capabilities, CapabilitySource, ClientInfo
 from jumpseat.auth import AuthStatus
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
-from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow
+from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
 from jumpseat.config.watch import INTERVAL_SECONDS, Stamp, stamp_of
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
 from jumpseat.providers.facts import KnownModel, known_by_name
+from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
 from jumpseat.providers.settings import rows_of
@@ -31,40 +31,6 @@ logger = logging.getLogger(__name__)
 
 LISTING_SECONDS = 15.0
 """How long one provider may keep the models of the others waiting."""
-
-KINDS: Mapping[str, str] = {
-    "anthropic": "jumpseat.adapters.anthropic:AnthropicAdapter",
-    "copilot": "jumpseat.adapters.copilot:CopilotAdapter",
-    "local": "jumpseat.adapters.local:LocalAdapter",
-    "ollama": "jumpseat.adapters.ollama:OllamaAdapter",
-    "openai": "jumpseat.adapters.openai:OpenAIAdapter",
-    "openai-responses": "jumpseat.adapters.openai_responses:OpenAIResponsesAdapter",
-}
-"""Where each kind's adapter lives: `module:class`, made with `(provider id, its config, http)`."""
-
-BUILT_IN: Mapping[str, ProviderConfig] = {
-    "copilot": ProviderConfig(kind="copilot", name="GitHub Copilot"),
-    "local": ProviderConfig(kind="local", name="Local model"),
-}
-"""Providers that are present without any configuration; the first one comes first in the choice of a default."""
-
-SIGN_IN_PROVIDER = "copilot"
-"""Whom a client means that asks to sign in and names nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderDescription:
-    """What a client is told of one provider."""
-
-    id: str
-    name: str
-    kind: str
-    is_default: bool
-    configured: bool
-    auth: AuthStatus
-    capabilities: Capabilities
-    capability_sources: Mapping[str, CapabilitySource]
-    settings_schema: Mapping[str, SettingRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +56,12 @@ class Registry:
         """Who is attached; adapters made from here on are told."""
 
         self._missing_default: str | None = None
-        self._tables: dict[str, ProviderConfig] = {
-            name: self._with_kind(name, table) for name, table in {**BUILT_IN, **config.providers}.items()
-        }
+        self._tables = tables_of(config)
         self._http = HttpClient()
         self._plugins = Plugins(KINDS)
         self._adapters: dict[str, Adapter] = {}
-        self._probed: dict[str, Capabilities] = {}
+        self._retired: list[Adapter] = []
+        self._probed: dict[str, Mapping[str, bool]] = {}
         self._lists = ModelLists(
             self.adapter,
             self.table,
@@ -106,12 +71,33 @@ class Registry:
         self._accounts: dict[str, tuple[str, str | None]] = {}
         self._changes = Changes()
 
-    @staticmethod
-    def _with_kind(name: str, table: ProviderConfig) -> ProviderConfig:
-        built_in = BUILT_IN.get(name)
-        if not table.kind and built_in is not None:
-            return table.model_copy(update={"kind": built_in.kind, "name": table.name or built_in.name})
-        return table
+    def reconfigure(self, config: Config) -> list[Adapter]:
+        """Take another configuration from here on; what is the same in it is kept, adapters included.
+
+        Changes are announced. The adapters of tables that changed or are gone are returned: requests under
+        way may use them to their end, then they go to `close`.
+        """
+        tables, faults, default = self._tables, self.config.faults, _default_of(self.config)
+        self.config = config
+        self._tables = tables_of(config)
+        changed = [
+            provider
+            for provider in {**tables, **self._tables}
+            if tables.get(provider) != self._tables.get(provider)
+            or faults.get(provider) != config.faults.get(provider)
+        ]
+        retired = [self._adapters.pop(provider) for provider in changed if provider in self._adapters]
+        self._retired += retired
+        for provider in changed:
+            self._probed.pop(provider, None)
+            self._accounts.pop(provider, None)
+            self._lists.forget(provider)
+        if default != _default_of(config):
+            for provider in self._lists.listed:  # Which model is the default is told of each.
+                self.announce(ModelsChanged(provider))
+        if changed or default != _default_of(config):
+            self.announce(ProvidersChanged())
+        return retired
 
     def subscribe(self, listener: OnChange) -> Callable[[], None]:
         """Hear of changes to models, providers and credentials; the returned function ends that."""
@@ -126,11 +112,16 @@ class Registry:
         """Every provider's id, built-in ones first."""
         return list(self._tables)
 
+    def is_sound(self, provider: str) -> bool:
+        """Whether there is such a provider, with a table that can be used."""
+        return provider in self._tables and provider not in self.config.faults
+
     @property
     def user_defined(self) -> Sequence[str]:
         """The ids that have a table in the user's configuration, or are a client's own."""
         touched = self.config.from_client & BUILT_IN.keys()  # A few settings of it define no provider.
-        return [provider for provider in self.config.providers if provider not in touched]
+        tables = [*self.config.providers, *self.config.faults]
+        return [provider for provider in tables if provider not in touched]
 
     @property
     def from_client(self) -> Set[str]:
@@ -157,20 +148,23 @@ class Registry:
 
         Raises:
             RequestError: there is no such provider.
-            ConfigError: its kind is unknown, or its plug-in cannot be used.
+            ConfigError: its table is wrong, its kind is unknown, or its plug-in cannot be used.
         """
         made = self._adapters.get(provider)
         if made is None:
             table = self.table(provider)
+            if provider in self.config.faults:
+                raise error_of(self.config.faults[provider], provider)
+            http = self._http.for_provider(provider, table)
             where = KINDS.get(table.kind)
             if where is None:
-                made = self._plugins.make(provider, table, self._http)
+                made = self._plugins.make(provider, table, http)
             else:
                 module, _, name = where.partition(":")
                 make: Callable[[str, ProviderConfig, HttpClient], Adapter] = getattr(
                     import_module(module), name
                 )
-                made = make(provider, table, self._http)
+                made = make(provider, table, http)
             made.client_info = self.client_info
             made.on_auth_change = self._auth_changed
             self._adapters[provider] = made
@@ -216,19 +210,26 @@ class Registry:
             if not self._plugins.is_loaded(kind):
                 await asyncio.to_thread(self._plugins.load, kind)
 
-    def capabilities(self, provider: str) -> tuple[Capabilities, dict[str, CapabilitySource]]:
+    def capabilities(
+        self, provider: str, *, probed: bool = True
+    ) -> tuple[Capabilities, dict[str, CapabilitySource]]:
         """What the provider can do, and where each fact comes from.
 
         The adapter's own facts come first, then the configuration's, then what a probe found.
+
+        Args:
+            provider: the provider's id.
+            probed: whether to heed what a probe found. It tells of the models that were there at that moment;
+                a chat is with one model, perhaps a newer one.
         """
         static = self.adapter(provider).capabilities
-        probed = self._probed.get(provider)
+        found = self._probed.get(provider, {}) if probed else {}
         configured = self.table(provider).capabilities.model_dump(exclude_none=True)
         values: dict[str, bool] = {}
         sources: dict[str, CapabilitySource] = {}
         for name in (field.name for field in fields(static)):
-            if probed is not None and getattr(probed, name) is not None:
-                values[name], sources[name] = getattr(probed, name), "probe"
+            if name in found:
+                values[name], sources[name] = found[name], "probe"
             elif name in configured:
                 values[name], sources[name] = configured[name], "config"
             else:
@@ -332,61 +333,46 @@ class Registry:
                 models += answer
         return models, failures
 
-    async def _probe(self, provider: str) -> None:
-        """Ask the provider what it can do; what it does not answer stays as it was."""
-        try:
-            found = await self.adapter(provider).probe()
-        except ChatError as error:
-            logger.info("probing %s failed: %s", provider, error.message)
-            return
-        if found is not None:
-            before = self.capabilities(provider)
-            self._probed[provider] = found
-            if self.capabilities(provider) != before:
-                self.announce(ProvidersChanged())
+    async def probe(self, provider: str) -> bool:
+        """Ask the provider what it can do; whether it had anything to ask. What it finds new is announced.
 
-    async def describe(self, default: str | None, *, probe: bool = False) -> list[ProviderDescription]:
-        """Every provider, whether or not it can be used.
-
-        Args:
-            default: the default provider's id.
-            probe: ask every provider what it can do, over the network.
+        Raises:
+            ChatError: it did not answer, or refused.
         """
-        await self.prepare(*self.ids)
-        if probe:
-            await asyncio.gather(*map(self._probe, self.ids))
-        rows = []
-        for provider in self.ids:
-            table = self.table(provider)
-            try:
-                capabilities, sources = self.capabilities(provider)
-                auth = await self.auth_status(provider)
-            except ChatError as error:  # One that is set up wrongly hides no other either.
-                capabilities = Capabilities()
-                sources = {field.name: "static" for field in fields(capabilities)}
-                auth = AuthStatus(provider=provider, state="signed_out", message=error.message)
-            rows.append(
-                ProviderDescription(
-                    id=provider,
-                    name=table.name or provider,
-                    kind=table.kind,
-                    is_default=provider == default,
-                    configured=auth.state not in ("signed_out", "expired"),
-                    auth=auth,
-                    capabilities=capabilities,
-                    capability_sources=sources,
-                    settings_schema=self.settings_rows(provider),
-                )
-            )
-        return rows
+        await self.prepare(provider)
+        found = await self.adapter(provider).probe()
+        if found is None or not self.is_sound(provider):
+            return False
+        if isinstance(found, Capabilities):
+            found = {field.name: getattr(found, field.name) for field in fields(found)}
+        before = self.capabilities(provider)
+        self._probed[provider] = found
+        if self.capabilities(provider) != before:
+            self.announce(ProvidersChanged())
+        return True
+
+    async def close(self, adapters: Sequence[Adapter]) -> None:
+        """Close adapters that `reconfigure` has returned, once nothing uses them any more."""
+        for adapter in adapters:
+            if adapter in self._retired:
+                self._retired.remove(adapter)
+        await _close(adapters)
 
     async def aclose(self) -> None:
         """Close every adapter that was made, then the HTTP client they share."""
-        closing = (adapter.aclose() for adapter in self._adapters.values())
-        for failure in await asyncio.gather(*closing, return_exceptions=True):
-            if isinstance(failure, Exception):  # One that fails to close keeps no other from it.
-                logger.error("a provider failed to close", exc_info=failure)
+        await _close([*self._adapters.values(), *self._retired])
         await self._http.aclose()
+
+
+def _default_of(config: Config) -> tuple[str | None, str | None]:
+    return config.default_provider, config.default_model
+
+
+async def _close(adapters: Sequence[Adapter]) -> None:
+    closing = (adapter.aclose() for adapter in adapters)
+    for failure in await asyncio.gather(*closing, return_exceptions=True):
+        if isinstance(failure, Exception):  # One that fails to close keeps no other from it.
+            logger.error("a provider failed to close", exc_info=failure)
 
 
 def _stamps(files: Sequence[Path]) -> list[Stamp | None]:

@@ -66,9 +66,13 @@ def catalogue_of(table: ProviderConfig) -> str | None:
     A server that merely speaks the same dialect may run a model of the same name with another context, so
     only the vendor's own host counts.
     """
-    if table.base_url is None:
+    address = table.url or table.base_url
+    if address is None:
         return _OF_KIND.get(table.kind)
-    host = urlsplit(table.base_url).hostname
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        return None  # Whoever sends a request there says so.
     return next((name for name, where in CATALOGUES.items() if where == host), None)
 
 

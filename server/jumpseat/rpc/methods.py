@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from lsprotocol import types as lsp
 
 from jumpseat.rpc import params
-from jumpseat.rpc.handlers import auth, chat, edit, lifecycle, models, providers, settings, tokens, transcript
+from jumpseat.rpc.handlers import (
+    auth,
+    chat,
+    configuration,
+    edit,
+    lifecycle,
+    models,
+    providers,
+    settings,
+    tokens,
+    transcript,
+)
 from jumpseat.rpc.method import Method
 
 _ROWS = (
@@ -22,6 +33,13 @@ _ROWS = (
         lsp.CANCEL_REQUEST,
         lifecycle.cancel_request,
         params.CancelParams,
+        kind="notification",
+        lifecycle=True,
+    ),
+    Method(
+        configuration.DID_CHANGE,
+        configuration.did_change_configuration,
+        params.DidChangeConfigurationParams,
         kind="notification",
         lifecycle=True,
     ),
@@ -49,6 +67,7 @@ NOTIFICATIONS_SENT = (
     "models/didChange",
     "providers/didChange",
     settings.DID_CHANGE,
+    configuration.SHOW_MESSAGE,
     "auth/prompt",
     "auth/didChange",
 )

@@ -340,6 +340,12 @@ class InitializeParams(Params):
     capabilities: JsonObject = Field(default_factory=dict)
 
 
+class DidChangeConfigurationParams(Params):
+    """LSP's: `settings` is the client's own, ours is its key `jumpseat`."""
+
+    settings: JsonObject = Field(default_factory=dict)
+
+
 class CancelParams(Params):
     """`$/cancelRequest`."""
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,12 @@ class Session:
     shutting_down: bool = False
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
+    overlay: Mapping[str, Any] | None = None
+    """The client's own configuration, as it was last taken."""
+
+    configuring: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One configuration is read at a time, so that the last one is the one that counts."""
+
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)

@@ -33,8 +33,16 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
-from tests.fakes.messages import Call, Redacted, Thought, Words, error_body, message_body, message_stream
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.answers.anthropic_messages import (
+    Call,
+    Redacted,
+    Thought,
+    Words,
+    error_body,
+    message_body,
+    message_stream,
+)
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 WAIT = 5
 MODEL = "claude-haiku-4-5"

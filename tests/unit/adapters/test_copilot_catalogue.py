@@ -38,6 +38,7 @@ class Service:
         self.session: Any = {"selected_model": "gpt-4.1", "session_token": "canary-session"}
         self.down = False
         self.obeys = True
+        self.wordless = False
         self.gate: asyncio.Event | None = None
         self.arrived = asyncio.Event()
 
@@ -54,6 +55,8 @@ class Service:
         if path.endswith("/policy") and self.obeys:
             name = path.split("/")[2]
             self.rows = [row(name, "enabled") if each["id"] == name else each for each in self.rows]
+            if self.wordless:
+                raise ProtocolError("That is not JSON.")
         return {"object": "list", "data": self.rows} if path == "/models" else {}
 
 
@@ -67,26 +70,37 @@ def catalogue(service: Service) -> CopilotCatalogue:
     return CopilotCatalogue("copilot", service.ask)
 
 
+class Clock:
+    """The catalogue's time, which a test may move on."""
+
+    passed = 0.0
+    slept = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.passed
+
+    def time(self) -> float:
+        return time.time() + self.passed + self.slept
+
+    def pass_time(self, seconds: float) -> None:
+        self.passed += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """As a laptop does: the monotonic clock stands."""
+        self.slept += seconds
+
+
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(copilot_catalogue, "time", found)
+    return found
+
+
+@pytest.fixture
+def later(clock: Clock) -> Callable[[float], None]:
     """Lets time pass for the catalogue."""
-
-    class Clock:
-        passed = 0.0
-
-        def monotonic(self) -> float:
-            return time.monotonic() + self.passed
-
-        def time(self) -> float:
-            return time.time() + self.passed
-
-    clock = Clock()
-    monkeypatch.setattr(copilot_catalogue, "time", clock)
-
-    def pass_time(seconds: float) -> None:
-        clock.passed += seconds
-
-    return pass_time
+    return clock.pass_time
 
 
 @pytest.mark.requirement("copilot:fresh-list")
@@ -135,6 +149,39 @@ async def test_a_chat_goes_on_with_an_old_list_or_none_where_the_service_is_away
     assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
     assert catalogue.row("gpt-4.1") is not None
     assert catalogue.row("gpt-9") is None
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_chat_waits_for_a_slow_list_for_a_moment_and_the_next_not_at_all(
+    service: Service,
+) -> None:
+    catalogue = CopilotCatalogue("copilot", service.ask, list_seconds=0.01)
+    service.gate = asyncio.Event()
+
+    async with asyncio.timeout(20):
+        assert list(await catalogue.at_hand()) == []
+    with pytest.raises(StopIteration):  # It ends without having waited for anything.
+        catalogue.at_hand().send(None)
+
+    service.gate.set()
+    assert [each.model for each in await catalogue.refreshed()] == ["gpt-4.1"]
+    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    assert service.asked == [LIST], "the request that was under way went on"
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_machine_that_has_slept_asks_anew(
+    service: Service, catalogue: CopilotCatalogue, clock: Clock
+) -> None:
+    service.session["expires_at"] = time.time() + 1800
+    await catalogue.at_hand()
+    await catalogue.auto()
+
+    clock.sleep(3600)
+
+    await catalogue.at_hand()
+    await catalogue.auto()
+    assert service.asked == [LIST, SESSION] * 2
 
 
 async def test_another_account_starts_anew(service: Service, catalogue: CopilotCatalogue) -> None:
@@ -211,9 +258,12 @@ async def test_an_auto_session_names_its_model_or_is_refused(
 
 
 @pytest.mark.requirement("3:set-policy")
+@pytest.mark.parametrize("wordless", [False, True])
 async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
-    service: Service, catalogue: CopilotCatalogue
+    service: Service, catalogue: CopilotCatalogue, *, wordless: bool
 ) -> None:
+    """Whatever the answer says: the service may say nothing at all."""
+    service.wordless = wordless
     service.rows = [row("gpt-4.1"), row("opus/4", "unconfigured"), row("new", "disabled")]
     accepted = await catalogue.accept_terms("new")
 

@@ -118,6 +118,31 @@ def test_a_model_whose_terms_are_not_accepted_says_how_to_accept_them():
 
 
 @pytest.mark.requirement("copilot:errors")
+def test_a_refusal_that_is_of_no_chat_names_no_model():
+    words = "You are not authorized to use this Copilot feature, it requires a policy to be enabled."
+    error = explained(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
+
+    assert isinstance(error, AuthorizationError)
+    assert "accept-terms" not in error.hint
+    assert "administrator" in error.hint
+    assert "None" not in f"{error.message} {error.hint}"
+
+
+def test_an_address_that_moved_is_named_by_the_key_that_mends_it():
+    error = explained(*refusal(302, "", location="https://elsewhere.example/models"), PLACE)
+
+    assert "providers.copilot.copilot_url" in error.hint
+    assert "elsewhere.example" in error.message
+
+
+def test_a_host_that_is_not_the_accounts_is_told_as_such():
+    error = explained(*refusal(421, "Misdirected Request\n"), PLACE)
+
+    assert error.message == ("copilot says that this account is served by another host: Misdirected Request.")
+    assert error.retryable
+    assert "copilot_url" in error.hint
+
+
 def test_the_delay_and_the_id_of_a_refusal_are_kept():
     fault, error = refusal(
         429, {"message": "x", "code": "rate_limited"}, **{"retry-after": "7", "x-request-id": "abc"}

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.adapters.endpoint_counts import ask_for_count
 from jumpseat.chat import AuthenticationError, ServerError
 from jumpseat.http import HttpCall, HttpClient
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 pytestmark = pytest.mark.requirement("5:count-tokens")
 

@@ -32,8 +32,8 @@ from jumpseat.config import Config, ProviderConfig
 from jumpseat.dialects import Decoder, ProviderFault
 from jumpseat.engine import run_turn
 from jumpseat.http import HttpClient
-from tests.fakes.completions import chunk, completion_body, completion_stream
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.answers.chat_completions import chunk, completion_body, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.scripted import RecordingSink, ScriptedRegistry, ask
 
 WAIT_SECONDS = 10

@@ -25,8 +25,8 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 WAIT_SECONDS = 5.0
 REAL_SECONDS = 30.0

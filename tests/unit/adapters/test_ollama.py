@@ -27,8 +27,9 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
-from tests.fakes.ollama import FakeModel, FakeOllama, call, error, last, lines, part
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.answers.ollama_chat import call, error, last, lines, part
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.fakes.ollama import FakeModel, FakeOllama
 
 WAIT = 5
 HELLO = lines(part("Hel"), part("lo"), last(), x_request_id="req_1")

@@ -27,8 +27,8 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
-from tests.fakes.completions import FakeCall, chunk, completion_body, completion_stream
-from tests.fakes.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_body, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 
 WAIT = 5
 
@@ -421,5 +421,5 @@ async def test_double_cancels_leave_no_connection_behind(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    client = await http.for_url(upstream.base_url)
+    client = (await http.for_url(upstream.base_url)).http
     assert client._transport._pool.connections == []

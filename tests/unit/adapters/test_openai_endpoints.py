@@ -22,8 +22,8 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from tests.fakes.completions import completion_stream
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 WAIT = 5
 TOOL_ROUND = (
@@ -197,9 +197,10 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
 @pytest.mark.requirement("2:order")
 @pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
 async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
-    def wanted_at(base_url):
-        return kind("acme", ProviderConfig(kind="openai", base_url=base_url), http).user_begins
+    def wanted_at(base_url, **more):
+        return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).user_begins
 
     own = kind.default_base_url
     assert [wanted_at(None), wanted_at(own), wanted_at(f"{own}/")] == [False] * 3
     assert wanted_at("http://127.0.0.1:8080/v1")
+    assert wanted_at(own, url="http://127.0.0.1:8080/v1/chat")

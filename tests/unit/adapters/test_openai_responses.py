@@ -22,8 +22,8 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
-from tests.fakes.responses import function_call, message, reasoning, response, response_stream
-from tests.fakes.upstream import Reply
+from jumpseat.testing.answers.responses import function_call, message, reasoning, response, response_stream
+from jumpseat.testing.upstream import Reply
 
 WAIT = 5
 

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 from jumpseat.auth.github_hosts import github_hosts
-from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.token_store import FILE_NAME, TokenStore
 from jumpseat.config import Secret
+from jumpseat.config.keyring_storage import BoundedKeyring
 
 HOSTS = github_hosts(provider="copilot")
 

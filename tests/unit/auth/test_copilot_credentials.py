@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from jumpseat.auth.copilot_credentials import CopilotCredentials, not_signed_in
+from jumpseat.auth.failure_memory import FINAL_SECONDS
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.auth.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
@@ -129,6 +130,23 @@ async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> Non
         with pytest.raises(AuthorizationError, match="knows no Copilot"):
             await other.get()
     assert asked(upstream).count(EXCHANGE) == 2
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_again_after_it(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    upstream.default(account(upstream), path=USER)
+    upstream.default(NOT_FOUND, path=EXCHANGE)
+    credentials = make("gho_canary1")
+    assert await credentials.refused(await credentials.get())
+    with pytest.raises(AuthorizationError, match="knows no Copilot"):
+        await credentials.get()
+
+    clock.pass_time(FINAL_SECONDS)
+
+    assert (await credentials.get()).route == "direct"
+    assert asked(upstream).count(EXCHANGE) == 1
 
 
 @pytest.mark.requirement("8:sign-in-errors")

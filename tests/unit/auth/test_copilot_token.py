@@ -10,7 +10,7 @@ import pytest
 
 from jumpseat.auth.copilot_token import CopilotToken, OtherRouteWanted, exchange, read_token
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
-from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError, ProtocolError
+from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ProtocolError, RequestError
 from jumpseat.config import Secret, redact
 from jumpseat.http import HttpAnswer, HttpClient
 from jumpseat.testing.upstream import FakeUpstream, Reply
@@ -48,6 +48,10 @@ def lives(found: CopilotToken) -> tuple[float, float]:
         (None, {"expires_at": NOW + 1800}, (1500, 1800)),
         # It expires sooner than it is to be refreshed.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 100}, (50, 100)),
+        # It has expired by the server's own clock, or by ours, which is all there is.
+        (NOW, {"refresh_in": 1500, "expires_at": NOW - 100}, (1260, 1560)),
+        (NOW, {"expires_at": NOW - 100}, (300, 600)),
+        (None, {"expires_at": NOW - 3600}, (300, 600)),
         # A short life is halved, not used up by the margin.
         (NOW, {"refresh_in": 60}, (60, 120)),
         (NOW, {}, (300, 600)),
@@ -159,7 +163,7 @@ async def test_the_exchange_says_who_asks(
         (403, {"message": "no", "error_details": {"notification_id": "not_signed_up"}}, AuthorizationError),
         (404, {"message": "Not Found"}, OtherRouteWanted),
         (403, {"message": "Resource not accessible by personal access token"}, OtherRouteWanted),
-        (307, {}, ChatError),
+        (307, {}, RequestError),
     ],
 )
 async def test_a_refusal_is_told_and_not_repeated(
@@ -172,6 +176,8 @@ async def test_a_refusal_is_told_and_not_repeated(
 ) -> None:
     upstream.default(Reply.json(body, status, location=f"{upstream.origin}/elsewhere"))
 
-    with pytest.raises(kind):
+    with pytest.raises(kind) as caught:
         await ask(http, hosts)
     assert len(upstream.requests) == 1
+    if status == 307:
+        assert "providers.copilot.api_url" in caught.value.hint

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
-from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.sign_ins import FoundSignIns, find_sign_ins
 from jumpseat.auth.token_store import TokenStore
 from jumpseat.chat import AuthenticationError
 from jumpseat.config import Secret, redact
+from jumpseat.config.keyring_storage import BoundedKeyring
 
 DOTCOM = github_hosts(provider="copilot")
 

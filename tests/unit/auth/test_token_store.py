@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from jumpseat.auth.github_hosts import github_hosts
-from jumpseat.config.keyring_storage import BoundedKeyring
 from jumpseat.auth.token_store import FILE_NAME, StoredSignIn, TokenStore
 from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.config import Secret
+from jumpseat.config.keyring_storage import BoundedKeyring
 from tests.unit.auth.keyrings import BrokenKeyring, DictKeyring, SilentKeyring
 
 HOSTS = github_hosts(provider="copilot")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import Config, load_config
+from jumpseat.config import Config, error_of, load_config
 from jumpseat.config.paths import config_file, data_dir, state_dir
 
 CANARY = "sk-canary-4711-never-shown"
@@ -31,6 +31,10 @@ def refusal(tmp_path: Path, text: str) -> str:
         loaded(tmp_path, text)
     assert caught.value.message.endswith(".")
     return caught.value.message
+
+
+def faults(tmp_path: Path, text: str) -> list[str]:
+    return [str(fault) for of_one in loaded(tmp_path, text).faults.values() for fault in of_one]
 
 
 @pytest.fixture
@@ -133,43 +137,139 @@ def test_a_file_that_may_not_be_read_is_told_by_name(unreadable: Path) -> None:
     assert "canary" not in caught.value.message
 
 
-@pytest.mark.requirement("6:config")
+@pytest.mark.requirement("6:config", "7:file-errors")
 @pytest.mark.parametrize(
     ("text", "key"),
     [
         ("default_provider = 4711", "default_provider"),
         (f'providers = "{CANARY}"', "providers"),
-        (f'providers.x = "{CANARY}"', "providers.x"),
-        (f'[providers.x]\napi_key = ["{CANARY}"]', "providers.x.api_key"),
-        ('[providers.x]\napi_key = ""', "providers.x.api_key"),
-        (f'[providers.x]\nbase_url = "{CANARY}"', "providers.x.base_url"),
-        (f'[providers.x]\nbase_url = "ftp://{CANARY}"', "providers.x.base_url"),
-        (f'[providers.x]\nheaders = "{CANARY}"', "providers.x.headers"),
-        (f'[providers.x.headers]\nAuthorization = ["{CANARY}"]', "providers.x.headers.Authorization"),
-        (f'[providers.x]\nmodels = "{CANARY}"', "providers.x.models"),
-        (f'[providers.x]\nmodels = ["a", ["{CANARY}"]]', "providers.x.models.1"),
-        (f'[providers.x]\ntimeout = "{CANARY}"', "providers.x.timeout"),
-        ("[providers.x]\ntimeout = 0", "providers.x.timeout"),
-        ("[providers.x]\nmax_retries = 11", "providers.x.max_retries"),
-        ("[providers.x]\nmax_retries = true", "providers.x.max_retries"),
-        (f'[providers.x.capabilities]\nvision = "{CANARY}"', "providers.x.capabilities.vision"),
-        (f'[providers.x.settings.t]\ntype = "{CANARY}"', "providers.x.settings.t.type"),
-        ("[providers.x.settings.t]\norder = 1", "providers.x.settings.t.type"),
-        (
-            f'[providers.x.settings.t]\ntype = "number"\nminimum = "{CANARY}"',
-            "providers.x.settings.t.minimum",
-        ),
         (f'settings = "{CANARY}"', "settings"),
     ],
 )
-def test_a_wrong_value_names_the_file_and_the_key_and_is_not_repeated(
+def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repeated(
     tmp_path: Path, text: str, key: str
 ) -> None:
     message = refusal(tmp_path, text)
 
-    assert message.startswith(f"{tmp_path / 'config.toml'}: {key}: ")
+    assert message.startswith(f"{tmp_path / 'config.toml'}:1: {key}: must be ")
     assert "canary" not in message
     assert "4711" not in message
+
+
+@pytest.mark.requirement("6:config", "7:file-errors")
+@pytest.mark.parametrize(
+    ("text", "line", "key", "told"),
+    [
+        (f'providers.x = "{CANARY}"', 1, "providers.x", "must be a table"),
+        (f'[providers.x]\napi_key = ["{CANARY}"]', 2, "providers.x.api_key", "must be a string"),
+        ('[providers.x]\napi_key = ""', 2, "providers.x.api_key", "must not be empty"),
+        (f'[providers.x]\nbase_url = "{CANARY}"', 2, "providers.x.base_url", "http:// or https://"),
+        (f'[providers.x]\nbase_url = "ftp://{CANARY}"', 2, "providers.x.base_url", "http:// or https://"),
+        (f'[providers.x]\nheaders = "{CANARY}"', 2, "providers.x.headers", "must be a table"),
+        (
+            f'[providers.x]\n[providers.x.headers]\n\nAuthorization = ["{CANARY}"]',
+            4,
+            "providers.x.headers.Authorization",
+            "must be a string",
+        ),
+        (f'[providers.x]\nmodels = "{CANARY}"', 2, "providers.x.models", "must be an array"),
+        (
+            f'[providers.x]\nmodels = [\n"a",\n["{CANARY}"]]',
+            2,
+            "providers.x.models.1",
+            "must be a table",
+        ),
+        ("[providers.x]\ntimeout = '4711'", 2, "providers.x.timeout", "must be a number"),
+        ("[providers.x]\ntimeout = 0", 2, "providers.x.timeout", "must be greater than 0"),
+        ("[providers.x]\nmax_retries = 11", 2, "providers.x.max_retries", "must be at most 10"),
+        ("[providers.x]\nmax_retries = true", 2, "providers.x.max_retries", "must be an integer"),
+        (
+            f'[providers.x.capabilities]\nvision = "{CANARY}"',
+            2,
+            "providers.x.capabilities.vision",
+            "must be true or false",
+        ),
+        (
+            f'[providers.x.settings.t]\ntype = "{CANARY}"',
+            2,
+            "providers.x.settings.t.type",
+            "must be one of 'string', 'number'",
+        ),
+        ("[providers.x.settings.t]\norder = 1", 1, "providers.x.settings.t.type", "is missing"),
+        (
+            f'[providers.x.settings.t]\ntype = "number"\nminimum = "{CANARY}"',
+            3,
+            "providers.x.settings.t.minimum",
+            "must be a number",
+        ),
+        (
+            "[providers.x]\nquery = { a = [4711] }",
+            2,
+            "providers.x.query.a",
+            "must be a string, or an integer",
+        ),
+        (f'[providers.x]\nurl = "{CANARY}"', 2, "providers.x.url", "http:// or https://"),
+        ('["providers"."a:b"]\nkind = "openai"', 1, "providers.a:b", "no colon"),
+    ],
+)
+def test_a_wrong_value_of_a_provider_names_file_line_key_and_rule_and_is_not_repeated(
+    tmp_path: Path, text: str, line: int, key: str, told: str
+) -> None:
+    (message,) = faults(tmp_path, text)
+
+    assert message.startswith(f"{tmp_path / 'config.toml'}:{line}: {key}: ")
+    assert told in message
+    assert "canary" not in message
+    assert "4711" not in message
+
+
+TWO_ARE_WRONG = """default_provider = "good"
+[providers.good]
+kind = "openai"
+
+[providers.bad]
+kind = "openai"
+timeout = -1
+base_url = "nowhere"
+[providers.worse]
+kind = 3
+"""
+
+
+@pytest.mark.requirement("7:file-errors")
+def test_a_wrong_table_is_that_providers_alone_and_all_its_faults_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = loaded(tmp_path, TWO_ARE_WRONG)
+
+    assert (list(config.providers), config.default_provider) == (["good"], "good")
+    assert {name: [fault.line for fault in each] for name, each in config.faults.items()} == {
+        "bad": [7, 8],
+        "worse": [10],
+    }
+    error = error_of(config.faults["bad"], "bad")
+    assert error.message.endswith(":7: providers.bad.timeout: must be greater than 0.")
+    assert "providers.bad.base_url" in (error.hint or "")
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 3
+
+
+@pytest.mark.requirement("7:file-errors")
+def test_everything_that_refuses_a_file_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(tmp_path, 'default_model = 1\n\n[providers.x]\nkind = 2\n[settings]\n"a" = 1\n')
+    assert ":1: default_model: must be a string." in caught.value.message
+    assert ":4: providers.x.kind: must be a string." in (caught.value.hint or "")
+
+
+@pytest.mark.requirement("7:trust")
+def test_a_client_cannot_define_the_provider_whose_table_is_wrong(tmp_path: Path) -> None:
+    file = write(tmp_path / "config.toml", TWO_ARE_WRONG)
+
+    with pytest.raises(ConfigError, match=r"providers\.bad\.base_url belongs to a provider"):
+        load_config(file, {"providers": {"bad": {"base_url": "http://127.0.0.1:9"}}})
+    config = load_config(file, {"providers": {"bad": {"default_model": "m"}, "new": {"kind": "openai"}}})
+    assert (list(config.providers), sorted(config.faults)) == (["good", "new"], ["bad", "worse"])
+    assert config.from_client == {"new"}
 
 
 def test_whole_numbers_are_numbers(tmp_path: Path) -> None:
@@ -202,17 +302,20 @@ def test_unknown_keys_are_warned_about_with_their_path(
             """,
         )
 
-    assert config.unknown_keys() == [
+    assert [unknown.key for unknown in config.unknown_keys()] == [
         "defualt_provider",
         "providers.x.api_kye",
         "providers.x.capabilities.smell",
         "providers.x.settings.t.maximun",
     ]
+    file = tmp_path / "config.toml"
     warned = [record.getMessage() for record in caplog.records]
-    assert len(warned) == 4
-    for path, line in zip(config.unknown_keys(), warned, strict=True):
-        assert path in line
-    assert "canary" not in caplog.text
+    assert warned == [
+        f"{file}:2: defualt_provider: unknown key, which is ignored; did you mean default_provider?",
+        f"{file}:5: providers.x.api_kye: unknown key, which is ignored; did you mean api_key?",
+        f"{file}:8: providers.x.capabilities.smell: unknown key, which is ignored",
+        f"{file}:11: providers.x.settings.t.maximun: unknown key, which is ignored; did you mean maximum?",
+    ]
 
 
 def test_a_provider_shows_no_key_and_no_header_in_its_repr(tmp_path: Path) -> None:

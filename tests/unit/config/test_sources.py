@@ -1,48 +1,66 @@
-"""Value sources, and the secrets that they give: read when needed, shown nowhere."""
+"""Value sources: each kind, and what is said of one that gives nothing."""
 
 from __future__ import annotations
 
-import copy
-import io
-import json
-import logging
-import pickle
+import os
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import Secret, SecretFilter, hidden, redact, resolve
-from jumpseat.config.sources import RESERVED_PREFIXES
+from jumpseat.config import ProviderConfig, Values, load_config, redact, resolve
+from jumpseat.config import sources as sources_module
+from jumpseat.config.sources import MAX_FILE_BYTES
+from tests.unit.auth.keyrings import BrokenKeyring, DictKeyring
 
 SECRET = "sk-test-hunter2-4711"
 
 
-@pytest.fixture
-def log() -> tuple[logging.Logger, io.StringIO]:
-    """A logger whose one handler takes secrets out."""
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    handler.addFilter(SecretFilter())
-    logger = logging.Logger("test")
-    logger.addHandler(handler)
-    return logger, text
+def table_of(directory: Path, text: str, overlay: Any = None) -> ProviderConfig:
+    """The table `x` of a file that lies in the directory."""
+    file = directory / "config.toml"
+    file.write_text(f'[providers.x]\nkind = "openai"\n{text}\n', "utf-8")
+    return load_config(file, overlay).providers["x"]
+
+
+async def failure(source: str, table: ProviderConfig | None = None, key: str = "api_key") -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        await Values("x", table or ProviderConfig()).resolve(key, source)
+    error = caught.value
+    assert error.provider == "x"
+    assert f"providers.x.{key}" in error.message
+    assert error.hint
+    assert SECRET not in error.message + error.hint
+    return error
 
 
 @pytest.mark.requirement("7:env-source")
-def test_an_environment_variable_is_read_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_environment_variable_is_read_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = Values("x", ProviderConfig())
     for value in ("first-value", "second-value"):
         monkeypatch.setenv("TEST_KEY", value)
+        assert (await values.resolve("api_key", "env:TEST_KEY")).reveal() == value
         assert resolve("x", "api_key", "env:TEST_KEY").reveal() == value
 
 
-def test_a_plain_value_is_itself() -> None:
-    assert resolve("x", "api_key", SECRET).reveal() == SECRET
-    assert resolve("x", "api_key", "environment:x").reveal() == "environment:x"
+def test_the_line_end_that_comes_with_a_variable_is_not_part_of_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-with-a-line-end\n")
+
+    assert resolve("p", "api_key", "env:TEST_KEY").reveal() == "sk-with-a-line-end"
+
+
+async def test_a_plain_value_is_itself() -> None:
+    for plain in (SECRET, "environment:x", "${api_key}"):
+        assert (await Values("x", ProviderConfig()).resolve("api_key", plain)).reveal() == plain
 
 
 @pytest.mark.requirement("7:env-source")
-@pytest.mark.parametrize("value", [None, ""])
-def test_a_variable_that_is_not_set_is_an_error_that_names_it(
+@pytest.mark.parametrize("value", [None, "", " \n"])
+async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
     monkeypatch: pytest.MonkeyPatch, value: str | None
 ) -> None:
     if value is None:
@@ -50,114 +68,247 @@ def test_a_variable_that_is_not_set_is_an_error_that_names_it(
     else:
         monkeypatch.setenv("TEST_KEY", value)
 
-    with pytest.raises(ConfigError, match=r"providers\.x\.api_key is env:TEST_KEY") as caught:
-        resolve("x", "api_key", "env:TEST_KEY")
-    assert caught.value.provider == "x"
-    assert "TEST_KEY" in (caught.value.hint or "")
+    error = await failure("env:TEST_KEY")
+    assert "providers.x.api_key is env:TEST_KEY" in error.message
+    assert "TEST_KEY" in (error.hint or "")
 
 
-@pytest.mark.parametrize("prefix", RESERVED_PREFIXES)
-def test_a_source_that_is_not_read_yet_is_refused_and_never_sent_as_a_key(prefix: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        resolve("x", "api_key", f"{prefix}{SECRET}")
+@pytest.mark.requirement("7:bare-names")
+async def test_the_exact_name_of_a_set_variable_stands_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", SECRET)
+    values = Values("x", ProviderConfig())
 
-    assert "providers.x.api_key" in caught.value.message
-    assert prefix in caught.value.message
-    assert SECRET not in caught.value.message + (caught.value.hint or "")
-
-
-@pytest.mark.requirement("6:no-secrets")
-def test_a_secret_shows_itself_to_nobody_but_who_asks() -> None:
-    secret = Secret(SECRET)
-
-    shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031
-    assert SECRET not in shown
-    assert "Secret(***)" in shown
-    assert secret.reveal() == SECRET
-    assert not hasattr(secret, "__dict__")
+    assert (await values.resolve("api_key", "TEST_KEY")).reveal() == SECRET
+    assert (await values.resolve("api_key", "TEST_KEY2")).reveal() == "TEST_KEY2"
+    assert (await values.resolve("api_key", "test_key")).reveal() == "test_key"
+    monkeypatch.setenv("TEST_KEY", "")
+    assert "TEST_KEY is not set" in (await failure("TEST_KEY")).message
 
 
-@pytest.mark.requirement("6:no-secrets")
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_secret_is_never_pickled(protocol: int) -> None:
-    with pytest.raises(TypeError, match="never serialised"):
-        pickle.dumps(Secret(SECRET), protocol)
+@pytest.mark.requirement("7:bare-names", "7:trust")
+async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", SECRET)
+    table = {
+        "kind": "openai",
+        "api_key": "TEST_KEY",
+        "headers": {"X-A": "TEST_KEY"},
+        "env": {"a": "TEST_KEY"},
+    }
+    config = load_config(None, {"providers": {"new": table}})
+    values = Values("new", config.providers["new"])
+
+    assert (await values.resolve("api_key", "TEST_KEY")).reveal() == "TEST_KEY"
+    assert await values.headers() == {"x-a": "TEST_KEY"}
+    assert resolve("new", "api_key", "TEST_KEY", config.providers["new"]).reveal() == "TEST_KEY"
+    # Even if the check of the overlay let something through, nothing of it would be read or replaced.
+    with pytest.raises(ConfigError, match="may not use the source env:"):
+        await values.resolve("api_key", "env:TEST_KEY")
+    assert await values.filled("base_url", "http://h/${a}") == "http://h/${a}"
 
 
-def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
-    for attempt in (copy.copy, copy.deepcopy, json.dumps):
-        with pytest.raises(TypeError):
-            attempt(Secret(SECRET))
+@pytest.mark.requirement("7:trust")
+async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a_template_reads(
+    home: Path,
+) -> None:
+    (home / "config.toml").write_text(
+        '[providers.x]\nkind = "openai"\nbase_url = "http://${host}.example/${default_model}"\n'
+        'api_key = "schema:settings.key.default"\ndefault_model = "mine"\n'
+        'env = { host = "schema:settings.key.default" }\n'
+        '[providers.x.settings.key]\ntype = "string"\ndefault = "own"\n',
+        "utf-8",
+    )
+    overlay = {"default_model": "evil", "settings": {"key": {"type": "string", "default": "evil"}}}
+    table = load_config(None, {"providers": {"x": overlay}}).providers["x"]
+    values = Values("x", table)
+
+    assert table.default_model == "evil"
+    assert (await values.resolve("api_key", table.api_key or "")).reveal() == "own"
+    assert await values.filled_url("base_url", table.base_url or "") == "http://own.example/mine"
 
 
-def test_every_secret_is_taken_out_of_a_text_the_longer_one_first() -> None:
-    resolve("p", "api_key", SECRET)
-    resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more")
+@pytest.mark.requirement("7:file-source")
+async def test_a_file_is_read_beside_the_configuration_without_its_last_line_end(tmp_path: Path) -> None:
+    table = table_of(tmp_path, 'api_key = "file:key.txt"')
+    (tmp_path / "key.txt").write_bytes(b"\xef\xbb\xbf  two words \r\n\n")
 
-    assert redact(f"a {SECRET}-and-more b {SECRET} c") == "a *** b *** c"
-
-
-@pytest.mark.parametrize(("key", "value"), [("api_key", "ollama"), ("headers.X-Title", "connection pool")])
-def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str) -> None:
-    resolve("p", key, value)
-
-    assert redact(f"ask {value} again") == f"ask {value} again"
+    assert (await Values("x", table).resolve("api_key", "file:key.txt")).reveal() == "  two words "
 
 
-def test_the_line_end_that_comes_with_a_variable_is_not_part_of_the_key(
+@pytest.mark.requirement("7:file-source")
+async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "key").write_text(SECRET, "utf-8")
+
+    for source in ("file:~/key", f"file:{tmp_path / 'key'}"):
+        assert (await Values("x", ProviderConfig()).resolve("api_key", source)).reveal() == SECRET
+
+
+@pytest.mark.requirement("7:file-source")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("missing", "does not exist"),
+        ("folder", "is a directory"),
+        ("large", "is larger than 64 KiB"),
+        ("binary", "is not UTF-8"),
+        ("empty", "gives nothing"),
+        ("a\0b", "cannot be read"),
+    ],
+)
+async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "large").write_text(SECRET * MAX_FILE_BYTES, "utf-8")
+    (tmp_path / "binary").write_bytes(b"\xff" + SECRET.encode())
+    (tmp_path / "empty").write_text("\n", "utf-8")
+
+    error = await failure(f"file:{name}", table_of(tmp_path, ""))
+    assert told in error.message
+    assert f"providers.x.api_key is file:{name}" in error.message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+async def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert "is no regular file" in (await failure("file:pipe", table_of(tmp_path, ""))).message
+
+
+@pytest.mark.requirement("7:keyring-source")
+async def test_an_entry_of_the_keyring_is_read_by_service_and_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = DictKeyring()
+    ring.kept[("https://svc/a", "me")] = SECRET
+    monkeypatch.setattr(sources_module, "system_keyring", lambda: ring)
+
+    values = Values("x", ProviderConfig())
+    assert (await values.resolve("api_key", "keyring:https://svc/a/me")).reveal() == SECRET
+    assert redact(f"a {SECRET}") == "a ***"
+    assert "no such entry" in (await failure("keyring:svc/you")).message
+    assert "keyring:service/user" in (await failure("keyring:svc")).message
+
+
+@pytest.mark.requirement("7:keyring-source")
+async def test_a_machine_without_the_package_is_told_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("JUMPSEAT_TEST_KEY", "sk-with-a-line-end\n")
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.setattr(sources_module, "find_spec", lambda name: None)
 
-    assert resolve("p", "api_key", "env:JUMPSEAT_TEST_KEY").reveal() == "sk-with-a-line-end"
-
-
-@pytest.mark.requirement("6:no-secrets")
-def test_a_log_has_no_secret_in_its_message_or_its_arguments(
-    log: tuple[logging.Logger, io.StringIO],
-) -> None:
-    logger, text = log
-    resolve("p", "api_key", SECRET)
-    logger.warning("key " + SECRET)
-    logger.warning("headers %s of %r", {"Authorization": f"Bearer {SECRET}"}, [SECRET])
-
-    assert SECRET not in text.getvalue()
-    assert text.getvalue().count("***") == 3
+    error = await failure("keyring:svc/me")
+    assert "keyring:svc/me" in error.message
+    assert "pip install 'jumpseat[keyring]'" in (error.hint or "")
 
 
-@pytest.mark.requirement("6:no-secrets")
-def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.StringIO]) -> None:
-    logger, text = log
-    resolve("p", "api_key", SECRET)
-    try:
-        raise ValueError(f"bad header {SECRET}")
-    except ValueError:
-        logger.exception("it failed")
+@pytest.mark.requirement("7:keyring-source")
+async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
 
-    assert "it failed" in text.getvalue()
-    assert "ValueError: bad header ***" in text.getvalue()
-    assert SECRET not in text.getvalue()
+    assert "cannot be asked: PermissionError" in (await failure("keyring:svc/me")).message
 
 
-def test_a_record_that_cannot_be_formatted_fails_nobody_and_shows_no_secret(
-    log: tuple[logging.Logger, io.StringIO],
-) -> None:
-    logger, text = log
-    resolve("p", "api_key", SECRET)
-    logger.warning("%d pieces", SECRET)
-
-    assert SECRET not in text.getvalue()
-    assert "pieces" in text.getvalue()
-
-
-def test_other_records_stay_as_they_are(log: tuple[logging.Logger, io.StringIO]) -> None:
-    logger, text = log
-    logger.warning("%d of %s", 1, "two")
-
-    assert text.getvalue() == "1 of two\n"
+FUNCTIONS = f"""
+import threading
+class Names:
+    @staticmethod
+    def deep(): return "deep-{SECRET}"
+def key():
+    assert threading.current_thread() is not threading.main_thread()
+    return " {SECRET}\\n"
+def number(): return 4711
+def leaks(): raise ValueError("{SECRET}")
+def leaves(): raise SystemExit("{SECRET}")
+def stops(): raise StopIteration("{SECRET}")
+async def later(): return "{SECRET}"
+"""
 
 
-@pytest.mark.requirement("6:no-secrets")
-def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
-    assert hidden("token-from-elsewhere").reveal() == "token-from-elsewhere"
-    assert redact("a token-from-elsewhere b") == "a *** b"
+@pytest.fixture
+def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that can be imported, and a module that cannot."""
+    (tmp_path / "value_functions.py").write_text(FUNCTIONS, "utf-8")
+    (tmp_path / "broken_functions.py").write_text(f"raise OSError('{SECRET}')", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("value_functions", "broken_functions"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.mark.requirement("7:python-source")
+@pytest.mark.usefixtures("functions")
+async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
+    values = Values("x", ProviderConfig())
+
+    assert (await values.resolve("api_key", "python:value_functions:key")).reveal() == SECRET
+    assert (await values.resolve("api_key", "python:value_functions:Names.deep")).reveal() == f"deep-{SECRET}"
+
+
+@pytest.mark.requirement("7:python-source")
+@pytest.mark.usefixtures("functions")
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("value_functions:number", "no str but int"),
+        ("value_functions:later", "no str but coroutine"),
+        ("value_functions:leaks", "raised ValueError"),
+        ("value_functions:leaves", "raised SystemExit"),
+        ("value_functions:stops", "raised StopIteration"),
+        ("value_functions:missing", "no missing that can be imported"),
+        ("no_such_package.there:f", "can be imported"),
+        ("broken_functions:f", "importing broken_functions raised OSError"),
+        ("value_functions", "package.module:function"),
+    ],
+)
+async def test_what_goes_wrong_in_a_function_is_told_without_its_words(place: str, told: str) -> None:
+    error = await failure(f"python:{place}")
+
+    assert told in error.message
+    assert f"python:{place}" in error.message
+
+
+@pytest.mark.requirement("7:schema-source")
+async def test_a_path_of_the_own_table_is_read(tmp_path: Path) -> None:
+    text = (
+        'api_key = "schema:settings.t.default"\nmodels = [{ id = "m", max_context_tokens = 4096 }]\n'
+        'env = { a = "schema:env.b", b = "file:key" }\nown = "mine"\n'
+        '[providers.x.settings.t]\ntype = "number"\ndefault = 0.5\n'
+    )
+    (tmp_path / "key").write_text(SECRET, "utf-8")
+    values = Values("x", table_of(tmp_path, text))
+
+    for source, expected in [
+        ("settings.t.default", "0.5"),
+        ("models.0.max_context_tokens", "4096"),
+        ("own", "mine"),
+        ("env.a", SECRET),
+    ]:
+        assert (await values.resolve("api_key", f"schema:{source}")).reveal() == expected
+    made = ProviderConfig(default_model="m", settings={}, parameters={"a": [1, {"b": True}]})
+    assert (await Values("x", made).resolve("api_key", "schema:default_model")).reveal() == "m"
+    assert (await Values("x", made).resolve("api_key", "schema:parameters.a.1.b")).reveal() == "true"
+
+
+@pytest.mark.requirement("7:schema-source")
+@pytest.mark.parametrize("path", ["settings.missing.default", "settings", "", "env.a.b", "models.7"])
+async def test_a_path_that_leads_nowhere_is_named(tmp_path: Path, path: str) -> None:
+    error = await failure(f"schema:{path}", table_of(tmp_path, 'env = { a = "b" }'))
+
+    assert f"schema:{path}" in error.message
+
+
+@pytest.mark.requirement("7:schema-source")
+async def test_paths_that_lead_in_a_circle_end(tmp_path: Path) -> None:
+    table = table_of(tmp_path, 'env = { a = "schema:env.b", b = "schema:env.a" }')
+
+    assert "leads back to itself" in (await failure("schema:env.a", table, "env.b")).message
+
+
+async def test_who_may_block_can_resolve_any_source(tmp_path: Path) -> None:
+    table = table_of(tmp_path, "")
+    (tmp_path / "key").write_text(SECRET, "utf-8")
+
+    assert resolve("x", "api_key", "file:key", table).reveal() == SECRET  # On the loop's own thread, too.
+    with pytest.raises(ConfigError, match="does not exist"):
+        resolve("x", "api_key", "file:other", table)

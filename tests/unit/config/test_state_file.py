@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -138,6 +138,22 @@ def test_an_editor_that_writes_in_place_is_waited_for(
 
         assert changed.result(10) == {"a": 1, "b": 2}
     assert sorted(path.name for path in file.path.parent.iterdir()) == ["settings.json", "settings.json.lock"]
+
+
+def test_a_broken_file_that_another_process_mends_is_not_set_aside(
+    file: StateFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)
+    file.path.parent.mkdir()
+    file.path.write_text("{", "utf-8")
+    with ThreadPoolExecutor(1) as pool:
+        with file.locked():
+            found = pool.submit(file.read)
+            # A reader that does not wait for the lock would be done by then.
+            assert not wait([found], timeout=0.3).done
+            file.write({"a": 1})
+
+        assert found.result(10) == {"a": 1}
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\x00\x00", "[" * 100_000])

@@ -209,5 +209,5 @@ def test_values_of_the_wrong_type_name_the_overlay_and_the_key(home: Path, overl
 def test_a_wrong_file_is_not_blamed_on_the_overlay(home: Path) -> None:
     (home / "config.toml").write_text("default_provider = 5", "utf-8")
 
-    with pytest.raises(ConfigError, match=r"config\.toml: default_provider"):
+    with pytest.raises(ConfigError, match=r"config\.toml:1: default_provider"):
         load_config(None, {"default_provider": "x"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from jumpseat.adapters.base import Adapter, Capabilities
 from jumpseat.chat import (
     ChatCancelled,
     ChatError,
+    ConnectionError,
     DoneEvent,
     InvalidRequestError,
     Message,
@@ -291,7 +293,28 @@ async def test_a_retry_is_told_and_then_made() -> None:
     ]
     assert last(sink).stop_reason == "end_turn"
     assert (len(adapter.requests), adapter.closed) == (3, 3)
-    assert adapter.requests[0] == adapter.requests[2]
+    first, second, third = adapter.requests
+    assert first == second == replace(third, initiator=first.initiator)
+
+
+@pytest.mark.requirement("copilot:billing")
+@pytest.mark.parametrize(
+    ("script", "initiators"),
+    [
+        ([ResponseEvent("m"), ConnectionError("Gone.")], ["user", "agent"]),
+        ([ServerError("Overloaded.", status_code=503, retry_after=0)], ["user", "agent"]),
+        # These have not been counted, for all that is known.
+        ([ConnectionError("Nobody is there.")], ["user", "user"]),
+        ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
+    ],
+)
+async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agents(
+    script: Sequence[Step], initiators: list[str]
+) -> None:
+    adapter = ScriptedAdapter(script, [DONE])
+    await run(adapter)
+
+    assert [request.effective_initiator() for request in adapter.requests] == initiators
 
 
 @pytest.mark.requirement("2:retry")

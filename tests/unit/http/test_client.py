@@ -7,9 +7,12 @@ import sys
 import pytest
 
 from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig
 from jumpseat.http.client import HttpClient, is_loopback
 from jumpseat.http.exchange import HttpCall, get_json
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
+
+pytestmark = pytest.mark.usefixtures("no_proxies")
 
 
 def test_importing_the_package_imports_no_http_library():
@@ -34,32 +37,58 @@ def test_loopback_is_told_by_name_and_address(url, expected):
     assert is_loopback(url) is expected
 
 
-async def test_one_client_is_built_however_many_ask_at_once():
+async def test_one_pool_is_built_however_many_ask_at_once():
     http = HttpClient()
-    clients = await asyncio.gather(*(http.for_url("https://example.com/") for _ in range(20)))
-    assert len(set(map(id, clients))) == 1
+    ways = await asyncio.gather(*(http.for_url("https://example.com/") for _ in range(20)))
+    assert len({id(way.http) for way in ways}) == 1
     await http.aclose()
 
 
+@pytest.mark.requirement("7:network-shared")
+async def test_providers_whose_networks_are_equal_share_their_connections(authority):
+    shared = HttpClient()
+    tables = {
+        "a": ProviderConfig(proxy="http://me:secret@proxy.test:1", timeout=5),
+        "b": ProviderConfig(proxy="me:secret@proxy.test:1"),
+        "other-password": ProviderConfig(proxy="http://me:other@proxy.test:1"),
+        "other-proxy": ProviderConfig(proxy="http://me:secret@proxy.test:2"),
+        "other-trust": ProviderConfig(proxy="me:secret@proxy.test:1", ca_file=str(authority.file)),
+        "none": ProviderConfig(proxy="none"),
+        "environment": ProviderConfig(),
+    }
+    clients = [shared.for_provider(name, table) for name, table in tables.items()]
+    ways = [await client.for_url("https://example.com/") for client in clients]
+
+    assert ways[0].http is ways[1].http
+    assert ways[5].http is ways[6].http
+    assert len({id(way.http) for way in ways}) == 5
+    await shared.aclose()
+    assert ways[0].http.is_closed
+
+
+async def test_plain_http_needs_no_certificates_and_shares_one_pool(monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/missing.pem")
+    shared = HttpClient()
+    ways = [await shared.for_url(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
+
+    assert ways[0].http is ways[1].http
+    with pytest.raises(ConfigError, match="SSL_CERT_FILE"):
+        await shared.for_url("https://example.com/")
+    await shared.aclose()
+
+
+@pytest.mark.requirement("7:proxy-environment")
 @pytest.mark.parametrize("proxy", ["http_proxy", "all_proxy"])
 async def test_loopback_is_reached_in_spite_of_a_proxy(monkeypatch, proxy):
     monkeypatch.setenv(proxy, "http://127.0.0.1:9")
-    monkeypatch.delenv("no_proxy", raising=False)
     http = HttpClient()
     async with FakeUpstream() as upstream:
         upstream.script(Reply.json({"ok": True}))
         assert await get_json(http, HttpCall("GET", upstream.origin), provider="acme") == {"ok": True}
-        remote = await http.for_url("https://localhost:1/")
-        for host in ("https://localhost:1/", "https://[::1]:1/", "https://127.1.2.3/"):
-            assert remote._transport_for_url(_url(host)) is remote._transport
-        assert remote._transport_for_url(_url("http://example.com/")) is not remote._transport
+    for host in ("http://localhost:1/", "http://[::1]:1/", "http://127.1.2.3/", "http://a.localhost/"):
+        assert (await http.for_url(host)).proxy is None
+    assert (await http.for_url("http://example.com/")).proxy is not None
     await http.aclose()
-
-
-def _url(text):
-    import httpx2
-
-    return httpx2.URL(text)
 
 
 async def test_a_redirect_is_not_followed():
@@ -72,7 +101,20 @@ async def test_a_redirect_is_not_followed():
     await http.aclose()
 
 
+@pytest.mark.requirement("7:proxy-environment")
 async def test_a_proxy_that_cannot_be_used_is_a_sentence(monkeypatch):
     monkeypatch.setenv("https_proxy", "gopher://127.0.0.1:9")
-    with pytest.raises(ConfigError, match="proxy named by the environment"):
+    with pytest.raises(ConfigError, match="https_proxy is neither an http:// nor an https:// address"):
         await HttpClient().for_url("https://example.com/")
+
+
+async def test_a_file_that_was_mended_is_read_at_the_next_request(tmp_path, authority):
+    file = tmp_path / "later.pem"
+    client = HttpClient("acme", ProviderConfig(ca_file=str(file)))
+    with pytest.raises(ConfigError, match=r"providers\.acme\.ca_file"):
+        await client.for_url("https://example.com/")
+
+    file.write_bytes(authority.file.read_bytes())
+
+    assert (await client.for_url("https://example.com/")).proxy is None
+    await client.aclose()

@@ -17,7 +17,7 @@ from jumpseat.chat import (
 from jumpseat.dialects import BlockAssembler
 from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, stream_events
 from jumpseat.http import answer as answer_module
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 WAIT = 5
 

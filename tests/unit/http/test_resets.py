@@ -17,7 +17,7 @@ from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.testing import assert_laws
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 
 TEXT = "Héj!"
 WAIT = 30

@@ -34,6 +34,7 @@ async def turn_of(there: Registry) -> ChatError:
     [
         "    def stream(self, request):\n        1 / 0",
         "    async def stream(self, request):\n        yield 1 / 0",
+        "    async def stream(self, request):\n        raise SystemExit(3)\n        yield",
         "    async def stream(self, request):\n        yield 'text'",
         "    async def stream(self, request):\n        yield TextDeltaEvent(0, 7)",
         "    async def stream(self, request):\n        return 1",
@@ -93,10 +94,11 @@ async def test_events_that_do_not_close_well_leave_the_end_of_the_turn_alone(
     "body",
     [
         "async def {}(self, *_, **__): 1 / 0",
+        "async def {}(self, *_, **__): raise SystemExit(3)",
         "async def {}(self, *_, **__): return [1]",
         "def {}(self, *_, **__): pass",
     ],
-    ids=["raises", "answers nonsense", "is not async"],
+    ids=["raises", "ends the process", "answers nonsense", "is not async"],
 )
 async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     Message,
 )
 from jumpseat.config import Config
-from jumpseat.providers import KINDS, Registry
+from jumpseat.providers import KINDS, Registry, describe
 from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
 
 pytestmark = pytest.mark.requirement("7:plugins")
@@ -100,6 +100,7 @@ def test_two_distributions_with_one_name_are_both_refused(install: Install) -> N
         ("Acme = 7", "is not callable"),
         ("Acme = lambda provider, config, http: object()", "made object, which is no subclass of"),
         ("Acme = lambda: 1", "failed to start (TypeError)"),
+        ("Acme = lambda *_: exit(3)", "failed to start (SystemExit)"),
         (GOOD + "    settings_rows = {'a': 1}", "has settings_rows of another type"),
         (GOOD + "    capabilities = None", "has capabilities of another type"),
     ],
@@ -130,7 +131,7 @@ async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
     install(code)
     tables = {"mine": {"kind": "acme"}, "other": {"kind": "openai"}}
     there = Registry(Config.model_validate({"providers": tables}))
-    rows = {row.id: row for row in await there.describe(None, probe=True)}
+    rows = {row.id: row for row in await describe(there, None, probe=True)}
 
     assert set(rows) >= {"mine", "other", "local"}
     assert "acme" in (rows["mine"].auth.message or "")

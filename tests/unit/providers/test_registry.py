@@ -10,9 +10,9 @@ import pytest
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ConfigError, ConnectionError, RequestError
 from jumpseat.config import Config
-from jumpseat.providers import Registry
+from jumpseat.providers import Registry, describe
 from jumpseat.providers.registry import KINDS
-from tests.fakes.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
@@ -61,7 +61,7 @@ async def test_a_capability_is_what_a_probe_found_else_what_was_configured_else_
     assert {name for name, source in sources.items() if source == "config"} == {"json_mode", "vision"}
     assert {source for name, source in sources.items() if name not in ("json_mode", "vision")} == {"static"}
 
-    await registry.describe(None, probe=True)
+    await describe(registry, None, probe=True)
     values, sources = registry.capabilities("a")
     assert values == Capabilities(vision=False)
     assert set(sources.values()) == {"probe"}
@@ -72,7 +72,7 @@ async def test_a_probe_that_fails_changes_nothing() -> None:
         ScriptedAdapter(name="a", probed=ConnectionError("Unreachable.")),
         ScriptedAdapter(name="b", probed=Capabilities(vision=False)),
     )
-    rows = {row.id: row for row in await registry.describe("a", probe=True)}
+    rows = {row.id: row for row in await describe(registry, "a", probe=True)}
 
     assert set(rows["a"].capability_sources.values()) == {"static"}
     assert set(rows["b"].capability_sources.values()) == {"probe"}
@@ -82,7 +82,7 @@ async def test_a_probe_is_made_only_when_asked_for() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
 
     assert {
-        source for row in await registry.describe(None) for source in row.capability_sources.values()
+        source for row in await describe(registry, None) for source in row.capability_sources.values()
     } == {"static"}
 
 
@@ -93,7 +93,7 @@ async def test_every_provider_is_described() -> None:
         ScriptedAdapter(name="b", state="signed_out"),
         tables={"a": {"name": "Mine"}},
     )
-    rows = await registry.describe("a")
+    rows = await describe(registry, "a")
 
     assert [(row.id, row.name, row.kind, row.is_default, row.configured) for row in rows] == [
         ("copilot", "GitHub Copilot", "copilot", False, False),
@@ -107,7 +107,7 @@ async def test_a_provider_that_is_set_up_wrongly_is_told_beside_the_others() -> 
     fails = ScriptedAdapter(name="b", state=ConfigError("providers.b.api_key is env:X, which is not set."))
     registry = registry_of(ScriptedAdapter(name="a"), fails, tables={"c": {"kind": "nonsense"}})
 
-    rows = {row.id: row for row in await registry.describe(None)}
+    rows = {row.id: row for row in await describe(registry, None)}
 
     assert [rows[name].configured for name in ("a", "b", "c")] == [True, False, False]
     assert "providers.b.api_key" in (rows["b"].auth.message or "")
@@ -202,7 +202,12 @@ def test_the_settings_schema_is_the_kinds_rows_under_the_users_in_order() -> Non
         }
     ).settings_rows("a")
 
-    assert list(rows) == ["first", "top_p", "temperature", "seed"]
+    assert [key for key in rows if key in ("first", "top_p", "temperature", "seed")] == [
+        "first",
+        "top_p",
+        "temperature",
+        "seed",
+    ]
     assert rows["top_p"].maximum == 0.5
     assert list(configured(b={"kind": "plug-in"}).settings_rows("b")) == []
 
@@ -217,3 +222,32 @@ async def test_closing_closes_what_was_made() -> None:
         await registry.aclose()
 
         await upstream.wait_until_unconnected()
+
+
+class Hanging(ScriptedAdapter):
+    """A provider that never answers."""
+
+    async def probe(self) -> Capabilities:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody opens it")
+
+
+@pytest.mark.requirement("5:probe")
+async def test_a_probe_that_hangs_is_given_up_and_holds_nobody_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumpseat.providers.descriptions.PROBE_SECONDS", 0.01)
+    registry = registry_of(
+        Hanging(name="a", state="configured"), ScriptedAdapter(name="b", probed={"vision": False})
+    )
+    rows = {row.id: row for row in await describe(registry, "a", probe=True)}
+
+    assert (rows["a"].auth.state, rows["a"].auth.message) == ("configured", "a did not answer within 0.01 s.")
+    assert {name for name, source in rows["b"].capability_sources.items() if source == "probe"} == {"vision"}
+
+
+@pytest.mark.requirement("5:probe")
+async def test_what_a_probe_found_of_the_models_then_refuses_no_chat_with_a_later_one() -> None:
+    registry = registry_of(ScriptedAdapter(name="a", probed={"vision": False}))
+    await describe(registry, None, probe=True)
+
+    assert not registry.capabilities("a")[0].vision
+    assert registry.capabilities("a", probed=False)[0].vision

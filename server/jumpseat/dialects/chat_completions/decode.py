@@ -92,6 +92,8 @@ class ChatCompletionsDecoder:
         try:
             chunk = read_answer(data)
         except ValueError:
+            if "\n" in data:
+                return self._feed_lines(name, data)
             if name == "error":
                 raise error_from_fault(read_fault(data), self._provider) from None
             self._blocks.leave_out(data)
@@ -104,6 +106,19 @@ class ChatCompletionsDecoder:
         events = self._blocks.take()
         if not events:
             self._raise_failure()
+        return events
+
+    def _feed_lines(self, name: str, data: str) -> list[StreamEvent]:
+        """Take several events that have no blank lines between them, which readers of lines do not miss."""
+        events: list[StreamEvent] = []
+        for line in data.split("\n"):
+            try:
+                events += self.feed_event(name, line)
+            except ChatError as error:
+                if not events:
+                    raise
+                self._failure = self._failure or error  # Once what came before it is out.
+                break
         return events
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:

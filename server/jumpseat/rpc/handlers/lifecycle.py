@@ -7,9 +7,15 @@ from typing import Any
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.chat import BLOCK_CLASSES
-from jumpseat.config import SavedSettings, load_config, saved_settings_file
-from jumpseat.providers import BUILT_IN, KINDS, Registry
+from jumpseat.config import SavedSettings, saved_settings_file
+from jumpseat.providers import Registry
 from jumpseat.rpc.faults import RpcFault
+from jumpseat.rpc.handlers.configuration import (
+    follow_configuration,
+    read_configuration,
+    tell_faults,
+    watcher_of,
+)
 from jumpseat.rpc.handlers.settings import follow_saved_settings
 from jumpseat.rpc.method import Call
 from jumpseat.rpc.notices import forward_changes
@@ -58,7 +64,9 @@ def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]
             INVALID_REQUEST,
             f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, wanted))}.",
         )
-    config = load_config(session.config_file, options.config, built_in=BUILT_IN, kinds=KINDS)
+    watcher = watcher_of(session)
+    config = read_configuration(session, options.config)
+    session.overlay = options.config
     session.registry = Registry(config, SavedSettings(saved_settings_file()))
     session.client_info = params.client_info
     if params.client_info is not None:
@@ -66,6 +74,7 @@ def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]
     session.coalesce_ms = options.coalesce_ms
     session.initialized = True
     follow_saved_settings(session)
+    follow_configuration(session, watcher)
     forward_changes(session.registry, session.outbox)
     session.run_in_background("watching for sign-ins", session.registry.watch_files)
     if params.process_id is not None:
@@ -86,7 +95,8 @@ def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]
 
 
 def initialized(session: Session, call: Call[NoParams]) -> None:
-    """The client has read the answer; nothing waits for this."""
+    """The client has read the answer: from now on it can show what is wrong in the configuration."""
+    tell_faults(session, session.registry.config.faults)
 
 
 def mark_shutting_down(session: Session, call: Call[NoParams]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.chat import ChatError
-from jumpseat.providers import ProviderFailure, resolve_model
+from jumpseat.providers import ProviderFailure, default_provider, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import Call
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
@@ -20,7 +20,7 @@ async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[st
         registry.table(named)  # An unknown name is the request's error, not a provider's.
     providers = [named] if named is not None else registry.ids
     models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
-    default = await _default_model_id(session)
+    default = await _default_model_id(session, named)
     return {
         "models": [
             model_to_wire(
@@ -29,6 +29,7 @@ async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[st
                 capabilities=registry.capabilities(model.provider)[0],
             )
             for model in models
+            if registry.is_sound(model.provider)  # The configuration may have changed in the meantime.
         ],
         "errors": [_failure(failure) for failure in failures],
     }
@@ -51,10 +52,19 @@ async def models_set_policy(session: Session, call: Call[SetPolicyParams]) -> di
     }
 
 
-async def _default_model_id(session: Session) -> str | None:
-    """The model that a chat without a model would use; None where there is none, which is no error here."""
+async def _default_model_id(session: Session, listed: str | None = None) -> str | None:
+    """The model that a chat without a model would use; None where there is none, which is no error here.
+
+    Where one provider alone is listed, another one is not asked for its default.
+    """
+    registry = session.registry
     try:
-        target = await resolve_model(session.registry, None)
+        if listed is not None:
+            await registry.saved.loaded()
+            named = registry.config.default_model or registry.saved.default_model(registry.ids)
+            if named is None and await default_provider(registry) != listed:
+                return None
+        target = await resolve_model(registry, None)
     except ChatError:
         return None
     return f"{target.provider}:{target.model}"

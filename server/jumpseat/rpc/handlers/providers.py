@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.chat import ChatError
-from jumpseat.providers import default_provider
+from jumpseat.providers import default_provider, describe
 from jumpseat.rpc.encode import provider_to_wire
 from jumpseat.rpc.method import Call
 from jumpseat.rpc.params import ProvidersListParams
@@ -19,5 +19,5 @@ async def providers_list(session: Session, call: Call[ProvidersListParams]) -> d
         default = await default_provider(registry)
     except ChatError:
         default = None  # A wrong default is a chat's error; the list is how a user finds the right one.
-    rows = await registry.describe(default, probe=call.params.probe)
+    rows = await describe(registry, default, probe=call.params.probe)
     return {"providers": [provider_to_wire(row) for row in rows]}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import termios
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

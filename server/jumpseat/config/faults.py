@@ -1,0 +1,62 @@
+"""What can be wrong in a configuration: a fault with its place, a key that nobody knows.
+
+Above it are `schema`, which keeps them, and `reading`, which finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from jumpseat.config.places import KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong in a configuration; as text, the beginning of a sentence without its end."""
+
+    source: str
+    """The file's path, or what else it is."""
+
+    key: str
+    """The dotted path of the key; empty where it is the file as a whole, which `told` then names."""
+
+    told: str
+    """What is allowed there; never what stands there, which may be a secret."""
+
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{place}: {self.key}: {self.told}" if self.key else self.told
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key that means nothing here."""
+
+    path: KeyPath
+    known: tuple[str, ...]
+    """The keys that there are in its table."""
+
+    @property
+    def key(self) -> str:
+        """The dotted path."""
+        return ".".join(map(str, self.path))
+
+
+def unknown_in(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
+    """Every key of a model that allows extra ones, and of the models in it, that it does not know."""
+    known = tuple(type(model).model_fields)
+    for key in model.model_extra or {}:
+        yield UnknownKey((*path, key), known)
+    for key in known:
+        value = getattr(model, key)
+        if isinstance(value, BaseModel):
+            yield from unknown_in(value, (*path, key))
+        elif isinstance(value, dict | list):
+            for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+                if isinstance(item, BaseModel):
+                    yield from unknown_in(item, (*path, key, name))

@@ -1,0 +1,363 @@
+"""What one provider's table stands for: its sources read when they are first needed, its `${name}` replaced.
+
+Owns what is remembered of slow sources, that many who need one at the same time read it once, and that it is
+read anew after the provider has refused it. A failure is shared by those who waited, and not remembered.
+Above it are adapters; below it sources and templates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from jumpseat.chat import ConfigError
+from jumpseat.config.paths import config_file
+from jumpseat.config.schema import ProviderConfig
+from jumpseat.config.secrets import Secret, hidden, names_credential
+from jumpseat.config.single_flight import SingleFlight
+from jumpseat.config.sources import (
+    SourceError,
+    failed,
+    read_source,
+    read_variable,
+    source_prefix,
+)
+from jumpseat.config.templates import (
+    Template,
+    TemplateError,
+    has_templates,
+    in_url,
+    is_template,
+    names_in,
+    pieces,
+)
+
+_TEMPLATES = ("base_url", "url")
+"""Keys of a table that may be named in a template and are templates themselves."""
+
+_SOURCES = ("api_key", "github_token")
+
+
+@dataclass(slots=True)
+class _Remembered:
+    value: str
+    changed: int
+    """The reading, counted from 1, that gave this value first."""
+
+    read: int
+    """The last reading."""
+
+
+class Values:
+    """One provider's. What is remembered outlives an event loop."""
+
+    def __init__(self, provider: str, table: ProviderConfig, *, names_are_read: bool = True) -> None:
+        """
+        Args:
+            provider: the provider's id, for errors.
+            table: its table; nothing of it is read before it is needed.
+            names_are_read: whether a plain value that names a set environment variable stands for that.
+        """
+        self._provider = provider
+        self._table = table
+        self._names_are_read = names_are_read
+        self._remembered: dict[str, _Remembered] = {}
+        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
+        self.readings = 0
+        """How often something slow was read; told to `renewed` by who was refused."""
+
+    async def resolve(self, key: str, value: str) -> Secret:
+        """What a configured value stands for.
+
+        Args:
+            key: the key that holds it, for errors: `api_key`, `headers.X-Team`.
+            value: a source with its prefix, the name of a set environment variable, or the plain text.
+
+        Raises:
+            ConfigError: the source gives nothing; it names provider, key and source, never a value.
+        """
+        return await self._resolved(key, value, (key,))
+
+    def at_once(self, key: str, value: str) -> Secret | None:
+        """What a configured value stands for, if that can be told without waiting; else None.
+
+        Raises:
+            ConfigError: as for `resolve`.
+        """
+        prefix = source_prefix(value)
+        if self._table.is_from_client:
+            # Somebody else may have written this: it must not make us read anything of the user's.
+            if prefix is not None:
+                raise self._wrong(key, f"may not use the source {prefix}")
+            return _told(key, value)
+        # Membership in the mapping itself would, on Windows, not look at upper and lower case.
+        if prefix == "env:" or (prefix is None and self._names_are_read and value in set(os.environ)):
+            name = value.removeprefix("env:")
+            try:
+                found = read_variable(name)
+            except SourceError as error:
+                raise failed(self._provider, key, f"env:{name}", error) from None
+            return hidden(found) if names_credential(name) else _told(key, found)
+        return _told(key, value) if prefix is None else None
+
+    async def filled(self, key: str, text: str, model: str | None = None) -> str:
+        """The text with its `${name}` replaced.
+
+        Args:
+            key: the key that holds it, for errors.
+            text: may have none.
+            model: the request's, for `${model}`.
+
+        Raises:
+            ConfigError: a name means nothing, or its value cannot be had.
+        """
+        return await self._filled(key, text, model, (key,))
+
+    async def filled_url(self, key: str, text: str, model: str | None = None) -> str:
+        """The same for a URL: values are percent-encoded as their places ask for.
+
+        Raises:
+            ConfigError: as for `filled`; or what comes of it is no http or https address.
+        """
+        url = await self._filled(key, text, model, (key,), is_url=True)
+        scheme, _, rest = url.partition("://")
+        if scheme.lower() not in ("http", "https") or rest[:1] in ("", "/", "?", "#"):
+            raise self._wrong(key, "is no http or https address once its ${…} are replaced")
+        return url
+
+    async def filled_all(self, key: str, value: Any, model: str | None = None) -> Any:
+        """A value of TOML with each marked text in it, however deep, replaced.
+
+        Raises:
+            ConfigError: as for `filled`.
+        """
+        if isinstance(value, Template):
+            return await self.filled(key, value, model)
+        if not has_templates(value):
+            return value
+        if isinstance(value, Mapping):
+            return {name: await self.filled_all(f"{key}.{name}", each, model) for name, each in value.items()}
+        return [await self.filled_all(f"{key}.{place}", each, model) for place, each in enumerate(value)]
+
+    async def headers(self, model: str | None = None) -> dict[str, str]:
+        """The configured headers, names in lower case. Without a model those that need one are left out.
+
+        Raises:
+            ConfigError: one cannot be had.
+        """
+        headers = {}
+        for name, value in self._table.headers.items():
+            key = f"headers.{name}"
+            if source_prefix(value) is not None or not is_template(value):
+                headers[name.lower()] = (await self.resolve(key, value)).reveal()
+            elif model is not None or not needs_model(value):
+                headers[name.lower()] = _told(key, await self.filled(key, value, model)).reveal()
+        return headers
+
+    async def query(self, model: str | None = None) -> dict[str, str]:
+        """The configured query, not percent-encoded. Without a model those that need one are left out.
+
+        Raises:
+            ConfigError: one cannot be had.
+        """
+        query = {}
+        for name, value in self._table.query.items():
+            key = f"query.{name}"
+            text = _spelled(value)
+            if model is not None or not needs_model(text):
+                query[name] = _told(key, await self.filled(key, text, model)).reveal()
+        return query
+
+    async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+        """A request's body with each `${name}` of the table's parameters replaced, and nothing else of it.
+
+        Raises:
+            ConfigError: as for `filled`.
+        """
+        if not has_templates(self._table.parameters):
+            return body
+        return {
+            name: await self.filled_all(f"parameters.{name}", value, model) for name, value in body.items()
+        }
+
+    async def renewed(self, since: int) -> bool:
+        """Read slow sources anew whose values a provider has refused.
+
+        Args:
+            since: `readings` when the refused request was made.
+
+        Returns:
+            Whether any value is another one now. One that cannot be read is as it was.
+        """
+        for source in list(self._remembered):
+            if self._remembered[source].read <= since:
+                try:
+                    await self._slow("api_key", source, anew=True)
+                except ConfigError:
+                    continue
+        return any(each.changed > since for each in self._remembered.values())
+
+    # -- sources
+
+    async def _resolved(self, key: str, value: str, path: tuple[str, ...]) -> Secret:
+        known = self.at_once(key, value)
+        if known is not None:
+            return known
+        if not value.startswith("schema:"):
+            return hidden((await self._slow(key, value)).value)
+        try:
+            return await self._of_own_table(key, value, path)
+        except SourceError as error:
+            raise failed(self._provider, key, value, error) from None
+
+    async def _slow(self, key: str, source: str, *, anew: bool = False) -> _Remembered:
+        known = self._remembered.get(source)
+        if known is not None and not anew:
+            return known
+        place = (asyncio.get_running_loop(), source)
+        flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
+        try:
+            return await flight.run(lambda: self._read(source, f"providers.{self._provider}.{key}"))
+        except SourceError as error:
+            # Each caller has an error of its own, with its own key.
+            raise failed(self._provider, key, source, error) from None
+        finally:
+            if not flight.is_running and self._flights.get(place) is flight:
+                del self._flights[place]
+
+    async def _read(self, source: str, where: str) -> _Remembered:
+        value = await read_source(source, self._table.origin.directory or config_file().parent, where)
+        before = self._remembered.get(source)
+        self.readings += 1
+        changed = before.changed if before is not None and before.value == value else self.readings
+        self._remembered[source] = _Remembered(value, changed, self.readings)
+        return self._remembered[source]
+
+    async def _of_own_table(self, key: str, source: str, path: tuple[str, ...]) -> Secret:
+        if source in path:
+            raise SourceError("that leads back to itself", "Name another key.")
+        found = self._own()
+        for name in source.removeprefix("schema:").split("."):
+            found = _step(found, name)
+        if not isinstance(found, str | int | float):
+            raise SourceError(
+                "the provider's table in the file has no text or number there",
+                "It is a path in that table, as in schema:settings.temperature.default.",
+            )
+        text = _spelled(found)
+        if source_prefix(text) is not None:
+            return await self._resolved(key, text, (*path, source))
+        return _told(key, text)
+
+    def _own(self) -> Any:
+        """The table as its author wrote it: what a client lays over it must not choose a host or a key."""
+        own = self._table.origin.table
+        return self._table if own is None else own
+
+    # -- templates
+
+    async def _filled(
+        self, key: str, text: str, model: str | None, path: tuple[str, ...], *, is_url: bool = False
+    ) -> str:
+        if not is_template(text) or self._table.is_from_client:
+            return text
+        filled = ""
+        try:
+            for plain, name in pieces(text):
+                filled += plain
+                if name is not None:
+                    value = await self._named(key, name, model, path)
+                    filled += in_url(filled, name, value) if is_url else value
+        except TemplateError as error:
+            raise self._wrong(key, str(error)) from None
+        return filled
+
+    async def _named(self, key: str, name: str, model: str | None, path: tuple[str, ...]) -> str:
+        """What `${name}` stands for: `env.name`, then the key of the table, then the request's model."""
+        env = self._table.env
+        place = f"env.{name}" if name in env else name
+        if place in path:
+            raise self._wrong(key, f"uses ${{{name}}}, which leads back to itself")
+        further = (*path, place)
+        if name in env:
+            if source_prefix(env[name]) is None and is_template(env[name]):
+                return _told(place, await self._filled(place, env[name], model, further)).reveal()
+            return (await self._resolved(place, env[name], further)).reveal()
+        found = _step(self._own(), name)
+        if isinstance(found, str) and name in _TEMPLATES:
+            return await self._filled(name, found, model, further)
+        if isinstance(found, str) and (name in _SOURCES or source_prefix(found) is not None):
+            return (await self._resolved(name, found, further)).reveal()
+        if isinstance(found, str | int | float):
+            return _told(name, _spelled(found)).reveal()
+        if name == "model" and model is not None:
+            return model
+        raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
+
+    def _wrong(self, key: str, why: str) -> ConfigError:
+        return ConfigError(
+            f"providers.{self._provider}.{key} {why}.",
+            provider=self._provider,
+            hint=f"Names for ${{…}} are given in providers.{self._provider}.env.",
+        )
+
+
+def resolve(provider: str, key: str, value: str, table: ProviderConfig | None = None) -> Secret:
+    """What a configured value stands for, read now and not remembered.
+
+    It blocks for as long as the source takes, some ten seconds at most: call it on a thread. On the event
+    loop, and for what is asked more than once, `Values` is the way.
+
+    Args:
+        provider: the provider's id, for the error.
+        key: the key that holds the value, for the error: `api_key`.
+        value: a source with its prefix, the name of a set environment variable, or the plain text.
+        table: the provider's table, which says where its file lies and whether it is the user's own. Without
+            it no plain value is taken for the name of a variable.
+
+    Raises:
+        ConfigError: the source gives nothing; it names provider, key and source, never a value.
+    """
+    own = ProviderConfig() if table is None else table
+    values = Values(provider, own, names_are_read=table is not None)
+    known = values.at_once(key, value)
+    if known is not None:
+        return known
+    from concurrent.futures import ThreadPoolExecutor  # Deferred: few ever come here.
+
+    with ThreadPoolExecutor(1, "value source") as pool:  # A loop of its own, wherever this is called.
+        return pool.submit(asyncio.run, values.resolve(key, value)).result()
+
+
+def is_costly(value: str) -> bool:
+    """Whether reading a configured value may run something, or have a person asked for a password."""
+    return value.startswith(("cmd:", "keyring:", "python:", "schema:"))
+
+
+def needs_model(text: str) -> bool:
+    """Whether a template names the request's model; texts that are wrong are told of elsewhere."""
+    return "model" in names_in(text)
+
+
+def _told(key: str, value: str) -> Secret:
+    return hidden(value) if names_credential(key) else Secret(value)
+
+
+def _spelled(value: str | int | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _step(found: Any, name: str) -> Any:
+    if isinstance(found, BaseModel):
+        known = name in type(found).model_fields
+        return getattr(found, name) if known else (found.model_extra or {}).get(name)
+    if isinstance(found, Mapping):
+        return found.get(name)
+    if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+        return found[int(name)]
+    return None

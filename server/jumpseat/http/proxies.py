@@ -1,0 +1,158 @@
+"""Proxies: what one is, how its address is written, and which one the environment names for a host.
+
+Above it is `network.py`; below it only text and the standard library. A proxy's user and password are
+secrets: they are hidden from logs as soon as they are read, and no message and no `repr` has them.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import os
+import re
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import hidden
+
+PORTS = {"http": 80, "https": 443}
+"""The kinds of proxies, by scheme, and the port of one whose address has none."""
+
+FORM = 'Write it as "http://host:port", or "http://user:password@host:port" with special characters as %XX.'
+
+_HOST = re.compile(r"[^\s/\\@?#%\x00-\x20\x7f]+")
+_WITH_PORT = re.compile(r"(.+):(\d{1,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """One proxy. Two that differ only in who named them are the same."""
+
+    scheme: str
+    """How it is spoken to itself: `http` or `https`."""
+
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    named_by: str = field(default="", compare=False)
+    """The key or the variable that names it, for hints: `providers.acme.proxy`, `HTTPS_PROXY`."""
+
+    @property
+    def address(self) -> str:
+        """Host and port, for messages."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def auth(self) -> tuple[str, str] | None:
+        """User and password, where there are any."""
+        return (self.user, self.password) if self.user or self.password else None
+
+
+def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Proxy:
+    """A proxy's address as people write it: `http://user:password@host:port`, or without the scheme.
+
+    Args:
+        text: the address.
+        named_by: the key or the variable that holds it.
+        provider: the configured provider's id, for the error.
+
+    Raises:
+        ConfigError: it is none. The message says nothing of the address, which may hold a password.
+    """
+    text = text.strip()
+    if "://" not in text:
+        text = f"http://{text}"
+    try:
+        parts = urlsplit(text)
+        port, host = parts.port, parts.hostname or ""
+    except ValueError:
+        raise _unusable(named_by, "is not the address of a proxy", provider) from None
+    if parts.scheme.startswith("socks"):
+        raise _unusable(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
+    if parts.scheme not in PORTS:
+        raise _unusable(named_by, "is neither an http:// nor an https:// address", provider)
+    # A path means that a password with a slash was not encoded: what seems the host is a part of it.
+    if parts.path not in ("", "/") or parts.query or parts.fragment or not _HOST.fullmatch(host) or port == 0:
+        raise _unusable(named_by, "is not the address of a proxy", provider)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if password:
+        pair = f"{user}:{password}"
+        for secret in (password, parts.password or "", pair, base64.b64encode(pair.encode()).decode()):
+            hidden(secret)
+    return Proxy(parts.scheme, host, port or PORTS[parts.scheme], user, password, named_by)
+
+
+def _unusable(named_by: str, why: str, provider: str | None) -> ConfigError:
+    return ConfigError(f"{named_by} {why}.", provider=provider, hint=FORM)
+
+
+def proxy_of_environment(scheme: str, host: str, port: int) -> Proxy | None:
+    """The proxy by which the environment has a host reached; None for none.
+
+    Read are `HTTPS_PROXY` or `HTTP_PROXY`, after the scheme, else `ALL_PROXY`, less the hosts of
+    `NO_PROXY`; lower case goes before upper case. Where no such variable is set, macOS and Windows have
+    settings of their own, which count.
+
+    Raises:
+        ConfigError: what is named is no proxy that can be used.
+    """
+    # Deferred: it brings http.client and email along, and only a first request needs it.
+    from urllib.request import getproxies, getproxies_environment, proxy_bypass
+
+    named = getproxies()
+    key = next((each for each in (scheme, "all") if named.get(each)), None)
+    if key is None:
+        return None
+    if getproxies_environment():
+        exempt = is_exempt(host, port, named.get("no", ""))
+    else:
+        exempt = bool(proxy_bypass(host))
+    return None if exempt else parse_proxy(named[key], _variable(key))
+
+
+def _variable(key: str) -> str:
+    for name in (f"{key}_proxy", f"{key}_proxy".upper()):
+        if os.environ.get(name):
+            return name
+    return "the system's proxy setting"
+
+
+def is_exempt(host: str, port: int, listed: str) -> bool:
+    """Whether `NO_PROXY` takes a host out.
+
+    Args:
+        host: a name, or an address without brackets.
+        port: where it is asked.
+        listed: entries between commas or blanks: `*`, a name (its subdomains too, with or without a dot or
+            `*.` before it), an address, a network such as `10.0.0.0/8`, each but the first and the last
+            also with `:port`. Names are not resolved to be compared with networks.
+    """
+    host = host.lower().rstrip(".")
+    return any(_matches(entry, host, port) for entry in re.split(r"[,\s]+", listed.lower()) if entry)
+
+
+def _matches(entry: str, host: str, port: int) -> bool:
+    if entry == "*":
+        return True
+    network = _network(entry)
+    if network is None and (found := _WITH_PORT.fullmatch(entry)):
+        entry = found[1]
+        if int(found[2]) != port:
+            return False
+        network = _network(entry)
+    if network is not None:
+        try:
+            return ipaddress.ip_address(host) in network
+        except ValueError:
+            return False
+    name = entry.removeprefix("*").removeprefix(".").rstrip(".")
+    return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text.removeprefix("[").removesuffix("]"), strict=False)
+    except ValueError:
+        return None

@@ -1,0 +1,96 @@
+"""Connections by way of a proxy, which are let go when opening one fails.
+
+httpx2 keeps a tunnel in its pool whose TLS handshake failed or was given up, as one that is in use. Its place
+is never free again, and a certificate that is not trusted would fill the pool. Only `client.py` imports this
+module, once a proxy is used: it imports httpx2.
+"""
+
+from __future__ import annotations
+
+import ssl
+
+import httpcore2
+import httpx2
+
+from jumpseat.http.proxies import Proxy
+
+
+class ProxyTransport(httpx2.AsyncHTTPTransport):
+    """httpx2's transport with a pool that holds no connection which never came about."""
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        *,
+        context: ssl.SSLContext,
+        proxy_context: ssl.SSLContext | None,
+        limits: httpx2.Limits,
+    ) -> None:
+        """
+        Args:
+            proxy: by which every request goes.
+            context: for TLS with the host behind it.
+            proxy_context: for TLS with the proxy itself; None where that is spoken to in plain.
+            limits: of the pool.
+        """
+        super().__init__(verify=context, trust_env=False, limits=limits)
+        user, password = proxy.auth or ("", "")
+        self._pool = _ProxyPool(
+            f"{proxy.scheme}://{proxy.address}",
+            proxy_auth=(user.encode(), password.encode()) if proxy.auth else None,
+            ssl_context=context,
+            proxy_ssl_context=proxy_context,
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
+        )
+
+
+class _ProxyPool(httpcore2.AsyncHTTPProxy):
+    def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
+        return _Connection(super().create_connection(origin))
+
+
+class _Connection(httpcore2.AsyncConnectionInterface):
+    """One connection, over HTTP/1.1: what has failed before its answer began cannot be used again."""
+
+    def __init__(self, inner: httpcore2.AsyncConnectionInterface) -> None:
+        self._inner = inner
+        self._failed = False
+
+    async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
+        try:
+            return await self._inner.handle_async_request(request)
+        except httpcore2.ConnectionNotAvailable:
+            raise  # It serves another request, and the pool finds this one another connection.
+        except BaseException:
+            self._failed = True
+            await self._inner.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def info(self) -> str:
+        return self._inner.info()
+
+    def can_handle_request(self, origin: httpcore2.Origin) -> bool:
+        return self._inner.can_handle_request(origin)
+
+    def can_multiplex(self) -> bool:
+        return self._inner.can_multiplex()
+
+    def is_connected(self) -> bool:
+        return self._inner.is_connected()
+
+    def is_available(self) -> bool:
+        return not self._failed and self._inner.is_available()
+
+    def has_expired(self) -> bool:
+        return self._inner.has_expired()
+
+    def is_idle(self) -> bool:
+        return self._failed or self._inner.is_idle()
+
+    def is_closed(self) -> bool:
+        return self._failed or self._inner.is_closed()

@@ -1,0 +1,119 @@
+"""What a client is told of each provider, and asking the providers what they can do.
+
+Above it is whoever answers clients; below it the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from jumpseat.adapters.base import Capabilities, CapabilitySource
+from jumpseat.auth import AuthStatus
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConnectionError
+from jumpseat.config import SettingRow
+from jumpseat.providers.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+PROBE_SECONDS = 5.0
+"""How long one provider may keep the description of the others waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDescription:
+    """What a client is told of one provider."""
+
+    id: str
+    name: str
+    kind: str
+    is_default: bool
+    configured: bool
+    auth: AuthStatus
+    capabilities: Capabilities
+    capability_sources: Mapping[str, CapabilitySource]
+    settings_schema: Mapping[str, SettingRow]
+
+
+async def describe(
+    registry: Registry, default: str | None, *, probe: bool = False
+) -> list[ProviderDescription]:
+    """Every provider, whether or not it can be used.
+
+    Args:
+        registry: the providers.
+        default: the default provider's id.
+        probe: ask those that have a credential, or need none, what they can do, side by side, over the
+            network. One that does not answer says so in its `auth.message`.
+    """
+    await registry.prepare(*registry.ids)
+    statuses = await asyncio.gather(*(_status(registry, provider, probe=probe) for provider in registry.ids))
+    return [
+        _described(registry, status, is_default=status.provider == default)
+        for status in statuses
+        if status.provider in registry.ids  # The configuration may have changed in the meantime.
+    ]
+
+
+def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> ProviderDescription:
+    provider = auth.provider
+    table = registry.table(provider)
+    try:
+        capabilities, sources = registry.capabilities(provider)
+    except ChatError:  # One that is set up wrongly hides no other; its status says what is wrong.
+        capabilities = Capabilities()
+        sources = {field.name: "static" for field in fields(capabilities)}
+    return ProviderDescription(
+        id=provider,
+        name=table.name or provider,
+        kind=table.kind,
+        is_default=is_default,
+        configured=auth.state not in ("signed_out", "expired"),
+        auth=auth,
+        capabilities=capabilities,
+        capability_sources=sources,
+        settings_schema=registry.settings_rows(provider),
+    )
+
+
+async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStatus:
+    try:
+        status = await registry.auth_status(provider)
+    except ChatError as error:
+        return AuthStatus(provider=provider, state="signed_out", message=error.message)
+    if not probe or status.state == "signed_out":
+        return status
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            return await _probed(registry, status)
+    except TimeoutError:
+        told = f"{provider} did not answer within {PROBE_SECONDS:g} s."
+        return _failed(status, ConnectionError(told, provider=provider))
+    except ChatError as error:
+        return _failed(status, error)
+
+
+async def _probed(registry: Registry, status: AuthStatus) -> AuthStatus:
+    """The status once the provider has answered.
+
+    Raises:
+        ChatError: it did not, or refused.
+    """
+    if status.state not in ("not_required", "configured"):
+        status = await registry.auth_status(status.provider, refresh=True)
+    if await registry.probe(status.provider) and status.state == "configured":
+        return replace(status, state="signed_in")
+    return status
+
+
+def _failed(status: AuthStatus, error: ChatError) -> AuthStatus:
+    logger.info("probing %s failed: %s", status.provider, error.message)
+    match error:
+        case AuthorizationError():
+            return replace(status, state="not_authorized", message=error.message)
+        case AuthenticationError():
+            return replace(status, state="signed_out", message=error.message)
+        case _:
+            return replace(status, message=error.message)

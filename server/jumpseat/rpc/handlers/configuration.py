@@ -1,0 +1,110 @@
+"""The configuration of a connection: read, watched, read anew. Sections 1 and 7 of the protocol page.
+
+A configuration that cannot be used changes nothing: what was read before stays, and the client is told. Turns
+under way keep the adapters that they have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import Config, error_of, load_config
+from jumpseat.config.paths import config_file
+from jumpseat.config.watch import Watcher
+from jumpseat.providers import BUILT_IN, KINDS
+from jumpseat.rpc.method import Call
+from jumpseat.rpc.params import DidChangeConfigurationParams
+from jumpseat.rpc.session import Session
+
+logger = logging.getLogger(__name__)
+
+DID_CHANGE = "workspace/didChangeConfiguration"
+SHOW_MESSAGE = "window/showMessage"
+ERROR = 1
+"""LSP's MessageType."""
+
+
+def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> Config:
+    """The configuration file with a client's overlay on it; blocks.
+
+    Raises:
+        ConfigError: as `load_config` raises it.
+    """
+    return load_config(session.config_file, overlay, built_in=BUILT_IN, kinds=KINDS)
+
+
+def watcher_of(session: Session) -> Watcher:
+    """Notices changes of the configuration file from now on; made before the file is read, it misses none."""
+    return Watcher([session.config_file or config_file()])
+
+
+def follow_configuration(session: Session, watcher: Watcher) -> None:
+    """Read the file anew whenever it changes, for as long as the connection lasts."""
+
+    async def follow() -> None:
+        async for _ in watcher:
+            await reread(session)
+
+    session.run_in_background("following the configuration file", follow)
+
+
+def did_change_configuration(session: Session, call: Call[DidChangeConfigurationParams]) -> None:
+    """Read the file anew; `settings.jumpseat`, where it is there, takes the place of the overlay."""
+    overlay = call.params.settings.get("jumpseat")
+    if not isinstance(overlay, dict | list | None):
+        logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
+        overlay = None
+    # What Lua makes of an empty object means absent, as the object itself does.
+    wanted = overlay if isinstance(overlay, dict) and overlay else None
+    session.run_in_background("rereading the configuration", partial(reread, session, wanted))
+
+
+async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:
+    """Take the configuration as it is now, unless it cannot be used; that is told, and nothing changes.
+
+    Args:
+        session: the connection's.
+        overlay: the client's own configuration from here on; None for the one that was taken last.
+    """
+    async with session.configuring:
+        if overlay is None:
+            overlay = session.overlay
+        try:
+            config = await asyncio.to_thread(read_configuration, session, overlay)
+        except ConfigError as error:
+            logger.error("the configuration stays as it was: %s %s", error.message, error.hint or "")
+            show(session, f"The configuration stays as it was. {error.message}")
+            return
+        except Exception:
+            logger.exception("the configuration stays as it was, because reading it failed")
+            return
+        session.overlay = overlay
+        told = session.registry.config.faults
+        using = [entry.finished for entry in session.in_flight.values()]
+        retired = session.registry.reconfigure(config)
+        tell_faults(session, (provider for provider in config.faults if provider not in told))
+    if retired:
+
+        async def close() -> None:
+            for finished in using:
+                await finished.wait()
+            await session.registry.close(retired)
+
+        session.run_in_background("closing providers that are no more", close)
+
+
+def tell_faults(session: Session, providers: Iterable[str]) -> None:
+    """Show the client which providers' tables are wrong, and what is wrong first in each."""
+    faults = session.registry.config.faults
+    for provider in providers:
+        show(session, error_of(faults[provider], provider).message)
+
+
+def show(session: Session, message: str) -> None:
+    """Show the person a sentence, by LSP's own means."""
+    session.outbox.notify(SHOW_MESSAGE, {"type": ERROR, "message": message})

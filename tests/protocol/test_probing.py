@@ -1,0 +1,114 @@
+"""Section 5 of the contract: `providers/list` with `probe`, against servers of each kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.copilot import configure, copilot_daemon, table, told
+from tests.daemon import Daemon, provider
+from tests.emulator import CopilotEmulator
+from tests.fakes.ollama import FakeModel, FakeOllama
+
+pytestmark = pytest.mark.requirement("5:probe")
+
+
+async def probed(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
+    rows = (await daemon.request("providers/list", {"probe": probe})).result["providers"]
+    return {row["id"]: row for row in rows}
+
+
+def found(row: dict[str, Any]) -> dict[str, bool]:
+    """What a probe found, by the capability."""
+    return {
+        name: row["capabilities"][name]
+        for name, source in row["capabilitySources"].items()
+        if source == "probe"
+    }
+
+
+async def test_an_ollama_server_tells_what_its_models_can_do_and_that_is_notified(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])
+    await daemon.initialize({"providers": {"here": {"kind": "ollama", "base_url": server.base_url}}})
+    assert found((await probed(daemon, probe=False))["here"]) == {}
+
+    request_id = daemon.start("providers/list", {"probe": True})
+    await told(daemon, "providers/didChange")
+    rows = (await daemon.read_until(request_id)).result["providers"]
+    (row,) = [row for row in rows if row["id"] == "here"]
+    assert found(row) == {"toolCalls": True, "thinking": True, "vision": False}
+    assert row["auth"] == {"provider": "here", "state": "not_required"}
+    # What was found stays, and goes before the configuration.
+    assert found((await probed(daemon, probe=False))["here"]) == found(row)
+
+
+async def test_a_list_that_says_what_models_can_do_is_believed_and_a_key_is_tried(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    listed = {
+        "id": "m",
+        "architecture": {"input_modalities": ["text", "image"]},
+        "supported_parameters": ["tools"],
+    }
+    upstream.default(Reply.json({"data": [listed]}), path="/v1/models")
+    keyed = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
+    await daemon.initialize({"providers": {"keyed": {**keyed, "capabilities": {"vision": False}}}})
+    row = (await probed(daemon))["keyed"]
+    assert found(row) == {"toolCalls": True, "vision": True, "thinking": False, "jsonMode": False}
+    assert row["auth"] == {"provider": "keyed", "state": "signed_in"}
+    (request,) = upstream.requests
+    assert request.headers["authorization"] == "Bearer canary-key-12345"
+
+
+@pytest.mark.requirement("5:providers-list")
+async def test_a_probe_that_fails_says_so_and_hides_nothing(daemon: Daemon, upstream: FakeUpstream) -> None:
+    async with FakeUpstream() as refusing:
+        refusing.default(Reply.json({"error": {"message": "Wrong key."}}, status=401))
+        upstream.default(Reply.json({"data": []}), path="/v1/models")
+        kind = {"kind": "openai", "api_key": "canary-key-12345"}
+        tables = {
+            "good": {**kind, "base_url": upstream.base_url},
+            "refused": {**kind, "base_url": refusing.base_url},
+            "gone": {**kind, "base_url": "http://127.0.0.1:9/v1"},
+        }
+        await daemon.initialize({"providers": tables, "default_provider": "good"})
+        rows = await probed(daemon)
+    assert {name: rows[name]["auth"]["state"] for name in tables} == {
+        "good": "signed_in",
+        "refused": "signed_out",
+        "gone": "configured",
+    }
+    assert "Wrong key" in rows["refused"]["auth"]["message"]
+    assert rows["gone"]["auth"]["message"]
+    assert (rows["refused"]["configured"], rows["gone"]["configured"]) == (False, True)
+    assert set(rows["gone"]["capabilitySources"].values()) == {"static"}
+    # Nobody is signed in there, so that there is nobody to ask for.
+    assert rows["copilot"]["auth"]["state"] == "signed_out"
+
+
+async def test_an_account_is_asked_for_its_plan_and_its_models(home: Path, emulator: CopilotEmulator) -> None:
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    async with copilot_daemon(home) as daemon:
+        row = (await probed(daemon))["copilot"]
+    assert (row["auth"]["state"], row["auth"]["login"]) == ("signed_in", "octocat")
+    assert row["auth"]["plan"]
+    assert found(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
+
+
+async def test_a_model_that_came_after_the_probe_is_not_refused_what_the_others_cannot(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    blind = {"id": "m", "architecture": {"input_modalities": ["text"]}}
+    upstream.default(Reply.json({"data": [blind]}), path="/v1/models")
+    upstream.default(Reply.events(completion_stream(["A cat."])), path="/v1/chat/completions")
+    await daemon.initialize(provider(upstream.base_url))
+    assert found((await probed(daemon))["fake"]) == {"vision": False}
+    image = {"type": "image", "source": "aGk=", "mediaType": "image/png"}
+    params = {"messages": [{"role": "user", "content": [image]}], "model": "fake:newer"}
+    assert (await daemon.request("chat/start", params)).result["text"] == "A cat."

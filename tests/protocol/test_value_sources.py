@@ -1,0 +1,349 @@
+"""Value sources, `${name}`, `url`, `query` and `roles` of a file through the real daemon."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.emulator import CopilotEmulator
+
+KEY = "AIza/canary+of the=url&4711"
+OK = Reply.events(completion_stream("ok"))
+
+
+def python(program: str, *arguments: str) -> str:
+    """A source that runs a Python program."""
+    return "cmd:" + shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
+
+
+def write_config(home: Path, **tables: Mapping[str, Any]) -> None:
+    """A file with these providers; a JSON text is a TOML string, too."""
+    lines = []
+    for name, table in tables.items():
+        lines.append(f"[providers.{name}]")
+        for key, value in {"kind": "openai", "default_model": "m", **table}.items():
+            lines.append(f"{key} = {_toml(value)}")
+    (home / "config.toml").write_text("\n".join(lines), "utf-8")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+async def ask(daemon: Daemon, model: str = "x:m", **more: Any) -> Any:
+    return await daemon.request("chat/start", {"messages": [user("hi")], "model": model, **more})
+
+
+@pytest.mark.requirement("7:url", "7:query", "7:templates", "6:no-secrets")
+async def test_a_url_with_model_and_key_in_it_is_asked_and_the_key_is_seen_nowhere_else(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    write_config(
+        home,
+        gemini={
+            "url": f"{upstream.origin}/v1beta/models/${{model}}:chat?alt=sse",
+            "query": {"key": "${api_key}", "n": 1},
+            "api_key": python(f"print({KEY!r})"),
+            "default_model": "gemini 2/pro",
+            "models": ["gemini 2/pro"],
+        },
+    )
+
+    def refuse(request: RecordedRequest) -> Reply:
+        return Reply.json({"error": {"message": f"bad {request.query}, that is {KEY}"}}, 400)
+
+    upstream.script(OK, refuse)
+    async with running_daemon(home, "--log-level", "debug") as daemon:
+        await daemon.initialize()
+        listed = (await daemon.request("models/list", {"provider": "gemini"})).result
+        answered = await ask(daemon, "gemini:gemini 2/pro")
+        refused = await ask(daemon, "gemini:gemini 2/pro")
+        await daemon.request("shutdown")
+
+    assert [row["id"] for row in listed["models"]] == ["gemini:gemini 2/pro"]
+    assert answered.result["text"] == "ok"
+    sent = upstream.requests[0]
+    assert sent.path == "/v1beta/models/gemini%202/pro:chat"
+    assert parse_qsl(sent.query) == [("alt", "sse"), ("key", KEY), ("n", "1")]
+    assert "authorization" not in sent.headers
+    assert len(upstream.requests) == 2
+    seen = json.dumps([refused.response, refused.notifications]) + daemon.log
+    assert "canary" not in seen
+    assert quote(KEY, safe="") not in seen
+
+
+@pytest.mark.requirement("7:roles")
+async def test_a_gateway_hears_its_own_names_of_the_roles(home: Path, upstream: FakeUpstream) -> None:
+    roles = {"user": "Ich", "wire": {"system": "developer", "assistant": "model", "tool": "function"}}
+    write_config(home, x={"base_url": upstream.base_url, "roles": roles})
+    upstream.default(OK)
+    call = {"type": "tool_use", "id": "c1", "name": "f", "arguments": {}}
+    result = {"type": "tool_result", "toolUseId": "c1", "content": [{"type": "text", "text": "r"}]}
+    messages = [
+        user("hi"),
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result, {"type": "text", "text": "more"}]},
+    ]
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        await daemon.request("chat/start", {"messages": messages, "system": "s", "model": "x:m"})
+        text = (await daemon.request("transcript/render", {"messages": messages, "model": "x:m"})).result[
+            "text"
+        ]
+
+    said = [message["role"] for message in upstream.requests[0].json["messages"]]
+    assert said == ["developer", "user", "model", "function", "user"]
+    assert "## Ich" in text
+    assert "## Assistant" in text
+
+
+@pytest.mark.requirement("7:templates", "7:file-source", "7:bare-names")
+async def test_names_are_replaced_wherever_a_table_may_have_them(home: Path, upstream: FakeUpstream) -> None:
+    (home / "team").write_text("blue\n", "utf-8")
+    write_config(
+        home,
+        x={
+            "base_url": "${place}/v1",
+            "headers": {"X-Team": "team ${team}", "X-Plain": "TEST_PLAIN", "X-Model": "${model}"},
+            "parameters": {"user": "${team}-${model}", "metadata": {"deep": ["${team}", "$${team}"]}},
+            "env": {"place": "env:TEST_PLACE", "team": "file:team"},
+        },
+    )
+    upstream.default(OK)
+    env = {"TEST_PLACE": upstream.origin, "TEST_PLAIN": "plain-value"}
+    async with running_daemon(home, env=env) as daemon:
+        await daemon.initialize()
+        await daemon.request("chat/start", {"messages": [user("${team}")], "model": "x:m"})
+
+    sent = upstream.requests[0]
+    assert sent.path == "/v1/chat/completions"
+    assert {name: sent.headers[name] for name in ("x-team", "x-plain", "x-model")} == {
+        "x-team": "team blue",
+        "x-plain": "plain-value",
+        "x-model": "m",
+    }
+    assert sent.json["user"] == "blue-m"
+    assert sent.json["metadata"] == {"deep": ["blue", "${team}"]}
+    assert sent.json["messages"] == [user("${team}")]
+
+
+@pytest.mark.requirement("7:cmd-source", "7:resolved-once")
+async def test_fifty_chats_run_a_command_once_and_lists_do_not_run_it(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    runs = home / "runs"
+    program = "import sys; open(sys.argv[1], 'a').write('x'); print('key-of-the-command')"
+    write_config(home, x={"base_url": upstream.base_url, "api_key": python(program, str(runs))})
+    upstream.default(OK)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        rows = (await daemon.request("providers/list", {})).result["providers"]
+        assert {row["id"]: row["configured"] for row in rows}["x"] is True
+        assert not runs.exists()
+        params = {"messages": [user("hi")], "model": "x:m"}
+        started = {daemon.start("chat/start", params) for _ in range(50)}
+        while started:
+            message = await daemon.read()
+            if "method" not in message:
+                assert message["result"]["text"] == "ok"
+                started.remove(message["id"])
+
+    assert runs.read_text("utf-8") == "x"
+    assert {request.headers["authorization"] for request in upstream.requests} == {
+        "Bearer key-of-the-command"
+    }
+
+
+@pytest.mark.requirement("7:expired-credential")
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic", "ollama"])
+async def test_a_credential_that_has_expired_is_looked_for_anew_once_in_a_turn(
+    home: Path, upstream: FakeUpstream, kind: str
+) -> None:
+    (home / "token").write_text("token-number-one", "utf-8")
+    write_config(home, x={"kind": kind, "base_url": upstream.origin, "api_key": "file:token"})
+    keys: list[str] = []
+
+    def refuse(request: RecordedRequest) -> Reply:
+        keys.append(request.headers.get("x-api-key") or request.headers["authorization"])
+        return Reply.json({"error": {"message": "expired", "type": "authentication_error"}}, 401)
+
+    chats = {
+        "openai": "/chat/completions",
+        "openai-responses": "/responses",
+        "anthropic": "/v1/messages",
+        "ollama": "/api/chat",
+    }
+    upstream.default(refuse, path=chats[kind])
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        error = (await ask(daemon)).error
+        assert (error["code"], len(keys)) == (1000, 1)
+        (home / "token").write_text("token-number-two", "utf-8")
+        exchange = await ask(daemon)
+
+    assert exchange.error["code"] == 1000
+    assert [key.removeprefix("Bearer ") for key in keys[1:]] == ["token-number-one", "token-number-two"]
+    assert "retry" not in exchange.delta_types
+
+
+@pytest.mark.requirement("7:expired-credential")
+async def test_a_renewed_credential_answers_the_chat_and_the_list_of_models(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    (home / "token").write_text("token-number-one", "utf-8")
+    write_config(home, x={"base_url": upstream.base_url, "api_key": "file:token"})
+    good = "token-number-one"
+
+    def answer(request: RecordedRequest) -> Reply:
+        if request.headers["authorization"] != f"Bearer {good}":
+            return Reply.json({"error": {"message": "expired"}}, 401)
+        if request.method == "GET":
+            return Reply.json({"data": [{"id": "m"}]})
+        return Reply.json(completion_body("ok"))
+
+    upstream.default(answer)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        assert (await ask(daemon)).result["text"] == "ok"
+        good = "token-number-two"
+        (home / "token").write_text(good, "utf-8")
+        assert (await ask(daemon)).result["text"] == "ok"
+        good = "token-number-three"
+        (home / "token").write_text(good, "utf-8")
+        listed = (await daemon.request("models/list", {"provider": "x", "refresh": True})).result
+
+    assert [row["id"] for row in listed["models"]] == ["x:m"]
+    assert len(upstream.requests) == 5
+
+
+@pytest.mark.requirement("7:cmd-source")
+async def test_a_slow_command_holds_nobody_up_and_ends_with_its_chat(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    gate = Gate()
+    program = (
+        "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).read())"
+    )
+    write_config(
+        home,
+        slow={"base_url": upstream.base_url, "api_key": python(program, f"{upstream.origin}/slow")},
+        x={"base_url": upstream.base_url},
+    )
+    upstream.default(Reply.events([gate]), path="/slow")
+    upstream.default(OK)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        held = daemon.start("chat/start", {"messages": [user("hi")], "model": "slow:m"})
+        await upstream.wait_for_request(1)
+        number = daemon.start("chat/start", {"messages": [user("hi")], "model": "x:m"})
+        while (message := await daemon.read()).get("id") != number:
+            assert "method" in message
+        assert message["result"]["text"] == "ok"
+
+        daemon.notify("$/cancelRequest", {"id": held})
+        error = (await daemon.read_until(held)).error
+        assert error["code"] == -32800
+        await upstream.wait_for_disconnect(1)  # The command is gone, too.
+        gate.open()
+    assert [request.path for request in upstream.requests] == ["/slow", "/v1/chat/completions"]
+
+
+@pytest.mark.requirement("6:config", "7:cmd-source", "7:file-source", "7:python-source", "7:schema-source")
+async def test_a_source_that_gives_nothing_is_an_error_with_provider_key_and_source(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    wrong = {
+        "cmd:no-such-program-4711 canary-argument": "cmd:no-such-program-4711 …",
+        "env:NO_SUCH_VARIABLE": "env:NO_SUCH_VARIABLE",
+        "file:missing": "file:missing",
+        "keyring:no-user": "keyring:no-user",
+        "python:no_such_package.there:f": "python:no_such_package.there:f",
+        "schema:settings.no.default": "schema:settings.no.default",
+    }
+    tables = {f"p{number}": {"api_key": source} for number, source in enumerate(wrong)}
+    tables["template"] = {"headers": {"A": "${nothing}"}}
+    tables["circle"] = {"headers": {"A": "${a}"}, "env": {"a": "${a}"}}
+    write_config(home, **{name: {"base_url": upstream.base_url, **table} for name, table in tables.items()})
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        for number, told in enumerate(wrong.values()):
+            error = (await ask(daemon, f"p{number}:m")).error
+            assert error["code"] == 1010
+            assert error["data"]["provider"] == f"p{number}"
+            assert f"providers.p{number}.api_key is {told}, but " in error["message"]
+            assert "canary" not in json.dumps(error)
+        for name, told in {"template": "headers.A uses ${nothing}", "circle": "env.a uses ${a}"}.items():
+            error = (await ask(daemon, f"{name}:m")).error
+            assert (error["code"], error["data"]["provider"]) == (1010, name)
+            assert f"providers.{name}.{told}" in error["message"]
+    assert upstream.requests == []
+
+
+@pytest.mark.requirement("7:bare-names", "7:trust")
+async def test_a_workspace_cannot_have_a_variable_sent_by_its_name(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.default(OK)
+    async with running_daemon(home, env={"TEST_CANARY": "canary-of-the-user"}) as daemon:
+        await daemon.initialize(
+            provider(upstream.base_url, api_key="TEST_CANARY", headers={"A": "TEST_CANARY"})
+        )
+        await ask(daemon, "fake:m")
+
+    sent = upstream.requests[0]
+    assert (sent.headers["authorization"], sent.headers["a"]) == ("Bearer TEST_CANARY", "TEST_CANARY")
+    assert "canary-of-the-user" not in str(sent)
+
+
+@pytest.mark.requirement("7:file-source", "7:templates")
+async def test_copilot_has_sources_and_names_too(home: Path, emulator: CopilotEmulator) -> None:
+    (home / "token").write_text(emulator.issue_token(), "utf-8")
+    more = {
+        "github_token": "file:token",
+        "default_model": "gpt-4.1",
+        "headers": {"X-Team": "${team}"},
+        "parameters": {"user": "${team}-${model}"},
+        "env": {"team": "file:team"},
+    }
+    (home / "team").write_text("blue", "utf-8")
+    write_config(home, gh={**emulator.provider(), **more})
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        assert (await ask(daemon, "gh:gpt-4.1")).result["stopReason"] == "end_turn"
+
+    sent = next(each for each in emulator.requests("copilot-individual") if each.method == "POST")
+    assert sent.headers["x-team"] == "blue"
+    assert sent.json["user"] == "blue-gpt-4.1"
+
+
+@pytest.mark.requirement("7:url")
+async def test_a_table_with_both_addresses_lists_models_at_the_base(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    write_config(
+        home, x={"base_url": f"{upstream.base_url}?v=1", "url": f"{upstream.origin}/own/${{model}}/chat"}
+    )
+    upstream.script(Reply.json({"data": [{"id": "m"}]}), OK)
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        await daemon.request("models/list", {"provider": "x"})
+        await ask(daemon)
+
+    assert [(each.path, each.query) for each in upstream.requests] == [
+        ("/v1/models", "v=1"),
+        ("/own/m/chat", ""),
+    ]

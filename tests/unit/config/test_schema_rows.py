@@ -1,0 +1,92 @@
+"""Rows of the settings schema in the file: mistakes that are found when it is read, and where values go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.config import SettingRow, chat_params, load_config, mapped
+
+pytestmark = pytest.mark.requirement("5:settings-schema")
+
+
+def faults(tmp_path: Path, *lines: str) -> list[str]:
+    file = tmp_path / "config.toml"
+    file.write_text("\n".join(["[providers.x.settings.t]", *lines]), "utf-8")
+    return [
+        str(fault).removeprefix(f"{file}:")
+        for each in load_config(file, None).faults.values()
+        for fault in each
+    ]
+
+
+@pytest.mark.requirement("7:file-errors")
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (['type = "enum"'], "choices are missing; an enum must have at least one"),
+        (['type = "enum"', "choices = []"], "choices are missing; an enum must have at least one"),
+        (['type = "string"', "choices = []"], "choices must not be empty"),
+        (['type = "string"', 'choices = ["a", 1]'], "choices.1 must be of type string"),
+        (['type = "integer"', "choices = [1, 9]", "maximum = 5"], "choices.1 must be at most 5"),
+        (['type = "number"', "minimum = 2", "maximum = 1"], "minimum (2) is above maximum (1)"),
+        (['type = "number"', "minimum = nan"], "minimum and maximum must be finite numbers"),
+        (['type = "string"', "maximum = 1"], "minimum and maximum are for numbers, not for type string"),
+        (['type = "integer"', 'default = "1"'], "default must be of type integer"),
+        (['type = "number"', "maximum = 1", "default = 2"], "default must be at most 1"),
+        (['type = "enum"', 'choices = ["a"]', 'default = "b"'], "default must be one of a"),
+    ],
+)
+def test_a_row_that_no_value_could_keep_is_found_when_the_file_is_read(
+    tmp_path: Path, lines: list[str], told: str
+) -> None:
+    assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {told}"]
+
+
+@pytest.mark.parametrize("mapping", ["", "body", "parameters.", "parameters..a", "headers"])
+def test_a_mapping_that_leads_nowhere_is_found_too(tmp_path: Path, mapping: str) -> None:
+    (told,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
+    assert told.startswith("3: providers.x.settings.t.mapping: must be parameters, a place below it")
+
+
+def test_only_some_settings_stand_for_params_of_a_chat(tmp_path: Path) -> None:
+    (told,) = faults(tmp_path, 'type = "string"', 'mapping = "chat"')
+    assert told == "1: providers.x.settings: t cannot have the mapping chat; only max_tokens, thinking can"
+
+
+def rows(**mappings: str) -> dict[str, SettingRow]:
+    return {key: SettingRow(type="map", mapping=mapping) for key, mapping in mappings.items()}
+
+
+@pytest.mark.parametrize(
+    ("mappings", "values", "body"),
+    [
+        ({"a": "parameters"}, {"a": 1}, {"a": 1}),
+        ({"a": "parameters.x.y"}, {"a": 1}, {"x": {"y": {"a": 1}}}),
+        ({"a": "parameters.x", "b": "parameters.x"}, {"a": 1, "b": 2}, {"x": {"a": 1, "b": 2}}),
+        ({"x": "parameters", "a": "parameters.x"}, {"x": {"b": 2}, "a": 1}, {"x": {"b": 2, "a": 1}}),
+        ({"a": "parameters.x", "x": "parameters"}, {"a": 1, "x": {"b": 2}}, {"x": {"b": 2, "a": 1}}),
+        ({"x": "parameters", "a": "parameters.x"}, {"x": 3, "a": 1}, {"x": {"a": 1}}),
+    ],
+)
+def test_a_value_goes_where_its_row_says(
+    mappings: dict[str, str], values: dict[str, Any], body: dict[str, Any]
+) -> None:
+    given = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
+
+    assert mapped(values, rows(**mappings)) == body
+    assert values == given, "what is saved is not changed"
+
+
+def test_what_stands_for_a_param_of_a_chat_is_no_parameter_of_the_body() -> None:
+    schema = rows(max_tokens="chat", thinking="parameters")
+
+    assert chat_params({"max_tokens": 5, "thinking": 1}, schema) == {"max_tokens": 5}
+    assert mapped({"max_tokens": 5, "thinking": 1}, schema) == {"thinking": 1}
+
+
+def test_true_is_none_of_the_choices_one_and_two() -> None:
+    row = SettingRow(type="enum", choices=[1, 2])
+    assert [row.problem_with(value) for value in (1, True)] == [None, "must be one of 1, 2"]

@@ -1,0 +1,79 @@
+"""`${name}`: where a text is cut, and how a value is spelled at its place in a URL."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from jumpseat.config.templates import Template, TemplateError, has_templates, in_url, marked, names_in, pieces
+
+pytestmark = pytest.mark.requirement("7:templates")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", [("plain", None)]),
+        ("", [("", None)]),
+        ("${a}", [("", "a"), ("", None)]),
+        ("x${a}${b.c-d}y", [("x", "a"), ("", "b.c-d"), ("y", None)]),
+        ("$${a}", [("${a}", None)]),
+        ("$$${a}", [("$${a}", None)]),
+        ("$a {b} $$ 5$", [("$a {b} $$ 5$", None)]),
+        ("1$${x}2${y}3", [("1${x}2", "y"), ("3", None)]),
+    ],
+)
+def test_a_text_is_cut_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
+    assert list(pieces(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["${", "a${b", "${}", "${a b}", "${${a}}"])
+def test_a_name_that_is_none_is_refused_with_the_way_to_write_it(text: str) -> None:
+    with pytest.raises(TemplateError, match=r"write \$\$\{"):
+        list(pieces(text))
+    assert names_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "expected"),
+    [
+        ("", "https://h/v1", "https://h/v1"),
+        ("https://", "h.example:8080", "h.example:8080"),
+        ("https://h.", "eu-1", "eu-1"),
+        ("https://h/v1/", "meta/llama 3:8b@x", "meta/llama%203:8b@x"),
+        ("https://h/", "a?b#c&d=ü", "a%3Fb%23c%26d%3D%C3%BC"),
+        ("https://h/", "a%2Fb", "a%252Fb"),
+        ("https://h?k=", "a/b&c=d+e f", "a%2Fb%26c%3Dd%2Be%20f"),
+        ("https://h/p?k=", "x", "x"),
+    ],
+)
+def test_a_value_is_spelled_as_its_place_asks_for(before: str, value: str, expected: str) -> None:
+    assert in_url(before, "name", value) == expected
+
+
+@pytest.mark.parametrize("value", ["evil.example/", "a?b", "a#b", "u@evil.example", "a b", "a\\b", "a%2f"])
+def test_a_value_that_would_end_the_host_is_refused(value: str) -> None:
+    with pytest.raises(TemplateError, match="in its host"):
+        in_url("https://h.", "name", value)
+
+
+@pytest.mark.parametrize("before", ["", "https://", "https://h."])
+def test_a_request_never_chooses_the_host(before: str) -> None:
+    with pytest.raises(TemplateError, match="which a request may not choose"):
+        in_url(before, "model", "m")
+
+
+@pytest.mark.parametrize("value", ["..", "../admin", "a/../b", "a/.."])
+def test_a_value_does_not_leave_its_path(value: str) -> None:
+    with pytest.raises(TemplateError, match="would leave that path"):
+        in_url("https://h/models/", "model", value)
+
+
+def test_texts_are_marked_however_deep_and_stay_so_in_copies() -> None:
+    value = marked({"a": ["x", {"b": "${c}"}], "n": 1})
+
+    assert value == {"a": ["x", {"b": "${c}"}], "n": 1}
+    assert isinstance(copy.deepcopy(value)["a"][1]["b"], Template)
+    assert has_templates(value)
+    assert not has_templates({"a": ["${c}"]})

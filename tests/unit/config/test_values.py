@@ -1,0 +1,277 @@
+"""A table's values: names replaced, slow sources read once, and read anew after a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values, redact
+
+KEY = "key-of-the-file-4711"
+
+
+class Function:
+    """A value source that a test holds back: `python:counted_source:read`."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.value = "value-1"
+        self.entered = threading.Event()
+        self.may_end = threading.Event()
+        self.may_end.set()
+
+    def read(self) -> str:
+        self.calls += 1
+        self.entered.set()
+        assert self.may_end.wait(20)
+        if self.value == "fail":
+            raise OSError("not now")
+        return self.value
+
+
+SOURCE = "python:counted_source:read"
+
+
+@pytest.fixture
+def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
+    import sys
+    import types
+
+    made = Function()
+    module = types.ModuleType("counted_source")
+    module.read = made.read  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "counted_source", module)
+    yield made
+    made.may_end.set()
+
+
+def values(**table: Any) -> Values:
+    return Values("x", ProviderConfig(**table))
+
+
+async def failure(work: Callable[[], Any]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        await work()
+    assert caught.value.provider == "x"
+    return caught.value.message
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_fifty_who_ask_at_once_have_it_read_once_and_later_ones_not_at_all(function: Function) -> None:
+    function.may_end.clear()
+    of_x = values()
+    asked = [asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(50)]
+    await asyncio.to_thread(function.entered.wait, 20)
+    function.may_end.set()
+
+    assert {secret.reveal() for secret in await asyncio.gather(*asked)} == {"value-1"}
+    assert (await of_x.resolve("headers.a", SOURCE)).reveal() == "value-1"
+    assert function.calls == 1
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_nothing_is_read_before_it_is_needed(function: Function) -> None:
+    values(api_key=SOURCE, headers={"a": SOURCE}, env={"b": SOURCE})
+    await asyncio.sleep(0)
+
+    assert function.calls == 0
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_a_failure_is_not_remembered(function: Function) -> None:
+    of_x = values()
+    function.value = "fail"
+    assert "raised OSError" in await failure(lambda: of_x.resolve("api_key", SOURCE))
+    function.value = "value-2"
+
+    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_one_who_leaves_takes_nothing_from_the_others(function: Function) -> None:
+    function.may_end.clear()
+    of_x = values()
+    first, second = (asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(2))
+    await asyncio.to_thread(function.entered.wait, 20)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    function.may_end.set()
+
+    assert (await second).reveal() == "value-1"
+    assert function.calls == 1
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_after_the_last_one_has_left_it_is_read_anew(function: Function) -> None:
+    function.may_end.clear()
+    of_x = values()
+    only = asyncio.create_task(of_x.resolve("api_key", SOURCE))
+    await asyncio.to_thread(function.entered.wait, 20)
+    only.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await only
+    function.may_end.set()
+
+    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+    assert function.calls == 2
+
+
+def test_what_is_remembered_outlives_an_event_loop(function: Function) -> None:
+    of_x = values()
+    for _ in range(2):
+        assert asyncio.run(of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+    assert function.calls == 1
+
+
+@pytest.mark.requirement("7:expired-credential")
+async def test_a_refused_value_is_read_anew_once_for_all_who_were_refused(function: Function) -> None:
+    of_x = values()
+    await of_x.resolve("api_key", SOURCE)
+    since = of_x.readings
+    assert not await of_x.renewed(since)
+    assert function.calls == 2
+    function.value = "value-2"
+
+    since = of_x.readings
+    assert await asyncio.gather(*(of_x.renewed(since) for _ in range(50))) == [True] * 50
+    assert function.calls == 3
+    assert await of_x.renewed(since)  # Somebody who was refused before, and says so late.
+    assert function.calls == 3
+    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
+
+
+@pytest.mark.requirement("7:expired-credential")
+async def test_a_source_that_fails_after_a_refusal_renews_nothing(function: Function) -> None:
+    of_x = values()
+    await of_x.resolve("api_key", SOURCE)
+    function.value = "fail"
+
+    assert not await of_x.renewed(of_x.readings)
+    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+
+
+@pytest.mark.requirement("7:templates")
+async def test_names_are_those_of_env_then_of_the_table_then_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text(KEY, "utf-8")
+    of_x = values(
+        name="Mine",
+        timeout=2.5,
+        api_key=f"file:{tmp_path / 'key'}",
+        base_url="http://h/${name}",
+        env={"name": "from-env", "both": "${name}+${model}", "path": "schema:kind"},
+        kind="openai",
+        own_key="env:TEST_OWN",
+    )
+    monkeypatch.setenv("TEST_OWN", "own-value")
+
+    for text, expected in [
+        ("${name}", "from-env"),
+        ("${kind}/${timeout}", "openai/2.5"),
+        ("${both} $${name}", "from-env+m ${name}"),
+        ("Bearer ${api_key}", f"Bearer {KEY}"),
+        ("${base_url}", "http://h/from-env"),
+        ("${own_key}", "own-value"),
+        ("${path}", "openai"),
+    ]:
+        assert await of_x.filled("headers.a", text, "m") == expected
+    assert redact(KEY) == "***"
+
+
+@pytest.mark.requirement("7:templates")
+async def test_a_value_brings_no_names_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TEXT", "${api_key}")
+    of_x = values(api_key="secret-of-this-table", env={"a": "env:TEST_TEXT"})
+
+    assert await of_x.filled("query.a", "${a} ${model}", "${api_key}") == "${api_key} ${api_key}"
+
+
+@pytest.mark.requirement("7:templates")
+@pytest.mark.parametrize(
+    ("table", "key", "name"),
+    [
+        ({"headers": {"A": "${nothing}"}}, "headers.A", "${nothing}"),
+        ({"headers": {"A": "${parameters}"}}, "headers.A", "${parameters}"),
+        ({"headers": {"A": "${a}"}, "env": {"a": "${b}", "b": "${a}"}}, "env.b", "${a}"),
+        ({"headers": {"A": "${base_url}"}, "base_url": "${base_url}"}, "base_url", "${base_url}"),
+        ({"headers": {"A": "${a}"}, "env": {"a": "${a}"}}, "env.a", "${a}"),
+        ({"headers": {"A": "${open"}}, "headers.A", "${"),
+    ],
+)
+async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
+    table: dict[str, Any], key: str, name: str
+) -> None:
+    message = await failure(lambda: values(**table).headers("m"))
+
+    assert f"providers.x.{key} " in message
+    assert name in message
+
+
+@pytest.mark.requirement("7:templates")
+async def test_what_needs_a_model_is_left_out_where_there_is_none() -> None:
+    of_x = values(headers={"A": "${model}", "B": "b"}, query={"m": "${model}", "v": 1, "on": True})
+
+    assert await of_x.headers() == {"b": "b"}
+    assert await of_x.headers("m") == {"a": "m", "b": "b"}
+    assert await of_x.query() == {"v": "1", "on": "true"}
+    assert await of_x.query("m") == {"m": "m", "v": "1", "on": "true"}
+
+
+@pytest.mark.requirement("7:templates")
+async def test_only_the_tables_own_parameters_are_replaced_in_a_body() -> None:
+    of_x = values(parameters={"user": "${model}", "deep": [{"a": "x${team}"}], "n": 1}, env={"team": "t"})
+    body = {
+        "messages": [{"content": "${team}"}],
+        "user": of_x._table.parameters["user"],
+        "options": of_x._table.parameters["deep"],
+    }
+
+    assert await of_x.body(body, "m") == {
+        "messages": [{"content": "${team}"}],
+        "user": "m",
+        "options": [{"a": "xt"}],
+    }
+
+
+@pytest.mark.requirement("7:templates")
+@pytest.mark.parametrize("address", ["ftp://h", "h.example/v1", "https://", "https:///x", "javascript:x"])
+async def test_an_address_that_is_none_after_all_is_an_error_without_it(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("TEST_ADDRESS", address)
+    of_x = values(env={"a": "env:TEST_ADDRESS"})
+
+    message = await failure(lambda: of_x.filled_url("base_url", "${a}"))
+    assert "providers.x.base_url is no http or https address" in message
+    assert address not in message
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_table_shows_no_value_that_may_be_secret() -> None:
+    canary = "canary-of-the-table"
+    table = ProviderConfig(
+        kind="openai",
+        base_url="http://h/v1",
+        url=f"http://h/v1?key={canary}",
+        api_key=canary,
+        github_token=canary,
+        headers={"A": canary},
+        env={"a": canary},
+        query={"a": canary},
+        parameters={"api_key": canary, "max_tokens": 5},
+        plugin_token=canary,
+    )
+
+    for shown in (repr(table), str(table), f"{table}", str(table.model_dump()), table.model_dump_json()):
+        assert canary not in shown
+    assert table.model_dump()["headers"] == {"A": "***"}
+    assert table.model_dump()["base_url"] == "http://h/v1"
+    assert table.model_dump()["parameters"]["max_tokens"] == 5

@@ -1,0 +1,36 @@
+"""Asking through a network of `tests.fakes.network`, for the tests of ways and of failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ChatError
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpCall, HttpClient, get_json
+from tests.fakes.network import HOST, Network
+
+CREDENTIAL = "Bearer canary-of-the-provider"
+PASSWORD = "canary-of-the-proxy"
+
+
+def client_of(network: Network, **table: Any) -> HttpClient:
+    return HttpClient("acme", ProviderConfig(**network.table(**table)))
+
+
+async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> Any:
+    call = HttpCall("GET", url, {"authorization": CREDENTIAL}, timeout=timeout)
+    try:
+        return await get_json(client, call, provider="acme")
+    finally:
+        await client.aclose()
+
+
+async def failure(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> ChatError:
+    with pytest.raises(ChatError) as caught:
+        await ask(client, url, timeout)
+    shown = f"{caught.value.message} {caught.value.hint}"
+    assert "canary" not in shown
+    assert "verify" not in shown  # No way around verification is named: there is none.
+    return caught.value

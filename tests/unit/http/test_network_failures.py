@@ -1,0 +1,182 @@
+"""What is said when the way to a provider is barred, by a proxy or by TLS."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from jumpseat.chat import ConnectionError
+from jumpseat.http import HttpCall, get_json
+from jumpseat.testing.upstream import Gate, Reply
+from tests.fakes.network import HOST, PLAIN_HOST, running_network
+from tests.fakes.tls_front import Authority
+from tests.unit.http.networks import PASSWORD, client_of, failure
+
+pytestmark = pytest.mark.usefixtures("no_proxies")
+
+
+@pytest.mark.requirement("7:proxy-errors")
+@pytest.mark.parametrize(
+    ("userinfo", "told", "hint"),
+    [
+        (None, "wants a user and a password (HTTP 407)", "Name them in providers.acme.proxy"),
+        ("me:canary-which-is-wrong", "does not accept the configured user", "Correct providers.acme.proxy"),
+    ],
+)
+async def test_a_proxy_that_wants_a_password_is_named_and_asked_once(authority, userinfo, told, hint):
+    async with running_network(authority, auth=f"me:{PASSWORD}") as network:
+        url = network.proxy.url_with(userinfo) if userinfo else network.proxy.url
+
+        error = await failure(client_of(network, proxy=url))
+
+        assert type(error) is ConnectionError
+        assert f"the proxy {network.proxy.address} {told}" in error.message
+        assert hint in (error.hint or "")
+        assert not error.retryable
+        assert network.upstream.requests == []
+
+
+@pytest.mark.requirement("7:proxy-errors")
+@pytest.mark.parametrize(("status", "retryable"), [(403, False), (502, True), (503, True)])
+async def test_a_proxy_that_refuses_is_named_with_its_status(authority, status, retryable):
+    async with running_network(authority) as network:
+        network.proxy.refusal = status
+
+        error = await failure(client_of(network))
+
+        assert type(error) is ConnectionError
+        assert (
+            f"the proxy {network.proxy.address} would not connect to {HOST}:443 (HTTP {status})"
+            in error.message
+        )
+        assert error.retryable is retryable
+
+
+@pytest.mark.requirement("7:proxy-errors")
+async def test_a_proxy_that_is_not_there_is_named_and_not_the_provider(authority):
+    async with running_network(authority) as network:
+        gone = network.proxy.url
+        await network.proxy.__aexit__()
+
+        error = await failure(client_of(network, proxy=gone))
+
+        assert f"the proxy {gone[7:]} cannot be reached: connection refused" in error.message
+        assert error.hint == "Check providers.acme.proxy."
+        assert error.retryable
+
+
+@pytest.mark.requirement("7:proxy-errors", "7:proxy-environment")
+async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_its_variable(
+    monkeypatch, authority
+):
+    async with running_network(authority) as network:
+        monkeypatch.setenv("HTTPS_PROXY", "http://nowhere.invalid:3128")
+
+        error = await failure(client_of(network, proxy=None))
+
+        assert (
+            "the proxy nowhere.invalid:3128 cannot be reached: its name cannot be resolved" in error.message
+        )
+        assert error.hint == "Check HTTPS_PROXY."
+
+
+@pytest.mark.requirement("7:proxy-errors")
+@pytest.mark.parametrize(
+    ("manner", "told"),
+    [("close", "the proxy {proxy} closed the connection"), ("close behind", "by way of the proxy {proxy}")],
+)
+async def test_a_proxy_that_hangs_up_is_named(authority, manner, told):
+    async with running_network(authority) as network:
+        network.proxy.manner = manner
+
+        error = await failure(client_of(network))
+
+        assert type(error) is ConnectionError
+        assert told.format(proxy=network.proxy.address) in error.message
+
+
+@pytest.mark.requirement("7:proxy-errors", "7:timeouts")
+@pytest.mark.parametrize("manner", ["stall", "stall behind"])
+async def test_a_proxy_that_says_nothing_holds_nobody_longer_than_connecting_may_take(authority, manner):
+    async with running_network(authority) as network:
+        network.proxy.manner = manner
+
+        async with asyncio.timeout(5):
+            error = await failure(client_of(network, connect_timeout=0.2), timeout=60.0)
+
+        assert type(error) is ConnectionError
+        assert "in time" in error.message
+        assert network.proxy.address in error.message
+
+
+@pytest.mark.requirement("7:timeouts")
+async def test_a_provider_behind_a_proxy_may_think_longer_than_connecting_may_take(authority):
+    async with running_network(authority) as network:
+        network.upstream.default(Reply(held=Gate()))  # Which nobody opens.
+
+        error = await failure(client_of(network, connect_timeout=0.3), timeout=0.6)
+
+        assert "went silent for 0.6 s" in error.message
+
+
+@pytest.mark.requirement("7:proxy-errors")
+async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_the_provider(authority):
+    async with running_network(authority, auth="me:secret") as network:
+        client = client_of(network)
+
+        with pytest.raises(ConnectionError, match="wants a user and a password"):
+            await get_json(client, HttpCall("GET", f"http://{PLAIN_HOST}/v1"), provider="acme")
+        await client.aclose()
+
+
+@pytest.mark.requirement("7:tls-errors")
+@pytest.mark.parametrize(
+    ("what", "told", "hint"),
+    [
+        ("unknown", "unable to get local issuer certificate", "certificate in providers.acme.ca_file"),
+        ("self-signed", "self-signed certificate", "certificate in providers.acme.ca_file"),
+        ("expired", "certificate has expired", "clock"),
+        ("other name", "Hostname mismatch", f"Check that {HOST}:443 is the right address"),
+    ],
+)
+async def test_a_certificate_that_is_not_trusted_says_why_and_what_to_do(
+    tmp_path, authority, what, told, hint
+):
+    contexts = {
+        "unknown": lambda: Authority(tmp_path / "other").server(HOST),
+        "self-signed": lambda: Authority(tmp_path / "other").self_signed(),
+        "expired": lambda: authority.server(HOST, expired=True),
+        "other name": lambda: authority.server("other.test"),
+    }
+    async with running_network(authority, contexts[what]()) as network:
+        error = await failure(client_of(network))
+
+        assert type(error) is ConnectionError
+        assert f"{HOST}:443 (by way of the proxy {network.proxy.address}) cannot be reached" in error.message
+        assert f"its certificate is not trusted ({told}" in error.message
+        assert hint in (error.hint or "")
+        assert not error.retryable
+        assert network.upstream.requests == []
+
+
+@pytest.mark.requirement("7:tls-errors")
+@pytest.mark.parametrize("tls12", [False, True])
+async def test_a_server_that_wants_a_client_certificate_is_told_as_such(authority, tls12):
+    context = authority.server(HOST, client_ca=authority, tls12=tls12)
+    async with running_network(authority, context) as network:
+        error = await failure(client_of(network))
+
+        assert type(error) is ConnectionError
+        assert "providers.acme.client_cert" in (error.hint or "")
+        assert tls12 or "it wants a client certificate" in error.message
+
+
+@pytest.mark.requirement("7:tls-errors")
+async def test_a_client_certificate_that_the_server_does_not_know_is_told_as_such(tmp_path, authority):
+    context = authority.server(HOST, client_ca=Authority(tmp_path / "other"))
+    async with running_network(authority, context) as network:
+        error = await failure(client_of(network, client_cert=str(authority.client())))
+
+        assert "it does not accept the client certificate" in error.message
+        assert error.hint == "Check providers.acme.client_cert."

@@ -1,0 +1,134 @@
+"""Contexts of TLS: what is trusted beside the system's authorities, and what is shown to a server."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.http.tls import TlsOptions, make_context
+from tests.fakes.tls_front import Authority
+
+pytestmark = pytest.mark.requirement("7:tls")
+
+GARBLED = b"-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
+
+
+def refusal(options: TlsOptions) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        make_context(options, "acme")
+    assert caught.value.provider == "acme"
+    return caught.value
+
+
+def test_a_file_adds_to_what_the_system_trusts(tmp_path, monkeypatch, authority):
+    system = Authority(tmp_path / "system")
+    monkeypatch.setenv("SSL_CERT_FILE", str(system.file))
+
+    alone = make_context(TlsOptions(), "acme").get_ca_certs()
+    both = make_context(TlsOptions(str(authority.file)), "acme").get_ca_certs()
+
+    assert len(alone) == 1
+    assert len(both) == 2
+    assert alone[0] in both
+
+
+def test_verification_is_on_whatever_is_configured(authority):
+    options = [TlsOptions(), TlsOptions(str(authority.file)), TlsOptions(cert=str(authority.client()))]
+    for context in (make_context(each, "acme") for each in options):
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.check_hostname
+
+
+@pytest.mark.parametrize("content", [b"", b"no certificate", GARBLED, b"\x30\x82\x01\x00"])
+def test_a_file_without_certificates_is_told_with_its_key(tmp_path, content):
+    file = tmp_path / "ca.pem"
+    file.write_bytes(content)
+
+    error = refusal(TlsOptions(str(file)))
+
+    assert error.message.startswith("providers.acme.ca_file names ")
+    assert "PEM" in (error.hint or "")
+
+
+@pytest.mark.parametrize("key", ["ca_file", "cert"])
+def test_a_file_that_is_not_there_is_told_with_its_key(tmp_path, key):
+    error = refusal(TlsOptions(**{key: str(tmp_path / "missing.pem")}))
+
+    assert error.message.startswith(f"providers.acme.{ {'cert': 'client_cert'}.get(key, key) } names ")
+    assert "missing.pem, which cannot be read" in error.message
+
+
+def test_a_directory_is_no_file(tmp_path):
+    assert "cannot be read" in refusal(TlsOptions(str(tmp_path))).message
+
+
+@pytest.mark.requirement("7:network-trust")
+@pytest.mark.parametrize("key", ["ca_file", "cert"])
+def test_a_relative_path_is_refused_because_a_workspace_would_choose_the_file(
+    tmp_path, monkeypatch, authority, key
+):
+    monkeypatch.chdir(authority.file.parent)
+
+    assert "relative path" in refusal(TlsOptions(**{key: "ca.pem"})).message
+
+
+def test_a_tilde_is_the_users_home(monkeypatch, authority):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(authority.file.parent))
+
+    make_context(TlsOptions("~/ca.pem"), "acme")
+
+
+def test_a_client_certificate_may_be_one_file_or_two_and_its_key_encrypted(authority):
+    make_context(TlsOptions(cert=str(authority.client())), "acme")
+    cert, key = map(str, authority.client_in_two_files())
+    make_context(TlsOptions(cert=cert, key=key), "acme")
+    cert, key = map(str, authority.client_in_two_files("canary-4711"))
+    make_context(TlsOptions(cert=cert, key=key, password="canary-4711"), "acme")
+
+
+def test_an_encrypted_key_without_a_password_is_told_and_nobody_is_asked_at_the_terminal(authority):
+    cert, key = map(str, authority.client_in_two_files("canary-4711"))
+
+    error = refusal(TlsOptions(cert=cert, key=key))
+
+    assert "client_cert is encrypted, and no password is configured" in error.message
+    assert "providers.acme.client_cert.password" in (error.hint or "")
+
+
+def test_a_wrong_password_is_told_without_it(authority):
+    cert, key = map(str, authority.client_in_two_files("canary-4711"))
+
+    error = refusal(TlsOptions(cert=cert, key=key, password="canary-0815"))
+
+    assert error.message.startswith("providers.acme.client_cert cannot be used")
+    assert "password is wrong" in error.message
+    assert "canary" not in f"{error.message} {error.hint} {TlsOptions(password='canary-0815')!r}"
+
+
+def test_a_key_of_another_certificate_is_told(tmp_path, authority):
+    cert, _ = map(str, authority.client_in_two_files())
+    _, key = map(str, Authority(tmp_path / "other").client_in_two_files())
+
+    assert "the key does not belong to the certificate" in refusal(TlsOptions(cert=cert, key=key)).message
+
+
+@pytest.mark.parametrize("content", [b"", b"no certificate", GARBLED])
+def test_a_garbled_client_certificate_is_told_with_its_key(tmp_path, content):
+    file = tmp_path / "client.pem"
+    file.write_bytes(content)
+
+    error = refusal(TlsOptions(cert=str(file)))
+
+    assert error.message.startswith(
+        "providers.acme.client_cert cannot be used: its files hold no certificate"
+    )
+
+
+def test_a_store_that_the_environment_names_and_that_is_not_there_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+
+    with pytest.raises(ConfigError, match="what SSL_CERT_FILE names: No such file"):
+        make_context(TlsOptions(), "acme")

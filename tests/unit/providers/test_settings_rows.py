@@ -1,0 +1,34 @@
+"""The settings rows that each kind has by itself: what the protocol page says of them, and that they hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jumpseat.config import ProviderConfig
+from jumpseat.providers import KINDS
+from jumpseat.providers.settings import rows_of
+
+PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
+
+
+def told() -> dict[str, list[str]]:
+    """The rows of the page's table, by kind."""
+    table = PAGE.read_text("utf-8").partition("| kind | rows |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = (re.findall(r"`([\w-]+)`", line) for line in table.splitlines())
+    return {kind: sorted(keys) for kind, *keys in rows}
+
+
+@pytest.mark.requirement("5:settings-schema")
+def test_the_page_names_the_rows_of_every_kind() -> None:
+    assert told() == {kind: sorted(rows_of(ProviderConfig(kind=kind))) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_sent_that_nobody_set_and_every_row_says_what_it_is(kind: str) -> None:
+    for key, row in rows_of(ProviderConfig(kind=kind)).items():
+        assert row.description.endswith("."), key
+        assert row.optional, key
+        assert row.default is None, key

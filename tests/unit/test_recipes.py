@@ -1,0 +1,127 @@
+"""Every table of `docs/recipes.md` makes a provider, which sends what the page promises."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from jumpseat.chat import Message
+from jumpseat.config import Config, load_config
+from jumpseat.providers import BUILT_IN, KINDS, Registry, default_provider, resolve_model
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.ollama_chat import last, lines, part
+from jumpseat.testing.answers.responses import message, response_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+
+PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
+TABLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+RECIPES = {name: text for text in TABLES for name in tomllib.loads(text)["providers"]}
+
+DEFAULT_ADDRESSES = {
+    "openai-responses": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "ollama": "http://127.0.0.1:11434",
+}
+ANSWERS = {
+    "openai": Reply.events(completion_stream(["Hi"])),
+    "openai-responses": Reply.events(response_stream(message("Hi"))),
+    "anthropic": Reply.events(message_stream(Words(["Hi"]))),
+    "ollama": lines(part("Hi"), last()),
+}
+BEARER = {"authorization": "Bearer key-of-{}"}
+
+SENT: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "groq": ("api.groq.com", "/openai/v1/chat/completions", BEARER),
+    "openrouter": ("openrouter.ai", "/api/v1/chat/completions", BEARER),
+    "mistral": ("api.mistral.ai", "/v1/chat/completions", BEARER),
+    "deepseek": ("api.deepseek.com", "/v1/chat/completions", BEARER),
+    "gemini": ("generativelanguage.googleapis.com", "/v1beta/openai/chat/completions", BEARER),
+    "xai": ("api.x.ai", "/v1/chat/completions", BEARER),
+    "openai": ("api.openai.com", "/v1/responses", BEARER),
+    "anthropic": ("api.anthropic.com", "/v1/messages", {"x-api-key": "key-of-{}"}),
+    "azure": (
+        "${resource}.openai.azure.com",
+        "/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21",
+        {"api-key": "key-of-{}"},
+    ),
+    "azure-v1": ("${resource}.openai.azure.com", "/openai/v1/chat/completions", {"api-key": "key-of-{}"}),
+    "ollama": ("127.0.0.1", "/api/chat", {}),
+    "lmstudio": ("127.0.0.1", "/v1/chat/completions", {}),
+    "vllm": ("127.0.0.1", "/v1/chat/completions", {}),
+    "llamacpp": ("127.0.0.1", "/v1/chat/completions", {}),
+}
+"""Whom each is to ask, and the path and the credential of a chat."""
+
+
+def configured(home: Path, text: str) -> Config:
+    (home / "config.toml").write_text(text, "utf-8")
+    return load_config(None, None, built_in=BUILT_IN, kinds=KINDS)
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in re.findall(r"env:([A-Z_]+)", PAGE.read_text("utf-8")):
+        monkeypatch.setenv(name, f"key-of-{name}")
+
+
+def test_each_table_of_the_page_is_tried_below() -> None:
+    assert set(RECIPES) == {*SENT, "work"}
+    assert len(TABLES) == len(RECIPES)
+
+
+@pytest.mark.requirement("7:recipes")
+@pytest.mark.parametrize("name", RECIPES)
+async def test_a_recipe_is_read_without_a_word_and_makes_a_provider(
+    home: Path, keys: None, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    registry = Registry(configured(home, RECIPES[name]))
+
+    assert caplog.messages == []
+    assert registry.adapter(name).provider_name == name
+    assert await default_provider(registry) == name
+    if name != "work":
+        target = await resolve_model(registry, None)
+        assert (target.provider, target.model) == (name, registry.table(name).default_model)
+    await registry.aclose()
+
+
+@pytest.mark.requirement("7:recipes")
+@pytest.mark.parametrize("name", SENT)
+async def test_a_recipe_sends_its_chat_where_the_page_says_with_its_key(
+    home: Path, keys: None, upstream: FakeUpstream, name: str
+) -> None:
+    host, path, credential = SENT[name]
+    table: dict[str, Any] = tomllib.loads(RECIPES[name])["providers"][name]
+    key = "url" if "url" in table else "base_url"
+    address = table.get(key) or DEFAULT_ADDRESSES[table["kind"]]
+    assert urlsplit(address).netloc.partition(":")[0] == host
+    # The same table, but for the one host that it names.
+    text = RECIPES[name].replace(f'{key} = "{address}"\n', "")
+    moved = f"{upstream.origin}{urlsplit(address).path}"
+    text = text.replace(f"[providers.{name}]\n", f'[providers.{name}]\n{key} = "{moved}"\n')
+    registry = Registry(configured(home, text))
+    # Whatever is not the chat (an Ollama server is asked for its models too) is not there.
+    upstream.default(Reply.json({"error": {"message": "There is no such thing here."}}, status=404))
+    upstream.script(ANSWERS[table["kind"]], path=path.partition("?")[0])
+
+    target = await resolve_model(registry, None)
+    answer = await target.adapter.bind(target.model).chat([Message.user("Hi")], stream=True)
+    await registry.aclose()
+
+    assert answer.text == "Hi"
+    sent = upstream.requests[-1]
+    assert f"{sent.path}?{sent.query}".removesuffix("?") == path
+    variable = re.findall(r"env:([A-Z_]+)", RECIPES[name])
+    for header, value in credential.items():
+        assert sent.headers[header] == value.format(*variable)
+    if not credential:
+        assert {"authorization", "x-api-key", "api-key"} & sent.headers.keys() == set()
+    if name == "openrouter":
+        assert sent.json["provider"] == {"data_collection": "deny"}
