@@ -28,6 +28,7 @@ HAIKU = "copilot:claude-haiku-4.5"
 pytestmark = [
     pytest.mark.timeout(90),
     pytest.mark.skipif(sys.platform == "win32", reason="terminals and the fake xdg-open are POSIX's"),
+    pytest.mark.slow,
 ]
 
 

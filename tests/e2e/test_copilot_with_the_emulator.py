@@ -8,6 +8,8 @@ from jumpseat.testing.upstream import Gate
 from tests.daemon import WAIT_SECONDS, user
 from tests.emulator import faults
 
+pytestmark = pytest.mark.slow
+
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [
     {"name": "weather", "description": "The weather.", "parameters": WEATHER},

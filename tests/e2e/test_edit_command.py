@@ -20,7 +20,7 @@ from tests.daemon import environment_of
 
 BEFORE = b"a = 1\r\n    b = 2\r\n    c = 3\r\nd = 4"
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 
 @pytest.fixture

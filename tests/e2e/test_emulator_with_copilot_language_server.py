@@ -15,6 +15,8 @@ from jumpseat.wire import Peer
 from tests.emulator import CopilotEmulator, faults
 from tests.fakes.loopback_proxy import LoopbackProxy
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "copilot-language-server"
 INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" / f"{PROGRAM}-linux-x64"
 WAIT_SECONDS = 60.0

@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat_client import Client, RequestFailed
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.requirement("5:settings")]
+pytestmark = [pytest.mark.timeout(60), pytest.mark.requirement("5:settings"), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

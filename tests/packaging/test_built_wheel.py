@@ -22,7 +22,7 @@ COMMAND_SECONDS = 100.0
 """Installing downloads a few megabytes; a command that takes longer than this hangs."""
 
 # One build serves all tests here, so one worker runs them all.
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.slow]
 
 IMPORTED_BY_IMPORT = """
 import sys

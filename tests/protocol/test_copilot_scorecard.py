@@ -17,6 +17,8 @@ from tests.copilot import ask, configure, copilot_daemon, sign_in, table
 from tests.daemon import Daemon
 from tests.emulator import CopilotEmulator, faults
 
+pytestmark = pytest.mark.slow
+
 CHAT = ask(model="copilot:gpt-4.1")
 EXCHANGE, USER, MODELS, CHATS = (
     "/copilot_internal/v2/token",

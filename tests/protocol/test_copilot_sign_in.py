@@ -237,6 +237,17 @@ async def test_two_accounts_are_two_tables(home, emulator):
     assert (out["state"], kept["state"], kept["login"]) == ("signed_out", "signed_in", "octocat")
 
 
+@pytest.mark.requirement("8:sign-in")
+async def test_a_sign_in_that_another_token_comes_before_says_so(home, emulator):
+    emulator.add_account("hubot")
+    configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
+    async with copilot_daemon(home) as daemon:
+        status = await sign_in(daemon, emulator, "hubot")
+
+    assert (status["source"], status["login"]) == ("config", "octocat")
+    assert "github_token in the configuration comes before it" in status["message"]
+
+
 @pytest.mark.requirement("8:no-token-leaks")
 @pytest.mark.parametrize("method", ["auth/signOut", "auth/signIn"])
 async def test_the_tokens_that_daemons_share_go_with_the_sign_in(home, emulator, method):

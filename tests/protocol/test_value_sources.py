@@ -111,6 +111,28 @@ async def test_a_gateway_hears_its_own_names_of_the_roles(home: Path, upstream: 
     assert "## Assistant" in text
 
 
+@pytest.mark.requirement("7:roles")
+async def test_names_of_roles_beside_each_other_reach_the_gateway_where_they_look_like_a_servers(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    table = {"base_url": upstream.base_url}
+    write_config(
+        home,
+        gateway={**table, "roles": {"assistant": "model", "system": "developer"}},
+        german={**table, "roles": {"user": "Ich", "assistant": "KI"}},
+    )
+    upstream.default(OK)
+    said = {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        for model in ("gateway:m", "german:m"):
+            messages = [user("hi"), said, user("and?")]
+            await daemon.request("chat/start", {"messages": messages, "system": "s", "model": model})
+
+    sent = [[message["role"] for message in request.json["messages"]] for request in upstream.requests]
+    assert sent == [["developer", "user", "model", "user"], ["system", "user", "assistant", "user"]]
+
+
 @pytest.mark.requirement("7:templates", "7:file-source", "7:bare-names")
 async def test_names_are_replaced_wherever_a_table_may_have_them(home: Path, upstream: FakeUpstream) -> None:
     (home / "team").write_text("blue\n", "utf-8")

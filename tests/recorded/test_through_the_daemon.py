@@ -18,6 +18,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, running_daemon, user
 from tests.recorded.recordings import TRANSCRIPTS, Recording, recordings
 
+pytestmark = pytest.mark.slow
+
 Counts = dict[str, Any]
 
 

@@ -132,7 +132,7 @@ def registry_of(
     saved: SavedSettings | None = None,
     **top_level: Any,
 ) -> ScriptedRegistry:
-    """A registry of these providers, with their tables; the built-in ones are there too, in the given states."""
+    """A registry of these providers, with their tables; the built-in ones are in the given states."""
     named = dict.fromkeys([*(each.name for each in adapters), *(tables or {})])
     providers = {name: {"kind": "openai", **(tables or {}).get(name, {})} for name in named}
     config = Config.model_validate({"providers": providers, **top_level})

@@ -128,10 +128,15 @@ class CopilotIdentity:
         storage = await self._store.write(self._hosts, token, login=login)
         await self._forget()
         status = await self.status(refresh=True)
+        words = [status.message]
+        if status.source in NAMED_SOURCES:
+            named = "github_token in the configuration" if status.source == "config" else status.source
+            words.append(f"The sign-in is kept, but {named} comes before it and is what is used.")
         if storage == "file":
-            where = f"The sign-in is kept in {self._store.path}, which only you can read: no keyring took it."
-            status = replace(status, message=" ".join(filter(None, (status.message, where))))
-        return status
+            words.append(
+                f"The sign-in is kept in {self._store.path}, which only you can read: no keyring took it."
+            )
+        return replace(status, message=" ".join(filter(None, words)) or None)
 
     async def sign_out(self) -> AuthStatus:
         """Forget our own sign-in. Other programs' sign-ins stay theirs, and are not used until the next one.
@@ -294,8 +299,7 @@ class CopilotIdentity:
             while True:
                 credentials = await self._current()
                 try:
-                    self._account = await credentials.account(refresh=True)
-                    await credentials.get(insist=True)
+                    await self._ask_for_account(credentials)
                     break
                 except ChatError as error:
                     if not await self._next_after(credentials, error):
@@ -304,6 +308,23 @@ class CopilotIdentity:
         except ChatError as error:
             self._failure = error
         return self._known()
+
+    async def _ask_for_account(self, credentials: CopilotCredentials) -> None:
+        """Hear of the account, and whether its sign-in gives a credential, which has the last word.
+
+        Raises:
+            ChatError: there is no credential to be had.
+        """
+        try:
+            self._account = await credentials.account(refresh=True)
+        except AuthorizationError as error:
+            token = (await credentials.get(insist=True)).exchanged
+            if token is None:
+                raise
+            logger.info("plan and quotas are not known: %s", error.message)
+            self._account = Account(sku=token.sku, chat_enabled=token.chat_enabled)
+        else:
+            await credentials.get(insist=True)
 
     def _known(self) -> AuthStatus:
         """The status as it follows from what has been heard by now."""

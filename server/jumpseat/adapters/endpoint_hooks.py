@@ -294,5 +294,5 @@ class HttpAdapter(EndpointAdapter):
         return EndpointFacts(
             provider=self._provider,
             parameters=self._config.parameters,
-            roles=self._config.roles.wire.names,
+            roles=self._config.roles.wire_names,
         )

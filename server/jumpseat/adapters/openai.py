@@ -50,7 +50,7 @@ class OpenAIAdapter(EndpointAdapter):
             provider=self._provider,
             max_tokens_field="max_completion_tokens" if modern else "max_tokens",
             parameters=self._config.parameters,
-            roles=self._config.roles.wire.names,
+            roles=self._config.roles.wire_names,
             tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
         )
 

@@ -171,7 +171,9 @@ class CopilotTokens:
         token = CopilotToken.from_json(content, self._hosts)
         if token is None or not token.is_fresh(self._clock.now()):
             return None
-        return None if token.secret.reveal() == self._secret_of(self._refused) else token
+        # Ours would not be asked for if it were fresh: only a clock that was set back can say so.
+        ours = (self._secret_of(self._refused), self._secret_of(self._held))
+        return None if token.secret.reveal() in ours else token
 
     async def _exchanged(self) -> CopilotToken:
         token = await exchange(

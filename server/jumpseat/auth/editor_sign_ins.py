@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,8 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
 
 
 def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("no file")  # Opening a pipe waits for whoever writes it.
     with path.open("rb") as file:
         content = json.loads(file.read(MAX_FILE_BYTES))
     if not isinstance(content, dict):

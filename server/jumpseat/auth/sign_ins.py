@@ -30,8 +30,12 @@ from jumpseat.auth.github_hosts import DOTCOM, GitHubHosts
 from jumpseat.auth.token_kinds import check_usable, is_usable
 from jumpseat.auth.token_store import TokenStore
 from jumpseat.config import Secret, hidden
+from jumpseat.config.bounded import in_time
 
 CODESPACES_VARIABLE = "CODESPACES"
+
+EDITORS_SECONDS = 5.0
+"""How long editors' files may take: a home directory may lie on a network that is away."""
 
 GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
 """Where tokens come from that say nothing of whether their owner wants Copilot."""
@@ -106,7 +110,7 @@ async def find_sign_ins(
         return FoundSignIns(())
     notes: list[str] = []
     found = list(_of_the_environment(hosts, environ, notes)) if general else []
-    found += await asyncio.to_thread(_of_editors, hosts, environ, notes)
+    found += await _of_editors(hosts, environ, notes)
     found = [each for each in found if each.token.reveal() not in refused]
     if not found and general:
         token = await asyncio.to_thread(gh_token, hosts.authority, environ)
@@ -143,11 +147,17 @@ def _of_the_environment(hosts: GitHubHosts, environ: Mapping[str, str], notes: l
         yield from _if_usable(SignIn(token, f"env:{name}"), notes)
 
 
-def _of_editors(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> list[SignIn]:
+async def _of_editors(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> list[SignIn]:
     directory = copilot_directory(environ)
     if directory is None:
         return []
-    theirs, more = editor_sign_ins(directory, hosts.authority)
+    try:
+        theirs, more = await in_time(
+            lambda: editor_sign_ins(directory, hosts.authority), EDITORS_SECONDS, "editors' sign-ins"
+        )
+    except TimeoutError:
+        notes.append(f"The files in {directory} do not answer.")
+        return []
     notes += more
     return [
         usable for each in theirs for usable in _if_usable(SignIn(each.token, each.source, each.login), notes)

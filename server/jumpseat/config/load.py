@@ -112,6 +112,28 @@ def _warnings(config: Config, own: Config, file: Source, kinds: Collection[str] 
             yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
         else:
             yield Fault(OVERLAY_SOURCE, unknown.key, told)
+    yield from _names_sent(config, own, file)
+
+
+def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
+    """Names of roles that may be meant for headings alone, and are told to the server."""
+    sent = [
+        ("providers", provider, "roles", role)
+        for provider, table in config.providers.items()
+        for role, name in table.roles.also_sent.items()
+        if name != role
+    ]
+    lines = file.lines() if sent else {}
+    for path in sent:
+        told = (
+            "one lower-case word, which is also sent as the name of the role where the server has chat "
+            "completions; roles.wire names roles for requests alone, and wire = {} none"
+        )
+        key = ".".join(path)
+        if path[1] in own.providers:
+            yield Fault(file.name, key, told, line_of(path, lines))
+        else:
+            yield Fault(OVERLAY_SOURCE, key, told)
 
 
 def _nearest(key: str, known: Collection[str]) -> str | None:

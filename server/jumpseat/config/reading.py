@@ -136,6 +136,10 @@ _FORMS = {
     "client_id": "must be one word of ASCII",
     "editor_version": "must be a name and a version, as in Vim/9.1",
     "integration_id": "must be one word of ASCII",
+    "assistant": "must be one word of ASCII",
+    "system": "must be one word of ASCII",
+    "tool": "must be one word of ASCII",
+    "user": "must be one word of ASCII",
     "mapping": "must be parameters, a place below it as in parameters.options, or chat",
 }
 """What a key that has a form must look like."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,22 +62,42 @@ class WireRoles(BaseModel):
         return {role: name for role in type(self).model_fields if (name := getattr(self, role)) is not None}
 
 
-class Roles(BaseModel):
-    """What the two sides are called: in a transcript's headings, and below `wire` in requests.
+_WIRE_WORD = re.compile(r"[a-z][a-z0-9_-]*")
 
-    They are kept apart because a heading is for a reader, in any language, and a request for a server.
+
+class Roles(BaseModel):
+    """What the two sides are called: in a transcript's headings, and in requests.
+
+    A heading is for a reader, in any language, and a request for a server. `wire` speaks of requests alone.
+    Without it, a name that can only be meant for a server is sent too: any of `system` and `tool`, which have
+    no headings, and one lower-case word of `user` and `assistant`, as in `assistant = "model"`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     user: str | None = None
     assistant: str | None = None
-    wire: WireRoles = Field(default_factory=WireRoles)
+    system: HeaderWord | None = None
+    tool: HeaderWord | None = None
+    wire: WireRoles | None = None
 
     @property
     def names(self) -> dict[str, str]:
         """The names of headings that are set, by role."""
-        return {role: name for role in ("user", "assistant") if (name := getattr(self, role)) is not None}
+        return {role: name for role in _SIDES if (name := getattr(self, role)) is not None}
+
+    @property
+    def also_sent(self) -> dict[str, str]:
+        """The names of headings that requests say too, because of how they look."""
+        if self.wire is not None:
+            return {}
+        return {role: name for role, name in self.names.items() if _WIRE_WORD.fullmatch(name)}
+
+    @property
+    def wire_names(self) -> dict[str, str]:
+        """What requests call the roles, where that is not the dialect's own name."""
+        plain = {role: name for role in ("system", "tool") if (name := getattr(self, role)) is not None}
+        return {**plain, **self.also_sent, **(self.wire.names if self.wire is not None else {})}
 
     @model_validator(mode="after")
     def _headings_tell_the_sides_apart(self) -> Roles:
@@ -89,6 +110,7 @@ class Roles(BaseModel):
         return self
 
 
+_SIDES = ("user", "assistant")
 _USER, _ASSISTANT = "Me", "Assistant"
 
 Tokens = Annotated[int, Field(gt=0)]

@@ -34,12 +34,12 @@ class Secret:
         return self._value
 
     def __repr__(self) -> str:
-        return "Secret(***)"
+        return "***"
 
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return "Secret(***)"
+        return "***"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Secret is never serialised")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -45,7 +45,7 @@ _SOURCES = ("api_key", "github_token")
 
 @dataclass(slots=True)
 class _Remembered:
-    value: str
+    value: str = field(repr=False)
     changed: int
     """The reading, counted from 1, that gave this value first."""
 

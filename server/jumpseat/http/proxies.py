@@ -127,13 +127,15 @@ def is_exempt(host: str, port: int, listed: str) -> bool:
         port: where it is asked.
         listed: entries between commas or blanks: `*`, a name (its subdomains too, with or without a dot or
             `*.` before it), an address, a network such as `10.0.0.0/8`, each but the first and the last
-            also with `:port`. Names are not resolved to be compared with networks.
+            also with `:port`. A scheme before an entry says nothing. Names are not resolved to be compared
+            with networks.
     """
     host = host.lower().rstrip(".")
     return any(_matches(entry, host, port) for entry in re.split(r"[,\s]+", listed.lower()) if entry)
 
 
 def _matches(entry: str, host: str, port: int) -> bool:
+    entry = entry.rpartition("://")[2].removesuffix("/")
     if entry == "*":
         return True
     network = _network(entry)

@@ -17,6 +17,7 @@ from jumpseat.auth.token_store import TokenStore
 from jumpseat.chat import AuthenticationError, AuthorizationError
 from jumpseat.config import ProviderConfig, hidden
 from jumpseat.http import HttpClient
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.emulator import CopilotEmulator
 
 EXCHANGE = "/copilot_internal/v2/token"
@@ -251,6 +252,37 @@ async def test_a_store_that_nobody_has_asked_about_yet_is_not_looked_at(
 
     assert (person.told, emulator.seen) == ([], [])
     await identity.aclose()
+
+
+@pytest.mark.requirement("8:auth-status")
+async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_exchanged(
+    upstream: FakeUpstream, home: Path
+) -> None:
+    upstream.default(Reply.json({"message": "Not Found"}, 404), path="/copilot_internal/user")
+    minted = {"token": "tid=canary;exp=1", "refresh_in": 1500, "chat_enabled": True}
+    upstream.default(Reply.json(minted), path=EXCHANGE)
+    http, told = HttpClient(), list[AuthStatus]()
+    urls = dict.fromkeys(("github_url", "api_url", "copilot_url"), upstream.origin)
+    table = ProviderConfig(kind="copilot", github_token="ghu_canary1")
+    identity = CopilotIdentity(
+        http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=told.append
+    )
+
+    status = await identity.status(refresh=True)
+
+    assert (status.state, status.chat_enabled, status.plan) == ("signed_in", True, None)
+    upstream.default(Reply.json({"message": "Not Found"}, 404), path=EXCHANGE)
+    other = CopilotIdentity(
+        http,
+        github_hosts(provider="copilot", **urls),
+        ProviderConfig(kind="copilot", github_token="ghu_canary2"),
+        headers=dict,
+        on_change=told.append,
+    )
+    assert (await other.status(refresh=True)).state == "not_authorized"
+    for each in (identity, other):
+        await each.aclose()
+    await http.aclose()
 
 
 @pytest.mark.requirement("8:auth-status")

@@ -19,6 +19,8 @@ from jumpseat.config import Secret
 from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 EXCHANGE = "/copilot_internal/v2/token"
 WAIT_SECONDS = 60.0

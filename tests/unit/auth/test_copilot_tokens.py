@@ -267,6 +267,20 @@ async def test_a_clock_set_back_keeps_no_token_alive(make: Make, mint: Mint, clo
 
 
 @pytest.mark.requirement("8:refresh")
+async def test_a_clock_set_back_by_less_than_has_passed_makes_no_token_younger(
+    make: Make, mint: Mint, clock: HandClock
+) -> None:
+    tokens = make()
+    assert await number(tokens) == 1
+
+    clock.pass_time(1600)
+    clock.set_wall(-1000.0)
+
+    assert await number(tokens) == 2
+    assert mint.made == 2
+
+
+@pytest.mark.requirement("8:refresh")
 async def test_a_token_that_replaced_a_refused_one_is_not_replaced_at_once(
     make: Make, mint: Mint, clock: HandClock
 ) -> None:

@@ -134,6 +134,14 @@ def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
     assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+def test_a_pipe_that_nobody_writes_is_a_note_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "apps.json")
+
+    assert notes(tmp_path) == [f"apps.json in {tmp_path} cannot be read."]
+
+
 @pytest.mark.requirement("8:found-sign-ins")
 @pytest.mark.parametrize("row", [("github.com", b"ghu_looks_clear", 1), ("github.com", bytes(range(40)), 0)])
 def test_an_encrypted_row_is_a_note_that_says_so(tmp_path: Path, row: tuple[Any, ...]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.auth import sign_ins
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.auth.sign_ins import FoundSignIns, find_sign_ins
 from jumpseat.auth.token_store import TokenStore
@@ -211,3 +212,17 @@ async def test_a_found_token_is_hidden_from_then_on(store: TokenStore, everythin
         token = found.best.token.reveal()
         assert redact(f"x {token} y") == "x *** y"
         assert token not in repr(found)
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_editors_files_that_do_not_answer_are_a_note(
+    store: TokenStore, everything: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "PATH")
+    assert (await find_sign_ins(DOTCOM, store, environ=environ)).best is not None
+    monkeypatch.setattr(sign_ins, "EDITORS_SECONDS", 0)
+
+    found = await find_sign_ins(DOTCOM, store, environ=environ)
+
+    assert found.best is None
+    assert any("do not answer" in note for note in found.notes)

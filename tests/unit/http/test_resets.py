@@ -19,6 +19,8 @@ from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.testing import assert_laws
 from jumpseat.testing.upstream import FakeUpstream, Reply
 
+pytestmark = pytest.mark.slow
+
 TEXT = "Héj!"
 WAIT = 30
 
