@@ -224,6 +224,23 @@ async def test_a_store_that_another_process_has_changed_is_looked_at_again(
     await identity.aclose()
 
 
+@pytest.mark.requirement("8:no-token-leaks")
+async def test_a_token_that_was_exchanged_while_another_process_signed_out_does_not_stay(
+    person: Person, emulator: CopilotEmulator, home: Path
+) -> None:
+    store = TokenStore()
+    await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
+    identity = person.identity()
+    await identity.credential()
+    assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
+
+    await store.delete(person.hosts)
+    await identity.store_changed()
+
+    assert list((home / "auth").glob("copilot_token.*.json")) == []
+    await identity.aclose()
+
+
 @pytest.mark.requirement("8:other-process")
 async def test_another_providers_sign_in_in_the_same_store_is_no_news(
     person: Person, emulator: CopilotEmulator, home: Path
