@@ -168,6 +168,41 @@ async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so
     assert "the configuration stays as it was" in daemon.log
 
 
+@pytest.mark.requirement("7:reread")
+async def test_a_file_that_is_deleted_takes_its_providers_with_it_and_a_running_chat_goes_on(
+    home: Path, daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    gate = Gate()
+    events = completion_stream(["Hel", "lo"])
+    upstream.script(Reply.events([*events[:2], gate, *events[2:]]))
+    file = rewrite(home, table("one", upstream))
+    await daemon.initialize()
+    running = daemon.start("chat/start", {**CHAT, "model": "one:m"})
+    await daemon.read_delta("text_delta")
+
+    file.unlink()
+    await next_notification(daemon, "providers/didChange")
+    rows = (await daemon.request("providers/list")).result["providers"]
+    assert "one" not in {row["id"] for row in rows}
+    gate.open()
+    assert (await daemon.read_until(running)).result["text"] == "Hello"
+
+
+@pytest.mark.requirement("7:reread")
+async def test_a_file_of_the_command_line_that_is_deleted_keeps_the_configuration(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    file = rewrite(home, table("one", upstream))
+    async with running_daemon(home, "--config", str(file)) as daemon:
+        await daemon.initialize()
+        file.unlink()
+        shown = await next_notification(daemon, SHOW)
+        assert shown["message"].startswith("The configuration stays as it was. ")
+        assert "does not exist" in shown["message"]
+        assert (await chat(daemon, "one:m"))["result"]["text"] == "Hi"
+
+
 @pytest.fixture
 async def overlaid(home: Path, daemon: Daemon, upstream: FakeUpstream) -> Daemon:
     """A daemon with `one` and `two` of the file, of which the client's overlay has made `two` the default."""

@@ -315,6 +315,25 @@ async def test_a_source_that_gives_nothing_is_an_error_with_provider_key_and_sou
     assert upstream.requests == []
 
 
+@pytest.mark.requirement("7:bare-names")
+@pytest.mark.parametrize(("key", "is_told"), [("MY_TEAM_KEY", True), ("sk-4711-of-nobody", False)])
+async def test_a_refused_key_that_looks_like_an_unset_variable_is_told_as_one(
+    home: Path, upstream: FakeUpstream, key: str, is_told: bool
+) -> None:
+    write_config(home, x={"base_url": upstream.base_url, "api_key": key})
+    upstream.default(Reply.json({"error": {"message": "Incorrect API key provided."}}, 401))
+    async with running_daemon(home) as daemon:
+        await daemon.initialize()
+        chat = await ask(daemon)
+        (listed,) = (await daemon.request("models/list", {"provider": "x"})).result["errors"]
+
+    for error in (chat.error, listed["error"]):
+        assert error["code"] == 1000
+        hint = error["data"].get("hint", "")
+        assert ("providers.x.api_key looks like the name of an environment variable" in hint) is is_told
+        assert key not in json.dumps(error)
+
+
 @pytest.mark.requirement("7:bare-names", "7:trust")
 async def test_a_workspace_cannot_have_a_variable_sent_by_its_name(
     home: Path, upstream: FakeUpstream

@@ -33,7 +33,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
-from jumpseat.config.values import is_costly, needs_model
+from jumpseat.config.values import is_costly, is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json
 
 T = TypeVar("T")
@@ -271,10 +271,20 @@ class EndpointAdapter(Adapter):
         except AuthenticationError as error:
             if await self._is_renewed(error, since):
                 raise Replan("expired_credential", error) from error
+            self._explain(error)
             raise
 
     async def _is_renewed(self, error: AuthenticationError, since: int) -> bool:
         return not isinstance(error, AuthorizationError) and await self._values.renewed(since)
+
+    def _explain(self, error: AuthenticationError) -> None:
+        """Say what a refused key probably is, where that is a mistake in the table."""
+        key = self._config.api_key
+        if not self._config.is_from_client and key is not None and is_unset_variable(key):
+            error.hint = (
+                f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
+                "is not set, so the name itself was sent. Set it in the environment that starts the editor."
+            )
 
     async def _asked(
         self, method: str, path: str, ask: Callable[[HttpCall], Awaitable[T]], body: Any = None
@@ -299,6 +309,7 @@ class EndpointAdapter(Adapter):
                 return await ask(call)
             except AuthenticationError as error:
                 if not (again and await self._is_renewed(error, since)):
+                    self._explain(error)
                     raise
         raise AssertionError("the second round returns or raises")
 

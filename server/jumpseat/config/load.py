@@ -22,6 +22,7 @@ from jumpseat.config.places import line_of
 from jumpseat.config.reading import Source, error_of, faults_of, read, validated
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
+from jumpseat.config.secrets import names_credential
 from jumpseat.config.sources import source_prefix
 
 logger = logging.getLogger(__name__)
@@ -90,10 +91,15 @@ def load_with_warnings(
 def _keep_keys_back(config: Config) -> None:
     """Have commands run without the variables that hold the providers' keys."""
     for table in config.providers.values():
-        if not table.is_from_client:
-            for value in (table.api_key, table.github_token):
-                if value is not None and (name := value.removeprefix("env:")) in os.environ:
-                    keep_back(name)
+        if table.is_from_client:
+            continue
+        own = {"api_key": table.api_key, "github_token": table.github_token}
+        if table.client_cert is not None:
+            own["password"] = table.client_cert.password
+        for key, value in (*own.items(), *table.headers.items(), *table.env.items()):
+            name = (value or "").removeprefix("env:")
+            if name in os.environ and (names_credential(key) or names_credential(name)):
+                keep_back(name)
 
 
 def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:

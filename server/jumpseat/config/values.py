@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,8 @@ _TEMPLATES = ("base_url", "url")
 """Keys of a table that may be named in a template and are templates themselves."""
 
 _SOURCES = ("api_key", "github_token")
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
 
 @dataclass(slots=True)
@@ -241,9 +244,7 @@ class Values:
     async def _of_own_table(self, key: str, source: str, path: tuple[str, ...]) -> Secret:
         if source in path:
             raise SourceError("that leads back to itself", "Name another key.")
-        found = self._own()
-        for name in source.removeprefix("schema:").split("."):
-            found = _step(found, name)
+        found = own_value(self._table, *source.removeprefix("schema:").split("."))
         if not isinstance(found, str | int | float):
             raise SourceError(
                 "the provider's table in the file has no text or number there",
@@ -253,11 +254,6 @@ class Values:
         if source_prefix(text) is not None:
             return await self._resolved(key, text, (*path, source))
         return _told(key, text)
-
-    def _own(self) -> Any:
-        """The table as its author wrote it: what a client lays over it must not choose a host or a key."""
-        own = self._table.origin.table
-        return self._table if own is None else own
 
     # -- templates
 
@@ -288,7 +284,7 @@ class Values:
             if source_prefix(env[name]) is None and is_template(env[name]):
                 return _told(place, await self._filled(place, env[name], model, further)).reveal()
             return (await self._resolved(place, env[name], further)).reveal()
-        found = _step(self._own(), name)
+        found = own_value(self._table, name)
         if isinstance(found, str) and name in _TEMPLATES:
             return await self._filled(name, found, model, further)
         if isinstance(found, str) and (name in _SOURCES or source_prefix(found) is not None):
@@ -334,9 +330,26 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig | None = 
         return pool.submit(asyncio.run, values.resolve(key, value)).result()
 
 
+def own_value(table: ProviderConfig, *path: str) -> Any:
+    """What stands at a place of a table as its author wrote it; None where nothing does.
+
+    What a client lays over the table must not choose a host or a key.
+    """
+    own = table.origin.table
+    found: Any = table if own is None else own
+    for name in path:
+        found = _step(found, name)
+    return found
+
+
 def is_costly(value: str) -> bool:
     """Whether reading a configured value may run something, or have a person asked for a password."""
     return value.startswith(("cmd:", "keyring:", "python:", "schema:"))
+
+
+def is_unset_variable(value: str) -> bool:
+    """Whether a plain credential looks like the name of an environment variable, and none is set."""
+    return _VARIABLE.fullmatch(value) is not None and value not in set(os.environ)
 
 
 def needs_model(text: str) -> bool:

@@ -7,12 +7,14 @@ configuration. A table is read on the first request: a value source may run a co
 from __future__ import annotations
 
 import ipaddress
+import os
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.sources import source_prefix
 from jumpseat.http.proxies import PORTS, Proxy, parse_proxy, proxy_of_environment
-from jumpseat.http.tls import TlsOptions
+from jumpseat.http.tls import TlsOptions, make_context
 
 CONNECT_SECONDS = 10.0
 """A host that does not accept a connection in this time is down, or behind a firewall that drops."""
@@ -31,13 +33,17 @@ class Origin:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is this machine: `localhost`, a name under it, or a loopback address."""
+        """Whether it is this machine: `localhost`, a name under it, a loopback address, or `0.0.0.0`.
+
+        That is where servers listen that take everybody, and so what people write for where they are asked.
+        """
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            address = ipaddress.ip_address(self.host)
         except ValueError:
             return False
+        return address.is_loopback or address.is_unspecified
 
 
 def origin_of(url: str) -> Origin | None:
@@ -92,3 +98,29 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
         password = (await values.resolve("client_cert.password", own.password)).reveal()
     tls = TlsOptions(table.ca_file, own.cert if own else None, own.key if own else None, password)
     return NetworkOptions(proxy, uses_environment=table.proxy is None, tls=tls)
+
+
+def check_proxy(provider: str, table: ProviderConfig) -> None:
+    """Read the address of a table's proxy, where it is written down there.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    value = table.proxy
+    is_elsewhere = value is not None and (source_prefix(value) is not None or value in set(os.environ))
+    if value and not is_elsewhere and value.strip().lower() != NO_PROXY:
+        parse_proxy(value, f"providers.{provider}.proxy", provider=provider)
+
+
+def check_certificates(provider: str, table: ProviderConfig) -> None:
+    """Read the files of certificates that a table names, but no encrypted key. Blocks, some 100 ms.
+
+    Raises:
+        ConfigError: one cannot be read, or is not what it should be; the message names its key.
+    """
+    own = table.client_cert
+    if own is not None and own.password is not None:
+        own = None
+    tls = TlsOptions(table.ca_file, own.cert if own else None, own.key if own else None)
+    if tls != TlsOptions():
+        make_context(tls, provider)

@@ -16,6 +16,7 @@ from jumpseat.config.load import load_with_warnings
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import FaultyConfigError, read
+from jumpseat.providers.checkup_values import faults_of_values
 from jumpseat.providers.kinds import BUILT_IN, KINDS
 from jumpseat.providers.registry import Registry
 
@@ -59,7 +60,9 @@ async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str]
         named = config.default_provider
         if named is not None and named not in registry.ids:
             yield ("default_provider",), f"there is no such provider; there are {', '.join(registry.ids)}"
-        for provider in config.providers:
+        for provider, table in config.providers.items():
+            for path, told in faults_of_values(provider, table):
+                yield ("providers", provider, *path), told
             try:
                 registry.adapter(provider)
             except ChatError as error:

@@ -110,18 +110,22 @@ async def test_a_child_has_none_of_the_keys_that_are_known(tmp_path: Path) -> No
 async def test_the_variables_that_hold_providers_keys_are_kept_back(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("A_KEY_OF_MINE", "ANOTHER_OF_MINE", "NONE_OF_THEM"):
+    kept_back = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
+    for name in (*kept_back, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
         '[providers.x]\nkind = "openai"\napi_key = "env:A_KEY_OF_MINE"\n'
-        '[providers.y]\nkind = "openai"\napi_key = "ANOTHER_OF_MINE"\n',
+        '[providers.y]\nkind = "openai"\napi_key = "ANOTHER_OF_MINE"\n'
+        '[providers.z]\nkind = "openai"\n'
+        'headers = { api-key = "env:MINE_OF_A_HEADER", X-Team = "env:NONE_OF_THEM" }\n'
+        'env = { a = "env:SECRET_OF_A_NAME" }\n',
         "utf-8",
     )
     load_config(None, None)
 
     passed = environment_of_commands(os.environ)
     assert {"NONE_OF_THEM", "PATH"} <= set(passed)
-    assert not {"A_KEY_OF_MINE", "ANOTHER_OF_MINE"} & set(passed)
+    assert not kept_back & set(passed)
 
 
 CHILD = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1)"

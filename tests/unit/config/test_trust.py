@@ -126,6 +126,7 @@ def test_other_top_level_keys_are_refused(home: Path, key: str) -> None:
         ("parameters", {"user": CANARY}),
         ("query", {"a": CANARY}),
         ("env", {"a": CANARY}),
+        ("roles", {"assistant": CANARY}),
         ("models", [CANARY]),
         ("name", CANARY),
         ("timeout", 1),
@@ -155,6 +156,14 @@ def test_every_other_key_of_a_known_provider_is_refused(
         ({"providers": {"new": {"headers": {"X-A": "?"}}}}, "providers.new.headers.X-A"),
         ({"providers": {"new": {"parameters": {"a": [0, {"b": "?"}]}}}}, "providers.new.parameters.a.1.b"),
         ({"providers": {"new": {"env": {"a": "?"}}}}, "providers.new.env.a"),
+        ({"providers": {"new": {"query": {"a": "?"}}}}, "providers.new.query.a"),
+        ({"providers": {"new": {"roles": {"wire": {"user": "?"}}}}}, "providers.new.roles.wire.user"),
+        ({"providers": {"new": {"models": [{"id": "?"}]}}}, "providers.new.models.0.id"),
+        ({"providers": {"new": {"proxy": "?"}}}, "providers.new.proxy"),
+        (
+            {"providers": {"new": {"settings": {"t": {"type": "string", "mapping": "?"}}}}},
+            "providers.new.settings.t.mapping",
+        ),
         ({"providers": {"new": {"later_key": "?"}}}, "providers.new.later_key"),
         ({"providers": {"mine": {"default_model": "?"}}}, "providers.mine.default_model"),
         (

@@ -27,6 +27,8 @@ def test_importing_the_package_imports_no_http_library():
         ("http://a.localhost/", True),
         ("http://127.8.9.1/", True),
         ("http://[::1]:5/", True),
+        ("http://0.0.0.0:11434/", True),
+        ("http://[::]:11434/", True),
         ("http://localhost.example.com/", False),
         ("http://127.0.0.1.example.com/", False),
         ("http://10.0.0.1/", False),

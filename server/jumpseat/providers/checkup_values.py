@@ -1,0 +1,114 @@
+"""What is wrong in the values of one provider's table, as far as it can be told without reading a credential.
+
+No variable, command, keyring or function is asked; files of certificates are, because they are no secret.
+Above it is `checkup`; below it the configuration and the network's rules.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig
+from jumpseat.config.places import KeyPath
+from jumpseat.config.sources import source_prefix
+from jumpseat.config.templates import TemplateError, is_template, pieces
+from jumpseat.config.values import own_value
+from jumpseat.http.network import check_certificates, check_proxy
+
+
+def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Each fault with its path below the table, and what is wrong as the end of a sentence.
+
+    Args:
+        provider: its id.
+        table: read from the user's own file.
+    """
+    for path, value in _sources(table):
+        prefix = source_prefix(value)
+        if prefix is not None and (told := _malformed(prefix, value.removeprefix(prefix), table)):
+            yield path, told
+    for path, text in _templates(table):
+        if (told := _unfillable(text, table)) is not None:
+            yield path, told
+    for check in (check_proxy, check_certificates):
+        try:
+            check(provider, table)
+        except ConfigError as error:
+            yield _located(provider, error.message.rstrip("."))
+
+
+def _located(provider: str, message: str) -> tuple[KeyPath, str]:
+    """The key that a message begins with, and the rest; no key where it begins with none."""
+    key, _, told = message.partition(" ")
+    prefix = f"providers.{provider}."
+    return (tuple(key.removeprefix(prefix).split(".")), told) if key.startswith(prefix) else ((), message)
+
+
+def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Every text that may name a source."""
+    for key in ("api_key", "github_token", "proxy"):
+        if (value := getattr(table, key)) is not None:
+            yield (key,), value
+    for key in ("env", "headers"):
+        for name, value in getattr(table, key).items():
+            yield (key, name), value
+    if table.client_cert is not None and table.client_cert.password is not None:
+        yield ("client_cert", "password"), table.client_cert.password
+
+
+def _malformed(prefix: str, argument: str, table: ProviderConfig) -> str | None:
+    match prefix:
+        case "cmd:":
+            try:
+                words = shlex.split(argument)
+            except ValueError as error:
+                return f"has a command line that cannot be split: {str(error).lower()}"
+            return None if words else "has no command"
+        case "keyring:":
+            service, _, user = argument.rpartition("/")
+            return None if service and user else "is not of the form keyring:service/user"
+        case "python:":
+            module, _, name = argument.partition(":")
+            return None if module and name else "is not of the form python:package.module:function"
+        case "schema:":
+            found = own_value(table, *argument.split("."))
+            told = "names a place of this table that has no text or number"
+            return None if isinstance(found, str | int | float) else told
+        case _:
+            return None if argument else f"has nothing behind {prefix}"
+
+
+def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Every text whose `${name}` are replaced."""
+    for key in ("base_url", "url", "query", "parameters"):
+        yield from _texts((key,), getattr(table, key))
+    for key in ("env", "headers"):  # Behind a source's prefix nothing is replaced.
+        for name, value in getattr(table, key).items():
+            if source_prefix(value) is None:
+                yield from _texts((key, name), value)
+
+
+def _texts(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(value, str) and is_template(value):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _texts((*path, name), each)
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _texts((*path, place), each)
+
+
+def _unfillable(text: str, table: ProviderConfig) -> str | None:
+    try:
+        names = [name for _, name in pieces(text) if name is not None]
+    except TemplateError as error:
+        return str(error)
+    for name in names:
+        if name in table.env or name == "model" or isinstance(own_value(table, name), str | int | float):
+            continue
+        return f"uses ${{{name}}}, which is neither in env nor a text of this table"
+    return None
