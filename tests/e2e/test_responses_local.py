@@ -34,6 +34,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
     # One server for all of them, so that one worker runs them all.
     pytest.mark.xdist_group("responses-local"),
+    pytest.mark.slow,
 ]
 
 QUESTION = Message.user("What is the capital of France? Answer with one word.")

@@ -126,7 +126,7 @@ async def test_a_client_that_holds_only_text_and_calls_still_gets_a_valid_second
 
 @pytest.mark.requirement("copilot:identity", "copilot:interaction-id")
 async def test_every_request_says_who_asks(daemon, emulator):
-    await daemon.request("chat/start", ask(model="copilot:gpt-4.1", conversationId="c1"))
+    await daemon.request("chat/start", ask(model="copilot:gpt-4.1", conversationId="the-conversation"))
 
     (request,) = chats(emulator)
     assert request.headers["editor-version"] == "tests/0"
@@ -135,7 +135,7 @@ async def test_every_request_says_who_asks(daemon, emulator):
     assert request.headers["openai-intent"] == "conversation-panel"
     assert request.headers["x-interaction-id"]
     assert request.headers["x-request-id"]
-    assert "c1" not in str(request.headers)
+    assert "the-conversation" not in str(request.headers)
 
 
 @pytest.mark.requirement("copilot:billing")

@@ -21,7 +21,7 @@ from tests.fakes.tls_front import TlsFront
 KEY = "canary-of-the-provider"
 PASSWORD = "canary-of-the-proxy"
 
-pytestmark = pytest.mark.usefixtures("no_proxies")
+pytestmark = [pytest.mark.usefixtures("no_proxies"), pytest.mark.slow]
 
 
 def write_table(home: Path, network: Network, **more: Any) -> None:

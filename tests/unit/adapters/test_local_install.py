@@ -17,7 +17,10 @@ from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
 
 CONTENT = b"GGUF and the weights"
 
-pytestmark = pytest.mark.skipif(find_spec("pip") is None, reason="this environment has no pip")
+pytestmark = [
+    pytest.mark.skipif(find_spec("pip") is None, reason="this environment has no pip"),
+    pytest.mark.slow,
+]
 
 
 def digest(content):

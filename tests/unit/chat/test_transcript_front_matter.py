@@ -18,6 +18,8 @@ from jumpseat.chat import InvalidRequestError, Message
 from jumpseat.chat.transcript import parse, render
 from tests.unit.chat import conversations
 
+pytestmark = pytest.mark.slow
+
 SLOWEST = 30.0
 """Seconds of the processor for the largest front matter, which takes about one."""
 

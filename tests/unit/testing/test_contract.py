@@ -27,6 +27,8 @@ from tests.unit.testing.broken import (
     yields,
 )
 
+pytestmark = pytest.mark.slow
+
 TEXT = "a_text_comes_back_as_blocks_streamed_and_not"
 ARRIVAL = "a_recorded_answer_comes_to_what_it_should_in_every_arrival"
 REPLAY = "what_must_go_back_goes_back_byte_for_byte"

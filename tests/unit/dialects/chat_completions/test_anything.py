@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumpseat.chat import DoneEvent
 from jumpseat.testing import assert_laws
 from tests.unit.dialects.chat_completions.answers import read
+
+pytestmark = pytest.mark.slow
 
 ODD = st.one_of(
     st.none(),
