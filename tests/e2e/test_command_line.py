@@ -20,7 +20,7 @@ from tests.daemon import environment_of
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 
+pytestmark = pytest.mark.slow
+
 
 def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") -> None:
     """Write the user's own file, with these providers in it."""

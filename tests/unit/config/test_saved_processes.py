@@ -14,6 +14,8 @@ import pytest
 from jumpseat.config import SavedSettings
 from jumpseat.config.saved import FILE_NAME
 
+pytestmark = pytest.mark.slow
+
 SAVES = 15
 PROCESSES = 3
 

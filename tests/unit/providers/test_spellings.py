@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from jumpseat.providers.spellings import candidates, normalised, spelling
 from tests.recorded.recordings import TRANSCRIPTS
 
+pytestmark = pytest.mark.slow
+
 COPILOT = (
     "claude-opus-4.6",
     "claude-sonnet-4",

@@ -159,7 +159,8 @@ class ChatCompletionsDecoder:
         usage = usage_in(chunk, choice)
         if usage is not None:
             self._usage = usage
-        if cost := cost_in(chunk):
+        # Looked for first, because this runs for every chunk of every provider.
+        if "copilot_usage" in chunk and (cost := cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
             self._begun = True
@@ -207,8 +208,9 @@ class ChatCompletionsDecoder:
             self._refused = True
             self._flush_content()
             self._blocks.text(refusal)
-        for url, title in sources_in(delta):
-            self._cite({"url": url, "title": title})
+        if "copilot_annotations" in delta:
+            for url, title in sources_in(delta):
+                self._cite({"url": url, "title": title})
         for annotation in _dicts(delta.get("annotations")):
             citation = annotation.get("url_citation")
             self._cite(citation if isinstance(citation, dict) else annotation)
@@ -269,10 +271,11 @@ class ChatCompletionsDecoder:
         """Perplexity's, xAI's and Copilot's lists of sources, which come whole, often on every chunk."""
         for result in _dicts(chunk.get("search_results")):
             self._cite(result)
-        for url, title in sources_in(chunk):
-            self._cite({"url": url, "title": title})
-        for notice in notices_in(chunk):
-            self._blocks.emit(notice)
+        if "copilot_references" in chunk or "copilot_errors" in chunk:
+            for url, title in sources_in(chunk):
+                self._cite({"url": url, "title": title})
+            for notice in notices_in(chunk):
+                self._blocks.emit(notice)
         citations = chunk.get("citations")
         for citation in citations if isinstance(citations, list) else ():
             self._cite(citation if isinstance(citation, dict) else {"url": citation})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.requirement("7:file-errors")]
+pytestmark = [pytest.mark.timeout(60), pytest.mark.requirement("7:file-errors"), pytest.mark.slow]
 
 WRONG = """\
 default_provider = "nobody"
