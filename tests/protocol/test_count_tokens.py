@@ -89,7 +89,7 @@ async def test_params_and_names_are_checked_as_for_a_chat(chatty: Daemon) -> Non
 
 @pytest.mark.requirement("5:count-tokens")
 async def test_a_count_can_be_cancelled(claude: Daemon, upstream: FakeUpstream) -> None:
-    upstream.script(Reply((Gate(),)), path=COUNT)
+    upstream.script(Reply(held=Gate()), path=COUNT)  # Which nobody opens.
     asked = claude.start("chat/countTokens", {"messages": [user("hi")]})
     await upstream.wait_for_request(1)
     claude.notify("$/cancelRequest", {"id": asked})
