@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ class Daemon:
     process: asyncio.subprocess.Process
     stderr: list[bytes] = field(default_factory=list)
     wait_seconds: float = WAIT_SECONDS
+    drain: asyncio.Future[None] | None = None
     _next_id: int = 100
 
     def send_bytes(self, data: bytes) -> None:
@@ -143,8 +145,21 @@ class Daemon:
 
     @property
     def log(self) -> str:
-        """What it has written to stderr so far."""
+        """What it wrote to stderr, once it has ended by itself: before that, a line may be on its way."""
+        assert self.process.returncode not in (None, -signal.SIGKILL), "end it first, with `whole_log`"
+        assert self.drain is None or self.drain.done(), "end it first, with `whole_log`"
         return b"".join(self.stderr).decode("utf-8", "replace")
+
+    async def whole_log(self) -> str:
+        """End the daemon as an editor that leaves does, and give everything that it wrote to stderr.
+
+        Its log is written by a thread of its own, so the answer to a request may be here before the line.
+        """
+        self.close_stdin()
+        await self.exit_code()
+        async with asyncio.timeout(WAIT_SECONDS):
+            await (self.drain or _drain(self.process, self.stderr))
+        return self.log
 
 
 def frame(message: Any) -> bytes:
@@ -189,7 +204,8 @@ async def running_daemon(
         limit=1 << 16,
     )
     daemon = Daemon(process, wait_seconds=wait_seconds)
-    drain = asyncio.ensure_future(_drain(process, daemon.stderr)) if drain_stderr else None
+    if drain_stderr:
+        daemon.drain = asyncio.ensure_future(_drain(process, daemon.stderr))
     try:
         yield daemon
     finally:
@@ -199,7 +215,7 @@ async def running_daemon(
         # Reading to the end is what lets asyncio close its side of the pipes.
         assert process.stdout is not None
         await process.stdout.read()
-        await (drain or _drain(process, daemon.stderr))
+        await (daemon.drain or _drain(process, daemon.stderr))
         await process.wait()
 
 

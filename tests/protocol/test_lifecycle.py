@@ -149,9 +149,8 @@ async def test_logs_go_to_the_log_file_and_never_to_stdout(home: Path, tmp_path:
         await daemon.initialize()
         daemon.send_bytes(b"Content-Length: 1\r\n\r\n{")
         assert (await daemon.read())["error"]["code"] == -32700
-        await daemon.request("shutdown")
+        assert await daemon.whole_log() == ""
     assert "malformed frame" in log.read_text("utf-8")
-    assert daemon.log == ""
 
 
 @pytest.mark.requirement("1:flags", "7:file")

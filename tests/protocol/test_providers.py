@@ -201,8 +201,7 @@ async def test_an_unknown_key_is_warned_about_with_its_path(home: Path) -> None:
     (home / "config.toml").write_text('[providers.x]\nkind = "openai"\nbase_urll = "x"\n', "utf-8")
     async with running_daemon(home) as daemon:
         await daemon.initialize()
-        await daemon.request("shutdown")
-    assert "providers.x.base_urll" in daemon.log
+        assert "providers.x.base_urll" in await daemon.whole_log()
 
 
 @pytest.mark.requirement("7:trust")
