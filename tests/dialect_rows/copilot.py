@@ -2,6 +2,7 @@
 
 ROWS: dict[str, str | tuple[str, str]] = {
     # Whole chats.
+    "recordings": "recorded answers come through whole, and what is sealed in them goes back byte for byte",
     "routes": "each model takes the best route that its row lists; without a list it is found by asking",
     "conversations": "tools, thinking and images go back and forth on every route, as the service wants them",
     "billing": "a tool round is not billed to the user, nor is a request again when it is repeated",

@@ -78,7 +78,13 @@ def test_a_tilde_is_the_users_home(monkeypatch, authority):
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(authority.file.parent))
 
-    make_context(TlsOptions("~/ca.pem"), "acme")
+    names = [
+        part
+        for each in make_context(TlsOptions("~/ca.pem"), "acme").get_ca_certs()
+        for part in each["subject"]
+    ]
+
+    assert any("trustme" in value for part in names for _, value in part)
 
 
 def test_a_client_certificate_may_be_one_file_or_two_and_its_key_encrypted(authority):
