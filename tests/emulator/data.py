@@ -104,7 +104,9 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         prompt = chat.read(body, model, state.seals)
     except (KeyError, TypeError, AttributeError) as error:
         return invalid_body(f"failed to parse request: {type(error).__name__} {error}")
-    if prompt.images and request.headers.get("copilot-vision-request") != "true":
+    # On the other routes GitHub's own language server sends images without it.
+    has_to_say_so = prompt.images and request.path == "/chat/completions"
+    if has_to_say_so and request.headers.get("copilot-vision-request") != "true":
         return coded(400, "missing required Copilot-Vision-Request header for vision requests", "")
     limit = (model.limits or {}).get("max_prompt_tokens")
     if limit is not None and prompt.words > limit:
@@ -116,7 +118,9 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
 
 
 def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequest) -> Reply:
-    wanted = (body_object(request) or {}).get("state")
+    body = body_object(request) or {}
+    # GitHub's editor says `state`, its language server `status`.
+    wanted = body.get("state", body.get("status"))
     model = state.models.find(model_id)
     if model is None:
         return coded(404, "model not found", "not_found")

@@ -111,3 +111,10 @@ async def test_a_stop_sequence_is_named(user):
     whole = (await user.post(PATH, body)).json()
     assert (whole["stop_reason"], whole["stop_sequence"]) == ("stop_sequence", "4")
     assert whole["content"][0]["text"] == "1 2 3"
+
+
+async def test_an_image_needs_no_header_here(user):
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    content = [{"type": "image", "source": source}, {"type": "text", "text": "What?"}]
+    answer = await user.post(PATH, asking({"role": "user", "content": content}, stream=False))
+    assert answer.json()["content"][0]["text"] == "You said: What? I see 1 image."

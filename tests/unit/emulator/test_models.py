@@ -46,10 +46,11 @@ async def test_what_one_emulator_changes_no_other_has(emulator):
     assert fresh.limits["max_prompt_tokens"] == 64_000
 
 
-async def test_terms_must_be_accepted_once(user):
+@pytest.mark.parametrize("key", ["state", "status"])
+async def test_terms_must_be_accepted_once_as_either_of_githubs_clients_does(user, key):
     refused = await user.chat("Hi", "claude-haiku-4.5")
     assert refused.json()["error"]["code"] == "model_not_supported"
-    accepted = await user.post("/models/claude-haiku-4.5/policy", {"state": "enabled"})
+    accepted = await user.post("/models/claude-haiku-4.5/policy", {key: "enabled"})
     assert accepted.status_code == 200
     assert (await rows(user))["claude-haiku-4.5"]["policy"]["state"] == "enabled"
     assert (await user.chat("Hi", "claude-haiku-4.5")).status_code == 200

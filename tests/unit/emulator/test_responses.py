@@ -127,3 +127,10 @@ async def test_the_websocket_is_not_there(user):
 async def test_json_is_kept(user):
     schema = {"type": "json_schema", "name": "w", "schema": WEATHER}
     assert said(await user.post(PATH, asking("Hi", text={"format": schema}))) == '{"city": "example"}'
+
+
+async def test_an_image_needs_no_header_here(user):
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+    content = [{"type": "input_text", "text": "What?"}, picture]
+    answer = await user.post(PATH, asking([{"role": "user", "content": content}]))
+    assert said(answer) == "You said: What? I see 1 image."
