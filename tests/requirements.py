@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.dialect_rows import anthropic_messages, chat_completions, copilot, ollama_chat, responses
+from tests.dialect_rows import (
+    anthropic_messages,
+    chat_completions,
+    copilot,
+    language_server,
+    ollama_chat,
+    responses,
+)
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,7 @@ _DIALECTS = {
     "messages": anthropic_messages.ROWS,
     "ollama": ollama_chat.ROWS,
     "copilot": copilot.ROWS,
+    "language-server": language_server.ROWS,
 }
 
 

@@ -31,11 +31,18 @@ ORDER = (
 
 ABOVE_ALL = ("__main__", "testing")
 LONGEST_MODULE = 400
-ADAPTERS = frozenset({where.partition(":")[0].rpartition(".")[2] for where in KINDS.values()})
+ADAPTERS = frozenset({where.partition(":")[0].split(".")[2] for where in KINDS.values()})
 NO_ADAPTERS = ("base", "endpoint", "routes")
 """What adapters share; `endpoint` with whatever begins so."""
 
+CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.copilot_language_server"
+"""It says to its own server what an editor says to the daemon."""
+
 PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})
+BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
+"""What belongs to LSP's base protocol, and so to whoever speaks that."""
+
+LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.__version__")
 CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
@@ -87,7 +94,7 @@ def faults(name: str, source: str) -> list[str]:
         return [*found, f"belongs to {layer}, which has no place in the order"]
     if layer in ORDER:
         found += _arrows_that_go_up(layer, imports)
-        found += _method_names(layer, tree, source) if layer != "rpc" else []
+        found += _method_names(name, tree, source) if layer != "rpc" else []
     if layer == "adapters":
         found += _other_adapters(name, imports)
     if layer in ("engine", "rpc"):
@@ -144,14 +151,16 @@ def _family(name: str) -> str:
     return max(owners, key=len, default=module)
 
 
-def _method_names(layer: str, tree: ast.Module, source: str) -> list[str]:
+def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
+    spoken = {"wire": BASE_PROTOCOL}.get(_layer(name), frozenset())
+    if _is_under(name, CLIENT_OF_A_LANGUAGE_SERVER):
+        spoken = LSP
     constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return [
         f"knows the method {method}"
         for method in METHODS
         if method in constants or ("/" in method and method in source)
-        # What begins with `$/` belongs to LSP's base protocol, and so to whoever speaks that.
-        if not (layer == "wire" and method.startswith("$/"))
+        if method not in spoken
     ]
 
 
@@ -216,6 +225,13 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.engine.plan", "class OpenaiPlan: ...", "the provider openai"),
         ("jumpseat.engine.turn", "# answers chat/start", "the method chat/start"),
         ("jumpseat.wire.peer", "LAST = 'shutdown'", "the method shutdown"),
+        ("jumpseat.adapters.copilot", "LAST = 'shutdown'", "the method shutdown"),
+        ("jumpseat.adapters.copilot_language_server.server", "A = 'chat/start'", "the method chat/start"),
+        (
+            "jumpseat.adapters.copilot_language_server.models",
+            "import jumpseat.adapters.copilot_models",
+            "the adapter copilot",
+        ),
         ("jumpseat.chat.fold", "x = 1\n" * 401, "longer than 400"),
     ],
 )
@@ -230,6 +246,7 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
         ("jumpseat.adapters.local", "from jumpseat.adapters.base import Adapter"),
         ("jumpseat.adapters.local", "from jumpseat.adapters.local_model import find"),
         ("jumpseat.adapters.openai", "from jumpseat.adapters.endpoint_models import read_models"),
+        ("jumpseat.adapters.copilot_language_server.server", "LAST = 'shutdown'"),
         ("jumpseat.http.client", "import httpx2"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),

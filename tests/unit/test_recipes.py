@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.answers.ollama_chat import last, lines, part
 from jumpseat.testing.answers.responses import message, response_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.fakes.language_server import FakeLanguageServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 TABLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -59,6 +62,9 @@ SENT: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 }
 """Whom each is to ask, and the path and the credential of a chat."""
 
+SIGNED_IN = ("work", "official")
+"""Those that a person signs in to: they have no key, and their default model is the account's."""
+
 
 def configured(home: Path, text: str) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
@@ -72,7 +78,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_table_of_the_page_is_tried_below() -> None:
-    assert set(RECIPES) == {*SENT, "work"}
+    assert set(RECIPES) == {*SENT, *SIGNED_IN}
     assert len(TABLES) == len(RECIPES)
 
 
@@ -86,7 +92,7 @@ async def test_a_recipe_is_read_without_a_word_and_makes_a_provider(
     assert caplog.messages == []
     assert registry.adapter(name).provider_name == name
     assert await default_provider(registry) == name
-    if name != "work":
+    if name not in SIGNED_IN:
         target = await resolve_model(registry, None)
         assert (target.provider, target.model) == (name, registry.table(name).default_model)
     await registry.aclose()
@@ -125,3 +131,27 @@ async def test_a_recipe_sends_its_chat_where_the_page_says_with_its_key(
         assert {"authorization", "x-api-key", "api-key"} & sent.headers.keys() == set()
     if name == "openrouter":
         assert sent.json["provider"] == {"data_collection": "deny"}
+
+
+@pytest.mark.requirement("7:recipes", "language-server:command")
+async def test_the_recipe_of_a_language_server_starts_the_program_that_it_says_to_install(
+    home: Path, keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeLanguageServer() as fake:
+        program = home / "bin" / "copilot-language-server"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(fake.command)} "$@"\n', "utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), os.environ["PATH"]]))
+        registry = Registry(configured(home, RECIPES["official"]))
+
+        target = await resolve_model(registry, None)
+        answer = await target.adapter.bind(target.model).chat([Message.user("Hi")], stream=True)
+        await registry.aclose()
+
+        (start,) = fake.starts
+    assert (target.provider, target.model, answer.text) == ("official", "gpt-4.1", "You said: Hi")
+    assert start.argv == ["--stdio"]
+    # The keys of the page's other recipes are none of its business.
+    assert os.environ["GROQ_API_KEY"]
+    assert [name for name in start.env if name.endswith("_API_KEY")] == []

@@ -124,7 +124,7 @@ class _Run:
             return
         if sys.platform == "win32":
             # A thread: `taskkill` takes a moment, and this may be the event loop.
-            threading.Thread(target=_kill_tree, args=(process,), daemon=True).start()
+            threading.Thread(target=kill_tree, args=(process,), daemon=True).start()
         else:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -195,7 +195,8 @@ def environment_of_commands(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _kill_tree(process: subprocess.Popen[bytes]) -> None:
+def kill_tree(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process of Windows with all that it has started; blocks until it is gone."""
     taskkill = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         subprocess.run(  # noqa: S603 - the system's own, by its path

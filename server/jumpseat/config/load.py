@@ -197,6 +197,8 @@ def _overlaid(
                     raise _refused(f"{where}.{key}", "belongs to a provider that is already defined")
         if "model_path" in table:
             raise _refused(f"{where}.model_path", "names a file, which only the user may choose to run")
+        if "command" in table:
+            raise _refused(f"{where}.command", "names a program, which only the user may choose to run")
         _refuse_ways(table, where)
         _refuse_sources(table, where)
         providers[name] = merge_patch(providers.get(name, {}), table)

@@ -120,6 +120,7 @@ _SENTENCES = {
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",

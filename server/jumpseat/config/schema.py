@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -139,6 +140,22 @@ class ConfiguredModel(BaseModel):
     supports_json: bool | None = None
 
 
+def _as_words(value: Any) -> Any:
+    """A command line as program and arguments, split as a POSIX shell would; nothing in it is expanded."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return shlex.split(value)
+    except ValueError:
+        raise ValueError("must be a command line whose quotes are closed") from None
+
+
+CommandLine = Annotated[
+    list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_as_words)
+]
+"""Program and arguments; in the file also one text."""
+
+
 def _as_table(value: Any) -> Any:
     return {"id": value} if isinstance(value, str) else value
 
@@ -210,7 +227,7 @@ class ProviderConfig(BaseModel):
     """Laid over the query of every request."""
 
     env: dict[str, str] = Field(default_factory=dict, repr=False)
-    """What `${name}` stands for, by name."""
+    """What `${name}` stands for, by name; for a program that is started also variables of its environment."""
 
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
@@ -239,7 +256,7 @@ class ProviderConfig(BaseModel):
     client_cert: Annotated[ClientCertificate, BeforeValidator(_as_certificate)] | None = None
     max_retries: int | None = Field(default=None, ge=0, le=10)
     host: str = "github.com"
-    """`copilot` only, as all below it: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server."""
+    """`copilot` only, as all below it; this, `github_url` and `editor_version` also its language server."""
 
     github_url: str | None = None
     api_url: str | None = None
@@ -254,6 +271,11 @@ class ProviderConfig(BaseModel):
 
     model_path: str | None = None
     """`local` only: a GGUF file to run instead of the installed model."""
+
+    command: CommandLine | None = None
+    """`copilot-language-server` only, as `chat_api`: program and arguments that start the server."""
+
+    chat_api: Literal["auto", "conversation", "completion"] = "auto"
 
     def is_of_a_plugin(self, kinds: Collection[str] | None) -> bool:
         """Whether a plug-in has to know this kind, given those of the daemon's own."""

@@ -30,7 +30,7 @@ _ABILITIES = {
 }
 """A model's abilities, and the `capabilities` of its provider by which the user may overrule the snapshot."""
 
-_LABELLED = frozenset({"copilot"})
+_LABELLED = frozenset({"copilot", "copilot-language-server"})
 """Kinds whose lists name every family: one that is called like its model is no gap there."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "vendor")

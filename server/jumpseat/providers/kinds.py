@@ -12,6 +12,7 @@ from jumpseat.config import Config, ProviderConfig
 KINDS: Mapping[str, str] = {
     "anthropic": "jumpseat.adapters.anthropic:AnthropicAdapter",
     "copilot": "jumpseat.adapters.copilot:CopilotAdapter",
+    "copilot-language-server": "jumpseat.adapters.copilot_language_server.adapter:LanguageServerAdapter",
     "local": "jumpseat.adapters.local:LocalAdapter",
     "ollama": "jumpseat.adapters.ollama:OllamaAdapter",
     "openai": "jumpseat.adapters.openai:OpenAIAdapter",

@@ -105,6 +105,7 @@ _OLLAMA = {
 _ROWS_BY_KIND: Mapping[str, Mapping[str, SettingRow]] = {
     "anthropic": _ANTHROPIC,
     "copilot": {**_SAMPLING, **_OF_EVERY_CHAT},
+    "copilot-language-server": {"thinking": _THINKING},
     "openai": _OPENAI,
     "openai-responses": _RESPONSES,
     "local": {**_LLAMA, "max_tokens": _MAX_TOKENS},

@@ -56,6 +56,11 @@ def _ignore(method: str, params: Any) -> None:
     """The default for notifications."""
 
 
+def _log_malformed(reason: str) -> None:
+    """The default for input that is no message: the reader finds the next one by itself."""
+    log.warning("The other side sent something that is no message. %s", reason)
+
+
 async def _refuse(method: str, params: Any) -> Any:
     """The default for requests."""
     raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
@@ -73,6 +78,7 @@ class Peer:
         *,
         on_notification: Callable[[str, Any], None] = _ignore,
         on_request: Callable[[str, Any], Awaitable[Any]] = _refuse,
+        on_malformed: Callable[[str], None] = _log_malformed,
         cancel_method: str = "$/cancelRequest",
     ) -> None:
         """
@@ -81,12 +87,14 @@ class Peer:
             on_notification: called with method and params, in the order of arrival.
             on_request: called with method and params, each in a task of its own; gives the result or
                 raises `RpcError`.
+            on_malformed: called with a plain sentence for input that is no message; it may close the peer.
             cancel_method: the notification, with the request's `id`, by which either side takes a
                 request back.
         """
         self._write = write
         self._on_notification = on_notification
         self._on_request = on_request
+        self._on_malformed = on_malformed
         self._cancel_method = cancel_method
         self._reader = MessageReader()
         self._ids = itertools.count(1)
@@ -147,7 +155,7 @@ class Peer:
             if self._closed is not None:
                 return
             if isinstance(value, Malformed):
-                log.warning("The other side sent something that is no message. %s", value.reason)
+                self._on_malformed(value.reason)
                 continue
             message = classify(value)
             for item in message.items if isinstance(message, Batch) else (message,):
@@ -189,10 +197,10 @@ class Peer:
             case Request():
                 task = asyncio.get_running_loop().create_task(self._serve(message))
                 self._serving[message.id] = task
-            case Invalid(id=None):
-                log.warning("The other side sent something that is no message. %s", message.reason)
             case Invalid():
-                self._answer_error(message.id, RpcError(INVALID_REQUEST, message.reason))
+                if message.id is not None:
+                    self._answer_error(message.id, RpcError(INVALID_REQUEST, message.reason))
+                self._on_malformed(message.reason)
 
     def _settle(self, response: Response) -> None:
         future = self._pending.pop(response.id, None) if response.id is not None else None

@@ -52,8 +52,8 @@ def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(ho
     table = {"kind": "acme", "base_url": "https://api.example", "api_key": "literal"}
     assert loaded(home, {"providers": {"new": table}}).providers["new"].kind == "acme"
 
-    with pytest.raises(ConfigError, match=r"providers\.new\.command is a plug-in's own key"):
-        loaded(home, {"providers": {"new": {**table, "command": "rm"}}})
+    with pytest.raises(ConfigError, match=r"providers\.new\.program is a plug-in's own key"):
+        loaded(home, {"providers": {"new": {**table, "program": "rm"}}})
     with pytest.raises(ConfigError, match=r"providers\.theirs\.region"):
         loaded(home, {"providers": {"theirs": {"region": "us"}}})
 

@@ -135,6 +135,7 @@ def test_other_top_level_keys_are_refused(home: Path, key: str) -> None:
         ("ca_file", CANARY),
         ("client_cert", CANARY),
         ("model_path", CANARY),
+        ("command", CANARY),
         ("host", CANARY),
         ("github_token", CANARY),
     ],

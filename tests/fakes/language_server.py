@@ -1,0 +1,327 @@
+"""A Copilot language server made of a script: a real child process whose words are the test's.
+
+The child (`language_server_relay`) only carries bytes, so what it says is decided here, in the test, while
+its pid, environment, streams and ways of dying are real. Owns the frames, the answers by method and what
+was received. Above it are tests; below it the answers that hold unless a test says otherwise
+(`language_server_answers`). It reads frames by its own few lines, so that ours are not checked against
+themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from jumpseat.wire import RpcError
+from tests.fakes import language_server_answers as answers
+from tests.fakes.language_server_relay import HEADER
+from tests.fakes.language_server_relay import frame as order
+
+WAIT_SECONDS = 20.0
+"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+
+RELAY = Path(__file__).with_name("language_server_relay.py")
+
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+class Never:
+    """The answer of a server that does not answer."""
+
+
+NEVER = Never()
+
+
+@dataclass(eq=False)
+class Start:
+    """One process that was started by the command."""
+
+    pid: int
+    argv: list[str]
+    """Arguments behind those of `FakeLanguageServer.command`."""
+
+    env: Mapping[str, str]
+    writer: asyncio.StreamWriter = field(repr=False)
+    gone: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    serving: dict[Any, asyncio.Task[None]] = field(default_factory=dict, repr=False)
+    waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict, repr=False)
+    conversations: set[str] = field(default_factory=set)
+    """Those that this process knows."""
+
+    saw_eof: bool = False
+    """Whether its stdin has ended."""
+
+    async def ended(self) -> None:
+        """Wait until the process is gone."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            await self.gone.wait()
+
+
+class FakeLanguageServer:
+    """The server, as an async context manager; `command` starts a process of it, any number of times."""
+
+    def __init__(self) -> None:
+        self.status: dict[str, Any] = {"status": "OK", "user": "octocat"}
+        """What `checkStatus` tells; chats and models are refused while it is not OK."""
+
+        self.stubborn = False
+        """Whether the next process ignores shutdown, exit, the end of its input, and SIGTERM."""
+
+        self.starts: list[Start] = []
+        self.grandchildren: list[Start] = []
+        self.received: list[dict[str, Any]] = []
+        """Every message, in order, of all processes."""
+
+        self._answers: dict[str, list[Any]] = {}
+        self._numbers: dict[str, int] = {}
+        self._changed = asyncio.Event()
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for start in [*self.starts, *self.grandchildren]:
+            if not start.gone.is_set():
+                with contextlib.suppress(OSError):
+                    os.kill(start.pid, _SIGKILL)
+        for writer in self._connections.values():
+            writer.close()
+        async with asyncio.timeout(WAIT_SECONDS):
+            await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    @property
+    def command(self) -> list[str]:
+        """Program and arguments that start it."""
+        assert self._server is not None
+        port = self._server.sockets[0].getsockname()[1]
+        return [sys.executable, "-I", "-S", str(RELAY), str(port)]
+
+    # -- what it answers
+
+    def on(self, method: str, *each: Any) -> None:
+        """Answer this method so: the first time with the first, and ever after with the last.
+
+        Args:
+            method: of a request, or of a notification, whose answers are only called.
+            each: a result, an `RpcError`, `NEVER`, or a function of the params, coroutine or not, that
+                gives one of them or raises the error. Params are those of the request.
+        """
+        self._answers[method] = list(each)
+
+    async def default(self, method: str, params: Any) -> Any:
+        """What it would answer if the test had said nothing."""
+        return await answers.default(self, method, params)
+
+    def number(self, what: str) -> int:
+        """The next number of its ids of this sort."""
+        self._numbers[what] = self._numbers.get(what, 0) + 1
+        return self._numbers[what]
+
+    # -- what it was told
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of all requests and notifications, in order."""
+        return [each["method"] for each in self.received if "method" in each]
+
+    def params(self, method: str) -> list[Any]:
+        """The params of every message of this method so far, in order."""
+        return [each.get("params") for each in self.received if each.get("method") == method]
+
+    async def wait_for(self, method: str, count: int = 1) -> Any:
+        """Wait until a method has come this often; gives the params of that message."""
+        await self.until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
+        return self.params(method)[count - 1]
+
+    async def wait_for_start(self, count: int = 1) -> Start:
+        """Wait until this many processes were started; gives the last of them."""
+        await self.until(lambda: len(self.starts) >= count, f"start {count}")
+        return self.starts[count - 1]
+
+    async def until(self, condition: Callable[[], bool], what: str = "it") -> None:
+        """Wait until something holds of what has come so far."""
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while not condition():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come; received: {self.methods}") from None
+
+    # -- what it says by itself
+
+    @property
+    def current(self) -> Start:
+        """The process that was started last."""
+        return self.starts[-1]
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def progress(self, token: Any, value: Mapping[str, Any]) -> None:
+        """Send a report of `$/progress`."""
+        self.notify("$/progress", {"token": token, "value": value})
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        """Ask the client something; an `RpcError` is raised as it came."""
+        start, number = self.current, self.number("request")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        start.waiting[number] = future
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        async with asyncio.timeout(WAIT_SECONDS):
+            return await future
+
+    def send_bytes(self, data: bytes) -> None:
+        """Write to stdout, whatever it is."""
+        self._order("o", data)
+
+    def stderr(self, text: str | bytes) -> None:
+        """Write to stderr, as it stands."""
+        self._order("e", text.encode() if isinstance(text, str) else text)
+
+    # -- what befalls it
+
+    def kill(self) -> None:
+        """End the process with SIGKILL."""
+        os.kill(self.current.pid, _SIGKILL)
+
+    def exit(self, code: int) -> None:
+        """End the process by itself, once it has written what it was told before."""
+        self._order("x", str(code).encode())
+
+    def stop_reading(self) -> None:
+        """Read no more of stdin, from when what the fake says after this arrives."""
+        self._order("p")
+
+    async def grandchild(self) -> Start:
+        """Have the process start one of its own, with the same streams."""
+        count = len(self.grandchildren)
+        self._order("g")
+        await self.until(lambda: len(self.grandchildren) > count, "a grandchild")
+        return self.grandchildren[-1]
+
+    # -- the wire
+
+    def _send(self, message: Mapping[str, Any], start: Start | None = None) -> None:
+        body = json.dumps(message).encode()
+        self._order("o", b"Content-Length: %d\r\n\r\n%b" % (len(body), body), start)
+
+    def _order(self, kind: str, payload: bytes = b"", start: Start | None = None) -> None:
+        start = start or self.current
+        if not start.gone.is_set():
+            start.writer.write(order(kind, payload))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections[task] = writer
+        start: Start | None = None
+        try:
+            _, hello = await _frame_of(reader)
+            told = json.loads(hello)
+            start = Start(told["pid"], told["argv"], told["env"], writer)
+            (self.starts if told["role"] == "child" else self.grandchildren).append(start)
+            if self.stubborn:
+                self._order("t", start=start)
+            self._changed.set()
+            await self._read(start, reader)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            if start is not None:
+                start.gone.set()
+                for serving in start.serving.values():
+                    serving.cancel()
+                await asyncio.gather(*start.serving.values(), return_exceptions=True)
+            self._changed.set()
+            writer.close()
+            del self._connections[task]
+
+    async def _read(self, start: Start, reader: asyncio.StreamReader) -> None:
+        rest = b""
+        while True:
+            kind, payload = await _frame_of(reader)
+            if kind == "z":
+                start.saw_eof = True
+                self._changed.set()
+                if not self.stubborn:
+                    self._order("x", b"0", start)
+            rest += payload
+            while b"\r\n\r\n" in rest:
+                head, _, tail = rest.partition(b"\r\n\r\n")
+                name, _, length = head.decode("ascii").partition(": ")
+                assert name == "Content-Length", head
+                if len(tail) < int(length):
+                    break
+                rest = tail[int(length) :]
+                self._take(start, json.loads(tail[: int(length)]))
+
+    def _take(self, start: Start, message: dict[str, Any]) -> None:
+        self.received.append(message)
+        self._changed.set()
+        method, message_id = message.get("method"), message.get("id")
+        if method is None:
+            future = start.waiting.pop(message_id)  # type: ignore[arg-type]
+            if "error" in message:
+                future.set_exception(RpcError(**message["error"]))
+            else:
+                future.set_result(message["result"])
+        elif method == "$/cancelRequest":
+            if serving := start.serving.get(message["params"]["id"]):
+                serving.cancel()
+        else:
+            key = message_id if message_id is not None else object()
+            task = asyncio.ensure_future(self._answer(start, method, message, key))
+            start.serving[key] = task
+
+    async def _answer(self, start: Start, method: str, message: Mapping[str, Any], key: Any) -> None:
+        try:
+            answer = await self._answered(method, message.get("params"))
+            if isinstance(answer, RpcError):
+                raise answer
+            if answer is NEVER:
+                await asyncio.Event().wait()
+            told = {"result": answer}
+        except RpcError as error:
+            data = {} if error.data is None else {"data": error.data}
+            told = {"error": {"code": error.code, "message": error.message, **data}}
+        except asyncio.CancelledError:
+            told = {"error": {"code": -32800, "message": "Request was cancelled"}}
+        finally:
+            start.serving.pop(key, None)
+        if "id" in message:
+            self._send({"jsonrpc": "2.0", "id": message["id"], **told}, start)
+
+    async def _answered(self, method: str, params: Any) -> Any:
+        scripted = self._answers.get(method)
+        if scripted is None:
+            return await self.default(method, params)
+        answer = scripted.pop(0) if len(scripted) > 1 else scripted[0]
+        if callable(answer):
+            answer = answer(params)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        return answer
+
+
+async def _frame_of(reader: asyncio.StreamReader) -> tuple[str, bytes]:
+    head = await reader.readexactly(HEADER)
+    return chr(head[0]), await reader.readexactly(int.from_bytes(head[1:], "big"))

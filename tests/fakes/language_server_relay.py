@@ -1,0 +1,86 @@
+"""The child process of a `FakeLanguageServer`: it does nothing but carry bytes.
+
+    python -I -S language_server_relay.py PORT …
+
+It connects to PORT on loopback, says who it is, and from then on hands over what comes on stdin; orders from
+there have it write, exit, or misbehave. Nothing is imported but the standard library, so that it starts in
+some ten milliseconds. Both directions use frames of one letter, a length of four bytes, and the payload.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+HEADER = 5
+
+
+def frame(kind: str, payload: bytes) -> bytes:
+    return kind.encode() + len(payload).to_bytes(4, "big") + payload
+
+
+def read_exactly(sock: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        piece = sock.recv(count - len(data))
+        if not piece:
+            # The test is over: nobody needs this process any more.
+            os._exit(0)
+        data += piece
+    return data
+
+
+def write_all(fd: int, data: bytes) -> None:
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        # Nobody reads it any more, which is no reason to die: real servers differ here too.
+        pass
+
+
+def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:
+    while True:
+        if os.name == "posix":
+            # One that stopped reading must not do it once more.
+            select.select([0], [], [])
+        reading.wait()
+        data = os.read(0, 1 << 16)
+        sock.sendall(frame("d" if data else "z", data))
+        if not data:
+            return
+
+
+def main(port: int, role: str) -> None:
+    sock = socket.create_connection(("127.0.0.1", port))
+    hello = {"role": role, "pid": os.getpid(), "argv": sys.argv[2:], "env": dict(os.environ)}
+    sock.sendall(frame("h", json.dumps(hello).encode()))
+    reading = threading.Event()
+    reading.set()
+    if role == "child":
+        threading.Thread(target=carry_stdin, args=(sock, reading), daemon=True).start()
+    while True:
+        head = read_exactly(sock, HEADER)
+        order, payload = chr(head[0]), read_exactly(sock, int.from_bytes(head[1:], "big"))
+        match order:
+            case "o":
+                write_all(1, payload)
+            case "e":
+                write_all(2, payload)
+            case "x":
+                os._exit(int(payload))
+            case "p":
+                reading.clear()
+            case "t":
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            case "g":
+                # It inherits this process's streams, as npm's entry has the real program inherit its own.
+                subprocess.Popen([sys.executable, "-I", "-S", __file__, str(port), "--grandchild"])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), "grandchild" if sys.argv[2:] == ["--grandchild"] else "child")

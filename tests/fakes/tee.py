@@ -1,0 +1,32 @@
+"""A program started through another one, which keeps a copy of what it is told: `tee.py FILE PROGRAM ...`.
+
+It stands where npm's entry of the Copilot language server stands on an old Node, or a user's own script:
+between the daemon and the program, whose streams are this process's own. Runs by itself, with nothing of
+this package.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def main(copy: str, *command: str) -> int:
+    """Run the command until it ends; its exit code is this program's."""
+    child = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    with Path(copy).open("ab", buffering=0) as file, contextlib.suppress(BrokenPipeError):
+        while data := os.read(0, 1 << 16):
+            file.write(data)
+            child.stdin.write(data)
+            child.stdin.flush()
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.close()
+    return child.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""The processes that a program under test has started, and whether they have ended. Needs a /proc."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from pathlib import Path
+
+import pytest
+
+WAIT_SECONDS = 10.0
+"""How long a process that has to end may take; the machine may be busy."""
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one has started and that are there now; skips the test without a /proc."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.exists():
+        pytest.skip("this system has no /proc to find a process's children in")
+    return [int(child) for file in tasks.glob("*/children") for child in file.read_text().split()]
+
+
+def descendants(pid: int) -> list[int]:
+    """Its children, theirs, and so on."""
+    return [each for child in children(pid) for each in (child, *descendants(child))]
+
+
+def command_line(pid: int) -> str:
+    """The program and its arguments, as everybody on the machine may see them."""
+    return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+
+
+async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
+    """Wait for a process to end; False if it has not within the time."""
+    return await asyncio.to_thread(_ends, pid, seconds)
+
+
+def _ends(pid: int, seconds: float) -> bool:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        readable, _, _ = select.select([descriptor], [], [], seconds)
+        return bool(readable)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,269 @@
+"""The fake language server is a process that says what the test says, and dies as real ones do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from jumpseat.wire import RpcError
+from tests.daemon import frame
+from tests.fakes import language_server_answers as answers
+from tests.fakes.language_server import NEVER, FakeLanguageServer
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+class Program:
+    """The process as a client has it, spoken to in raw frames."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._next_id = 0
+
+    def send(self, *messages: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"".join(map(frame, messages)))
+
+    async def read(self) -> Any:
+        async with asyncio.timeout(10):
+            assert self.process.stdout is not None
+            head = await self.process.stdout.readuntil(b"\r\n\r\n")
+            length = int(head.decode("ascii").strip().removeprefix("Content-Length: "))
+            return json.loads(await self.process.stdout.readexactly(length))
+
+    def start(self, method: str, params: Any = None) -> int:
+        self._next_id += 1
+        self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        return self._next_id
+
+    async def ask(self, method: str, params: Any = None) -> Any:
+        """The answer's result, or its error, with what came before it as `before`."""
+        number = self.start(method, params)
+        self.before: list[Any] = []
+        while True:
+            message = await self.read()
+            if message.get("id") == number and "method" not in message:
+                return message.get("result", message.get("error"))
+            self.before.append(message)
+
+    async def code(self) -> int:
+        async with asyncio.timeout(10):
+            return await self.process.wait()
+
+
+async def started(fake: FakeLanguageServer, *arguments: str, **env: str) -> Program:
+    pipe = subprocess.PIPE
+    program = Program(
+        await asyncio.create_subprocess_exec(
+            *fake.command, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **env}
+        )
+    )
+    await fake.wait_for_start(len(fake.starts) + 1)
+    return program
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeLanguageServer]:
+    async with FakeLanguageServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def program(fake: FakeLanguageServer) -> AsyncIterator[Program]:
+    running = await started(fake, "--stdio", MARK="here")
+    yield running
+    if running.process.returncode is None:
+        running.process.kill()
+    assert running.process.stdout is not None
+    assert running.process.stderr is not None
+    await running.process.stdout.read()
+    await running.process.stderr.read()
+    await running.code()
+
+
+async def test_the_process_is_known_with_its_pid_its_arguments_and_its_environment(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    (start,) = fake.starts
+    assert start.pid == program.process.pid
+    assert start.argv == ["--stdio"]
+    assert start.env["MARK"] == "here"
+
+
+async def test_it_answers_as_the_real_one_does_and_notifies_before_initialize(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    told = await program.ask("initialize", {})
+    assert told["serverInfo"]["version"] == "1.539.0"
+    assert program.before[0]["method"] == "copilot/hook/didChange"
+    assert await program.ask("checkStatus", {}) == {"status": "OK", "user": "octocat"}
+    assert [row["id"] for row in await program.ask("copilot/models", {})][:2] == [
+        "gpt-4.1",
+        "claude-sonnet-4.6",
+    ]
+    assert await program.ask("conversation/destroy", {"conversationId": "x"}) == "OK"
+    assert (await program.ask("nonsense"))["code"] == -32601
+    fake.status = {"status": "NotSignedIn"}
+    assert (await program.ask("copilot/models", {}))["code"] == 1000
+
+
+async def test_a_turn_is_reported_before_its_answer_and_its_conversation_is_known(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    asked = {"workDoneToken": "t", "turns": [{"request": "Hello"}], "model": "gpt-4.1"}
+    created = await program.ask("conversation/create", asked)
+    values = [each["params"]["value"] for each in program.before]
+    assert [value["kind"] for value in values] == ["begin", "report", "report", "report", "end"]
+    assert {value["conversationId"] for value in values[:1]} == {created["conversationId"]}
+    assert values[2]["editAgentRounds"][0]["reply"] == "Hello"
+    more = {"workDoneToken": 2, "conversationId": created["conversationId"], "message": "More"}
+    assert (await program.ask("conversation/turn", more))["turnId"] != created["turnId"]
+    assert program.before[0]["params"]["token"] == 2
+    unknown = await program.ask("conversation/turn", {**more, "conversationId": "none"})
+    assert unknown == {"code": -32603, "message": "Conversation with id none does not exist"}
+
+
+async def test_answers_are_scripted_by_turns_the_last_for_good(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    async def later(params: Any) -> Any:
+        await asyncio.sleep(0)
+        return [params]
+
+    fake.on("ask", "plain", RpcError(5, "No.", {"a": 1}), later)
+    assert await program.ask("ask") == "plain"
+    assert await program.ask("ask") == {"code": 5, "message": "No.", "data": {"a": 1}}
+    assert await program.ask("ask", 1) == [1]
+    assert await program.ask("ask", 2) == [2]
+    assert fake.params("ask") == [None, None, 1, 2]
+
+
+async def test_a_cancelled_turn_ends_as_the_real_one_does(program: Program, fake: FakeLanguageServer) -> None:
+    never = asyncio.Event()
+    fake.on("conversation/create", answers.turn(fake, answers.begin(), answers.reply("a"), never))
+    number = program.start("conversation/create", {"workDoneToken": "t", "turns": [{"request": "Hello"}]})
+    assert [(await program.read())["params"]["value"]["kind"] for _ in range(2)] == ["begin", "report"]
+    program.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+    end = (await program.read())["params"]["value"]
+    assert (end["kind"], end["cancellationReason"]) == ("end", "CancelledByUser")
+    assert (await program.read())["error"]["code"] == -32800
+
+
+async def test_it_asks_and_hears_the_answer(program: Program, fake: FakeLanguageServer) -> None:
+    asked = asyncio.ensure_future(fake.request("conversation/context", {"a": 1}))
+    message = await program.read()
+    assert (message["method"], message["params"]) == ("conversation/context", {"a": 1})
+    program.send({"jsonrpc": "2.0", "id": message["id"], "result": [{}, None]})
+    assert await asked == [{}, None]
+    refused = asyncio.ensure_future(fake.request("x"))
+    error = {"code": -32601, "message": "No."}
+    program.send({"jsonrpc": "2.0", "id": (await program.read())["id"], "error": error})
+    with pytest.raises(RpcError, match="No"):
+        await refused
+
+
+async def test_frames_split_and_joined_anywhere_are_read(program: Program, fake: FakeLanguageServer) -> None:
+    assert program.process.stdin is not None
+    data = b"".join(frame({"jsonrpc": "2.0", "method": "told", "params": n}) for n in range(3))
+    for place in range(0, len(data), 7):
+        program.process.stdin.write(data[place : place + 7])
+        await program.process.stdin.drain()
+    assert await fake.wait_for("told", 3) == 2
+    assert fake.params("told") == [0, 1, 2]
+
+
+async def test_bytes_and_stderr_go_out_as_they_are_before_it_exits(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    fake.send_bytes(b"\x00garbage")
+    fake.stderr("words\n")
+    fake.exit(7)
+    assert program.process.stdout is not None
+    assert program.process.stderr is not None
+    assert await program.process.stdout.read() == b"\x00garbage"
+    assert await program.process.stderr.read() == b"words\n"
+    assert await program.code() == 7
+    await fake.current.ended()
+
+
+async def test_it_ends_by_kill_9_by_exit_and_at_the_end_of_its_input(fake: FakeLanguageServer) -> None:
+    killed = await started(fake)
+    fake.kill()
+    assert await killed.code() == -signal.SIGKILL
+    asked = await started(fake)
+    assert await asked.ask("shutdown") is None
+    asked.send({"jsonrpc": "2.0", "method": "exit"})
+    assert await asked.code() == 0
+    left = await started(fake)
+    assert left.process.stdin is not None
+    left.process.stdin.close()
+    assert await left.code() == 0
+    assert [start.saw_eof for start in fake.starts] == [False, False, True]
+    assert len({start.pid for start in fake.starts}) == 3
+
+
+async def test_a_stubborn_one_ignores_all_but_kill_9(fake: FakeLanguageServer) -> None:
+    fake.stubborn = True
+    program = await started(fake)
+    program.start("shutdown")
+    program.send({"jsonrpc": "2.0", "method": "exit"})
+    await fake.wait_for("exit")
+    assert program.process.stdin is not None
+    program.process.stdin.close()
+    await fake.until(lambda: fake.current.saw_eof)
+    program.process.terminate()
+    fake.notify("still here")
+    assert (await program.read())["method"] == "still here"
+    assert program.process.returncode is None
+    fake.kill()
+    assert await program.code() == -signal.SIGKILL
+
+
+async def test_a_grandchild_outlives_its_parent_with_its_streams(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    grandchild = await fake.grandchild()
+    fake.kill()
+    await fake.current.ended()
+    assert not grandchild.gone.is_set()
+    os.kill(grandchild.pid, signal.SIGKILL)
+    await grandchild.ended()
+
+
+async def test_one_that_stopped_reading_takes_no_more_than_the_pipe_holds(
+    program: Program, fake: FakeLanguageServer
+) -> None:
+    fake.stop_reading()
+    fake.notify("ready")
+    await program.read()
+    program.send({"jsonrpc": "2.0", "method": "huge", "params": "x" * 5_000_000})
+    assert program.process.stdin is not None
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await program.process.stdin.drain()
+    assert fake.methods == []
+
+
+async def test_what_never_came_is_told_with_what_did(
+    program: Program, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fakes.language_server.WAIT_SECONDS", 0.1)
+    program.send({"jsonrpc": "2.0", "method": "something else"})
+    with pytest.raises(AssertionError, match=r"expected \(1\) did not come; received: .*"):
+        await fake.wait_for("expected")
+
+
+async def test_a_request_without_an_answer_waits_for_ever(program: Program, fake: FakeLanguageServer) -> None:
+    fake.on("ask", NEVER)
+    program.start("ask")
+    await fake.wait_for("ask")
+    assert await program.ask("checkStatus") == {"status": "OK", "user": "octocat"}
+    assert program.before == []
