@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,23 +11,11 @@ from typing import Any
 import pytest
 
 from jumpseat.wire import Peer
+from tests.e2e.language_server_house import WAIT_SECONDS, environment, program
 from tests.emulator import CopilotEmulator, faults
 from tests.fakes.loopback_proxy import LoopbackProxy
 
 pytestmark = pytest.mark.slow
-
-PROGRAM = "copilot-language-server"
-INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" / f"{PROGRAM}-linux-x64"
-WAIT_SECONDS = 60.0
-"""A cold start of a program of 150 MB on a busy machine; a hang is for ever."""
-
-
-def program() -> str:
-    installed = INSTALLED / PROGRAM
-    found = str(installed) if installed.is_file() else shutil.which(PROGRAM)
-    if found is None:
-        pytest.skip("the Copilot language server is not installed: run `npm ci --prefix tests/emulator`")
-    return found
 
 
 @dataclass
@@ -64,26 +51,13 @@ async def language_server(emulator: CopilotEmulator, home: Path) -> AsyncIterato
 
 @contextlib.asynccontextmanager
 async def _running(emulator: CopilotEmulator, home: Path, proxy: str) -> AsyncIterator[LanguageServer]:
-    foreign = ("GH_", "GITHUB_", "COPILOT_", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY")
-    env = {name: value for name, value in os.environ.items() if not name.upper().startswith(foreign)}
     process = await asyncio.create_subprocess_exec(
         program(),
         "--stdio",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=env
-        | {
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / "config"),
-            "GH_COPILOT_TOKEN": emulator.issue_token("octocat"),
-            "GH_COPILOT_USER": "octocat",
-            "GH_COPILOT_API_URL": emulator.api_url,
-            "GH_COPILOT_SERVER_URL": emulator.github_url,
-            "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
-            # What it wants to report to the internet stays here.
-            "HTTPS_PROXY": proxy,
-        },
+        env=os.environ | environment(home, proxy, emulator),
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import select
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 
 from jumpseat.adapters.local_model import FILE_NAME, installed_file, packaged_file
 from tests.daemon import Daemon, running_daemon, user
+from tests.processes import children, is_gone
 
 # Looked up when this module is read, before a fixture moves the data directory.
 MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
@@ -53,6 +51,7 @@ async def test_the_local_model_answers_through_the_daemon(local_daemon: Daemon) 
     assert again.notifications == [], "the model is loaded once"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("2:cancel-request")
 async def test_a_cancelled_local_answer_leaves_the_model_ready_for_the_next(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
@@ -79,6 +78,7 @@ async def test_the_local_model_says_what_it_cannot_do(local_daemon: Daemon) -> N
     assert "local" in error["message"]
 
 
+@pytest.mark.slow
 async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -90,30 +90,12 @@ async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) ->
     assert set(json.loads((await local_daemon.request("chat/start", params)).result["text"])) == {"city"}
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("1:stdin-eof")
 async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
     await local_daemon.request("chat/start", {"messages": [user(QUESTION)], "maxTokens": 5})
-    (child,) = _children(local_daemon.process.pid)
+    (child,) = children(local_daemon.process.pid)
     local_daemon.process.kill()
     await local_daemon.exit_code()
-    assert await asyncio.to_thread(_is_gone_soon, child), "the model runs on without its daemon"
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task")
-    if not tasks.exists():
-        pytest.skip("this system has no /proc to find a process's children in")
-    return [int(child) for file in tasks.glob("*/children") for child in file.read_text().split()]
-
-
-def _is_gone_soon(pid: int) -> bool:
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        readable, _, _ = select.select([descriptor], [], [], 10)
-        return bool(readable)
-    finally:
-        os.close(descriptor)
+    assert await is_gone(child), "the model runs on without its daemon"

@@ -1,0 +1,173 @@
+"""GitHub's own Copilot language server in tests: where it is, and a house in which it meets nobody else.
+
+Its GitHub is the emulator, reached over plain HTTP by the variables that the program has for this, or
+over TLS and a proxy as at a company; what it wants to report to the internet ends at a proxy on loopback.
+Above it are the tests that run the program, by itself or below the daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from tests.daemon import Daemon, running_daemon
+from tests.emulator import CopilotEmulator
+from tests.fakes.loopback_proxy import LoopbackProxy
+from tests.fakes.tls_front import Authority, TlsFront
+
+PROGRAM = "copilot-language-server"
+INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" / f"{PROGRAM}-linux-x64"
+TEE = Path(__file__).parents[1] / "fakes" / "tee.py"
+
+WAIT_SECONDS = 60.0
+"""A cold start of a program of 150 MB on a busy machine; a hang is for ever."""
+
+Manner = Literal["direct", "npm", "tee"]
+"""How the daemon starts it: itself, by a parent as npm's entry is one, or by one that copies its input."""
+
+PROVIDER = "ls"
+"""The daemon's provider whose backend it is."""
+
+ENTERPRISE = "ghe.test"
+"""A GitHub that only the proxy knows."""
+
+# On a Node that is too old for it, npm's entry starts the program with its own streams and waits.
+_AS_NPM = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+
+_FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY", "NODE_")
+
+
+def program() -> str:
+    """The program; skips the test where it is not installed."""
+    installed = INSTALLED / PROGRAM
+    found = str(installed) if installed.is_file() else shutil.which(PROGRAM)
+    if found is None:
+        pytest.skip("the Copilot language server is not installed: run `npm ci --prefix tests/emulator`")
+    return found
+
+
+def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None) -> dict[str, str]:
+    """Variables for the program or for who starts it, to lay over those of whoever runs the tests.
+
+    Args:
+        home: where it keeps its things.
+        proxy: the URL of the proxy that what it reports is to end at.
+        emulator: the GitHub that it is signed in to, as octocat; None leaves it signed out.
+    """
+    found = {name: "" for name in os.environ if name.upper().startswith(_FOREIGN)}
+    kept = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "HTTPS_PROXY": proxy,
+        # Else it asks for the keyring of whoever runs the tests.
+        "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
+    }
+    if emulator is None:
+        return found | kept
+    signed_in = {
+        "GH_COPILOT_TOKEN": emulator.issue_token("octocat"),
+        "GH_COPILOT_USER": "octocat",
+        "GH_COPILOT_API_URL": emulator.api_url,
+        "GH_COPILOT_SERVER_URL": emulator.github_url,
+    }
+    return found | kept | signed_in
+
+
+@dataclass(frozen=True)
+class House:
+    """The daemon that has the program for its backend, and what is around them."""
+
+    daemon: Daemon
+    proxy: LoopbackProxy
+    copy: Path
+    """What the program was told, if it was started by `tee`."""
+
+    def told(self) -> list[dict[str, Any]]:
+        """The messages that the program was sent so far, in order, if it was started by `tee`."""
+        data, messages = self.copy.read_bytes(), []
+        while data:
+            head, _, data = data.partition(b"\r\n\r\n")
+            length = int(head.rpartition(b" ")[2])
+            messages.append(json.loads(data[:length]))
+            data = data[length:]
+        return messages
+
+    async def ask(self, text: str, **params: Any) -> Any:
+        """The result of a chat; `messages` may bring what was said before."""
+        exchange = await self.daemon.request("chat/start", asking(text, **params))
+        return exchange.result
+
+
+def asking(text: str, *, model: str = "claude-sonnet-4.6", **params: Any) -> dict[str, Any]:
+    """The params of a chat. The model is one whose words the program hands on one by one."""
+    messages = [*params.pop("messages", ()), {"role": "user", "content": text}]
+    return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
+
+
+@contextlib.asynccontextmanager
+async def house(
+    home: Path, emulator: CopilotEmulator | None, *flags: str, manner: Manner = "direct", **table: Any
+) -> AsyncIterator[House]:
+    """A daemon that is initialized, with the program behind its one provider, `ls`.
+
+    Args:
+        home: the daemon's, and the program's.
+        emulator: the GitHub that the program is signed in to by its environment; None for none.
+        flags: of the daemon.
+        manner: how the daemon starts the program.
+        table: more keys of the provider.
+    """
+    async with LoopbackProxy() as proxy:
+        env = environment(home, proxy.url, emulator)
+        async with _daemon(home, env, flags, proxy, manner, table) as inside:
+            yield inside
+
+
+@contextlib.asynccontextmanager
+async def company(
+    home: Path, emulator: CopilotEmulator, authority: Authority, *flags: str
+) -> AsyncIterator[House]:
+    """The same with nobody signed in, and a GitHub Enterprise Server behind TLS and a proxy."""
+    context = authority.server(ENTERPRISE, f"*.{ENTERPRISE}")
+    async with contextlib.AsyncExitStack() as stack:
+        github = await stack.enter_async_context(TlsFront(context, emulator.github_url))
+        api = await stack.enter_async_context(TlsFront(context, emulator.api_url))
+        hosts = {ENTERPRISE: github.port, f"api.{ENTERPRISE}": api.port}
+        proxy = await stack.enter_async_context(LoopbackProxy(hosts))
+        # The page on which a person approves a code is on the host that the daemon knows.
+        emulator.state.origins["github"] = f"https://{ENTERPRISE}"
+        table = {"host": ENTERPRISE, "proxy": proxy.url, "ca_file": str(authority.file)}
+        env = environment(home, proxy.url)
+        yield await stack.enter_async_context(_daemon(home, env, flags, proxy, "direct", table))
+
+
+@contextlib.asynccontextmanager
+async def _daemon(
+    home: Path,
+    env: dict[str, str],
+    flags: tuple[str, ...],
+    proxy: LoopbackProxy,
+    manner: Manner,
+    table: dict[str, Any],
+) -> AsyncIterator[House]:
+    copy = home / "told"
+    parents = {
+        "direct": [],
+        "npm": [sys.executable, "-I", "-S", "-c", _AS_NPM],
+        "tee": [sys.executable, "-I", "-S", str(TEE), str(copy)],
+    }
+    rows = {"kind": "copilot-language-server", "command": [*parents[manner], program()], **table}
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
+    (home / "config.toml").write_text(f"[providers.{PROVIDER}]\n{text}", "utf-8")
+    async with running_daemon(home, *flags, env=env, wait_seconds=WAIT_SECONDS) as daemon:
+        await daemon.initialize()
+        yield House(daemon, proxy, copy)

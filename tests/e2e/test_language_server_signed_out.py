@@ -1,0 +1,84 @@
+"""The real Copilot language server behind the real daemon, with nobody signed in and no way to GitHub."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.language_server_house import PROVIDER, asking, house
+from tests.processes import descendants, is_gone
+
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-signed-out")]
+
+LOGIN = f"jumpseat login --provider {PROVIDER}"
+
+
+@pytest.mark.requirement(
+    "language-server:not-ready", "language-server:status", "8:auth-status", "6:authentication"
+)
+@pytest.mark.parametrize("chat_api", ["auto", "conversation", "completion"])
+async def test_every_question_says_that_nobody_is_signed_in_and_how_to_mend_it(home, chat_api):
+    async with house(home, None, chat_api=chat_api) as inside:
+        daemon = inside.daemon
+        status = (await daemon.request("auth/status", {"provider": PROVIDER})).result
+        refreshed = (await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
+        models = (await daemon.request("models/list", {"provider": PROVIDER})).result
+        chat = await daemon.request("chat/start", asking("Hello"))
+
+    assert (status["state"], refreshed["state"]) == ("signed_out", "signed_out")
+    assert LOGIN in status["message"]
+    assert models["models"] == []
+    (failure,) = models["errors"]
+    for error in (failure["error"], chat.error):
+        assert (error["code"], error["data"]["kind"]) == (1000, "authentication")
+        assert LOGIN in error["data"]["hint"]
+        assert error["data"]["retryable"] is False
+    assert chat.delta_types == ["start", "done"]
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+async def test_a_sign_in_that_cannot_reach_github_says_so(home):
+    async with house(home, None) as inside:
+        error = (await inside.daemon.request("auth/signIn", {"provider": PROVIDER})).error
+        status = (await inside.daemon.request("auth/status", {"provider": PROVIDER})).result
+
+    assert error["code"] == 1000
+    assert "github.com" in error["message"]
+    assert status["state"] == "signed_out"
+    assert "github.com:443" in inside.proxy.refused
+
+
+@pytest.mark.requirement("language-server:shutdown", "1:exit-code")
+@pytest.mark.parametrize("manner", ["direct", "npm"])
+async def test_shutdown_leaves_no_process_behind(home, manner):
+    async with house(home, None, manner=manner) as inside:
+        daemon = inside.daemon
+        await daemon.request("auth/status", {"provider": PROVIDER})
+        started = descendants(daemon.process.pid)
+        await daemon.request("shutdown")
+        daemon.notify("exit")
+        assert await daemon.exit_code() == 0
+        assert len(started) == (1 if manner == "direct" else 2)
+        assert all([await is_gone(pid) for pid in started])
+
+
+@pytest.mark.requirement("language-server:initialize", "language-server:shutdown")
+async def test_the_server_is_told_which_editor_asks_and_when_it_leaves(home):
+    async with house(home, None, manner="tee") as inside:
+        await inside.daemon.request("auth/status", {"provider": PROVIDER})
+        opened = inside.told()
+        await inside.daemon.request("shutdown")
+        inside.daemon.notify("exit")
+        await inside.daemon.exit_code()
+        left = inside.told()[len(opened) :]
+
+    assert [message.get("method") for message in opened[:3]] == [
+        "initialize",
+        "initialized",
+        "workspace/didChangeConfiguration",
+    ]
+    options = opened[0]["params"]["initializationOptions"]
+    assert options["editorInfo"] == {"name": "tests", "version": "0"}
+    assert options["editorPluginInfo"]["name"] == "jumpseat"
+    assert opened[0]["params"]["processId"] == inside.daemon.process.pid
+    assert opened[2]["params"]["settings"] == {"telemetry": {"telemetryLevel": "off"}}
+    assert left[0]["method"] == "shutdown"
