@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
+
+_PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
 
 
 class Terminal:
@@ -55,3 +58,25 @@ class Terminal:
             return os.read(self.screen, 65_536)
         except OSError:  # how Linux says that the other end is gone
             return b""
+
+
+def left_standing(output: str) -> list[str]:
+    """The lines that a reader sees in the end, when what was drawn and erased again is gone.
+
+    It knows the few sequences that our commands send: a line up, a line erased, colours, the cursor's look.
+    """
+    lines, row, column = [""], 0, 0
+    for piece in _PIECE.split(output):
+        if piece == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif piece == "\r":
+            column = 0
+        elif piece == "\x1b[1A":
+            row -= 1
+        elif piece == "\x1b[2K":
+            lines[row] = ""
+        elif not piece.startswith("\x1b"):
+            lines[row] = lines[row][:column].ljust(column) + piece + lines[row][column + len(piece) :]
+            column += len(piece)
+    return [line.rstrip() for line in lines]

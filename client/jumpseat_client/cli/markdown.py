@@ -6,6 +6,7 @@ is drawn again and again. So an answer of any length costs no more than its long
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 
@@ -111,41 +112,55 @@ def _without_trailing_blanks(line: list[Segment]) -> list[Segment]:
 
 
 class MarkdownOutput:
-    """Renders an answer on stdout."""
+    """Renders an answer on stdout. Written to in a running event loop, which draws the tail.
+
+    rich would draw it in a thread, which now and then erases what a block was just printed over.
+    """
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stdout)
         self._filter = ControlSequenceFilter()
         self._splitter = BlockSplitter()
         self._live: Live | None = None
+        self._frame: asyncio.TimerHandle | None = None
         self._printed = False
 
     def write(self, text: str) -> None:
-        """Print the blocks that this piece finishes, and draw the tail again."""
+        """Print the blocks that this piece finishes, and have the tail drawn again in a moment."""
         blocks = self._splitter.feed(self._filter.feed(text))
         if self._live is None:
             self._live = Live(
                 console=self._console,
-                refresh_per_second=FRAMES_PER_SECOND,
+                auto_refresh=False,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
             self._live.start()
         if blocks:
-            self._live.update(_Tail(""))
+            self._live.update(_Tail(""), refresh=True)
         for block in blocks:
             self._print(block)
         self._live.update(_Tail(self._splitter.tail))
+        if self._frame is None:
+            self._frame = asyncio.get_running_loop().call_later(1 / FRAMES_PER_SECOND, self._draw)
 
     def finish(self) -> None:
         """Print the tail for good."""
+        if self._frame is not None:
+            self._frame.cancel()
+            self._frame = None
         if self._live is not None:
             self._live.update(_Tail(""))
             self._live.stop()
             self._live = None
         rest, self._splitter = self._splitter.tail, BlockSplitter()
         self._print(rest)
+
+    def _draw(self) -> None:
+        self._frame = None
+        if self._live is not None:
+            self._live.refresh()
 
     def _print(self, block: str) -> None:
         if not block.strip():
