@@ -165,6 +165,8 @@ def _without_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
     kept = lines[with_words[0] : with_words[-1] + 1]
     if len(kept) > 1 and BARE_FENCE.match(kept[-1]) and not any(map(OPENING.match, kept[:-1])):
         kept.pop()
+        while not kept[-1].strip():  # Its first line has words.
+            kept.pop()
     announces = (
         len(kept) > 2 and _announces(kept[0]) and not kept[1].strip() and not _shares_a_line(kept[:1], old)
     )

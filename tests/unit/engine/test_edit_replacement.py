@@ -69,6 +69,7 @@ def test_an_answer_in_the_fence_that_was_asked_for_comes_out_as_it_is(
 
 @given(NASTY, NASTY, st.sampled_from(["python", "markdown", "plaintext", None]))
 @example("```", "", "python")
+@example("Here is the code:\n\n\n```", "", "python")
 def test_whatever_the_answer_is_nothing_fails_and_no_line_is_made_up(
     answer: str, target: str, language: str | None
 ) -> None:
