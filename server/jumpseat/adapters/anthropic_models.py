@@ -14,6 +14,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.endpoint_models import read_models
 from jumpseat.chat import ModelInfo
 from jumpseat.dialects.anthropic_messages.models import family_and_version, supported
+from jumpseat.dialects.loose_values import limit_in, text_in
 
 
 def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) -> list[ModelInfo]:
@@ -34,16 +35,16 @@ def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) ->
 def _told(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
     """The model with what its row says; what the row leaves out stays."""
     known = family_and_version(model.model)
-    context = _limit(row.get("max_input_tokens")) or model.max_context_tokens
+    context = limit_in(row.get("max_input_tokens")) or model.max_context_tokens
     lifecycle = row.get("lifecycle")
     retires = row.get("retires_at")
     return replace(
         model,
-        name=_text(row.get("display_name")) or model.name,
+        name=text_in(row.get("display_name")) or model.name,
         family=(known[0] if known else "") or model.family,
         max_context_tokens=context,
-        max_prompt_tokens=_limit(row.get("max_input_tokens")) or model.max_prompt_tokens,
-        max_output_tokens=_limit(row.get("max_tokens")) or model.max_output_tokens,
+        max_prompt_tokens=limit_in(row.get("max_input_tokens")) or model.max_prompt_tokens,
+        max_output_tokens=limit_in(row.get("max_tokens")) or model.max_output_tokens,
         supports_vision=_either(supported(row, "image_input"), model.supports_vision),
         supports_thinking=_either(supported(row, "thinking"), model.supports_thinking),
         supports_json=_either(supported(row, "structured_outputs"), model.supports_json),
@@ -64,11 +65,3 @@ def _levels(row: Mapping[str, Any]) -> list[str] | None:
 
 def _either(told: bool | None, otherwise: bool | None) -> bool | None:
     return otherwise if told is None else told
-
-
-def _limit(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

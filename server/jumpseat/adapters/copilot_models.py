@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from jumpseat.chat import Billing, ModelInfo, PolicyState, ProtocolError
+from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
 
 logger = logging.getLogger(__name__)
 
@@ -108,26 +109,26 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
     model = row["id"]
     if not isinstance(model, str) or not model:
         raise ValueError("the id is no name")
-    capabilities = _mapping(row.get("capabilities"))
+    capabilities = mapping_in(row.get("capabilities"))
     if capabilities.get("type", "chat") != "chat":
         return None
-    limits, supports = _mapping(capabilities.get("limits")), _mapping(capabilities.get("supports"))
+    limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
     # Only what is true is listed, so an ability that is not there is not there; without a list nobody knows.
     told = bool(supports)
-    levels = _words(supports.get("reasoning_effort"))
-    policy = _mapping(row.get("policy"))
-    endpoints = _words(row.get("supported_endpoints"))
+    levels = texts_in(supports.get("reasoning_effort"))
+    policy = mapping_in(row.get("policy"))
+    endpoints = texts_in(row.get("supported_endpoints"))
     notes = [*_notes(row.get("warning_messages")), *_notes(row.get("info_messages"))]
     return ModelInfo(
         provider=provider,
         model=model,
-        name=_text(row.get("name")) or model,
-        family=_text(capabilities.get("family")) or model,
-        version=_text(row.get("version")) or model,
-        vendor=_text(row.get("vendor")) or None,
-        max_context_tokens=_count(limits.get("max_context_window_tokens")),
-        max_prompt_tokens=_count(limits.get("max_prompt_tokens")),
-        max_output_tokens=_count(limits.get("max_output_tokens")),
+        name=text_in(row.get("name")) or model,
+        family=text_in(capabilities.get("family")) or model,
+        version=text_in(row.get("version")) or model,
+        vendor=text_in(row.get("vendor")) or None,
+        max_context_tokens=limit_in(limits.get("max_context_window_tokens")),
+        max_prompt_tokens=limit_in(limits.get("max_prompt_tokens")),
+        max_output_tokens=limit_in(limits.get("max_output_tokens")),
         supports_vision=supports.get("vision") is True if told else None,
         supports_tool_use=supports.get("tool_calls") is True if told else None,
         supports_streaming=supports.get("streaming") is True if told else True,
@@ -138,9 +139,9 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         preview=row.get("preview") is True,
         deprecated=any(code in _DEPRECATED for code, _ in notes),
         picker_enabled=row.get("model_picker_enabled") is not False,
-        policy=_POLICIES.get(_text(policy.get("state")), "unconfigured") if policy else None,
-        policy_terms=_text(policy.get("terms")) or None,
-        billing=_billing(_mapping(row.get("billing"))),
+        policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
+        policy_terms=text_in(policy.get("terms")) or None,
+        billing=_billing(mapping_in(row.get("billing"))),
         # A row without the list is of before there was a choice.
         endpoints=endpoints or [CHAT_COMPLETIONS],
         messages=[text for _, text in notes] or None,
@@ -155,32 +156,12 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
         return None
     return Billing(
         is_premium=premium if isinstance(premium, bool) else None,
-        multiplier=multiplier if _is_number(multiplier) else None,
+        multiplier=number_in(multiplier),
         token_prices=prices if isinstance(prices, Mapping) else None,
     )
 
 
 def _notes(messages: Any) -> list[tuple[str, str]]:
     """`[{"code", "message"}]` as pairs; what says nothing is left out."""
-    rows = [_mapping(message) for message in messages] if isinstance(messages, list) else []
-    return [(_text(row.get("code")), text) for row in rows if (text := _text(row.get("message")))]
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _words(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None
+    rows = [mapping_in(message) for message in messages] if isinstance(messages, list) else []
+    return [(text_in(row.get("code")), text) for row in rows if (text := text_in(row.get("message")))]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.chat import ModelInfo, ProtocolError
+from jumpseat.dialects.loose_values import limit_in, mapping_in
 
 MAX_NUM_CTX = 65_536
 """The most context that is asked for unbidden, in tokens: what Ollama's documentation wants for coding.
@@ -62,19 +63,19 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
         is_remote: the server itself is the cloud.
     """
     answer = answer if isinstance(answer, Mapping) else {}
-    info = _mapping(answer.get("model_info"))
+    info = mapping_in(answer.get("model_info"))
     architecture = info.get("general.architecture")
-    context = _positive(info.get(f"{architecture}.context_length"))
+    context = limit_in(info.get(f"{architecture}.context_length"))
     if context is None:
         # A projector may have put its own architecture there; the lengths keep the text model's name.
         lengths = (value for key, value in info.items() if key.endswith(".context_length"))
-        context = next((value for value in map(_positive, lengths) if value), None)
+        context = next((value for value in map(limit_in, lengths) if value), None)
     parameters = answer.get("parameters")
     fixed = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
-    family = _mapping(answer.get("details")).get("family") or architecture
+    family = mapping_in(answer.get("details")).get("family") or architecture
     return ModelFacts(
         context_length=context,
-        fixed_num_ctx=_positive(int(fixed[1])) if fixed else None,
+        fixed_num_ctx=limit_in(int(fixed[1])) if fixed else None,
         capabilities=_capabilities(answer.get("capabilities")),
         family=family if isinstance(family, str) else None,
         is_remote=is_remote or bool(answer.get("remote_host") or answer.get("remote_model")),
@@ -116,7 +117,7 @@ def model_info(
     can = facts.capabilities if facts else None
     if can is None:
         can = _capabilities(row.get("capabilities"))
-    family = (facts.family if facts else None) or _mapping(row.get("details")).get("family")
+    family = (facts.family if facts else None) or mapping_in(row.get("details")).get("family")
     family = family if isinstance(family, str) and family else name
     digest, title = row.get("digest"), row.get("name")
     has_levels = family in _FAMILIES_WITH_LEVELS
@@ -144,11 +145,3 @@ def _capabilities(value: Any) -> frozenset[str] | None:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _positive(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None

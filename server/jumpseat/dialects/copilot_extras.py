@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jumpseat.chat import Cost, WarningEvent
+from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import plain_words
 
 CURRENCY = "AIU"
@@ -31,31 +32,19 @@ def sources_in(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Pages that the answer draws on, as (url, title): public code that it matches, and references."""
     annotations = container.get("copilot_annotations")
     matches = annotations.get("IPCodeCitations") if isinstance(annotations, Mapping) else None
-    for match in _mappings(matches):
+    for match in mappings_in(matches):
         citation = match.get("citations")
         if isinstance(citation, Mapping):
-            yield _text(citation.get("url")), _text(citation.get("license"))
-    for reference in _mappings(container.get("copilot_references")):
-        metadata, data = _mapping(reference.get("metadata")), _mapping(reference.get("data"))
-        url = _text(metadata.get("display_url")) or _text(data.get("url"))
-        yield url, _text(metadata.get("display_name")) or _text(data.get("title"))
+            yield text_in(citation.get("url")), text_in(citation.get("license"))
+    for reference in mappings_in(container.get("copilot_references")):
+        metadata, data = mapping_in(reference.get("metadata")), mapping_in(reference.get("data"))
+        url = text_in(metadata.get("display_url")) or text_in(data.get("url"))
+        yield url, text_in(metadata.get("display_name")) or text_in(data.get("title"))
 
 
 def notices_in(container: Mapping[str, Any]) -> Iterator[WarningEvent]:
     """What the service could not do for the answer, which goes on without it."""
-    for error in _mappings(container.get("copilot_errors")):
-        words = plain_words(_text(error.get("message")) or _text(error.get("code")))
+    for error in mappings_in(container.get("copilot_errors")):
+        words = plain_words(text_in(error.get("message")) or text_in(error.get("code")))
         if words:
             yield WarningEvent("provider_notice", words)
-
-
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else iter(())
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -34,6 +34,7 @@ from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
+from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -103,7 +104,7 @@ class AnthropicMessagesDecoder:
             return self._blocks.take()
         if not isinstance(event, dict):
             raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
-        kind = _text(event.get("type")) or name
+        kind = text_in(event.get("type")) or name
         if kind == "error" or (event.get("error") and "type" not in event):
             raise self._failure(event)
         self._take(kind, event)
@@ -131,7 +132,7 @@ class AnthropicMessagesDecoder:
         fault = read_fault(event)
         error = error_from_fault(fault, self._provider)
         error.provider_code = error.provider_code or fault.type
-        error.provider_request_id = _text(event.get("request_id")) or None
+        error.provider_request_id = text_in(event.get("request_id")) or None
         return error
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
@@ -140,18 +141,18 @@ class AnthropicMessagesDecoder:
         key: Hashable = index if isinstance(index, int | str) else 0
         match kind:
             case "message_start":
-                self._begin(_mapping(event.get("message")))
+                self._begin(mapping_in(event.get("message")))
             case "content_block_start":
-                self._start_block(key, _mapping(event.get("content_block")))
+                self._start_block(key, mapping_in(event.get("content_block")))
             case "content_block_delta":
                 for url, title in sources_in(event):
                     self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, title or None))
-                self._add_delta(key, _mapping(event.get("delta")))
+                self._add_delta(key, mapping_in(event.get("delta")))
             case "content_block_stop":
                 self._stop_block(key)
             case "message_delta":
                 self._usage.add_cost(event)
-                self._take_end(_mapping(event.get("delta")), event.get("usage"))
+                self._take_end(mapping_in(event.get("delta")), event.get("usage"))
             case "message_stop":
                 for each in self._ended():
                     self._blocks.emit(each)
@@ -169,11 +170,11 @@ class AnthropicMessagesDecoder:
                     f"{self._provider} began its answer anew; what came before does not count.",
                 )
             )
-        self._tell_response(_text(message.get("model")), _text(message.get("id")))
+        self._tell_response(text_in(message.get("model")), text_in(message.get("id")))
         content = message.get("content")
         for number, block in enumerate(content if isinstance(content, list) else ()):
             key = ("whole", number)
-            self._start_block(key, _mapping(block))
+            self._start_block(key, mapping_in(block))
             self._stop_block(key)
         self._usage.add_cost(message)
         self._take_end(message, message.get("usage"))
@@ -193,30 +194,30 @@ class AnthropicMessagesDecoder:
         # At most one block is open; a server that forgets to say that one ends means it nevertheless.
         for each in [each for each, opened in self._open.items() if each == key or opened.kind != "tool_use"]:
             self._stop_block(each)
-        opened = self._open[key] = _Open(_text(block.get("type")), dict(block))
+        opened = self._open[key] = _Open(text_in(block.get("type")), dict(block))
         match opened.kind:
             case "text":
                 citations = block.get("citations")
                 opened.citations += citations if isinstance(citations, list) else []
-                self._add_text(opened, _text(block.get("text")))
+                self._add_text(opened, text_in(block.get("text")))
             case "thinking":
                 # Its text may never come, while its signature has to go back.
                 self._blocks.touch_thinking()
-                self._blocks.thinking(_text(block.get("thinking")))
-                opened.signature = _text(block.get("signature"))
+                self._blocks.thinking(text_in(block.get("thinking")))
+                opened.signature = text_in(block.get("signature"))
             case "tool_use":
                 extra = {name: value for name, value in block.items() if name not in _OWN_KEYS}
                 self._blocks.tool_call(
                     key,
-                    id=_text(block.get("id")),
-                    name=_text(block.get("name")),
+                    id=text_in(block.get("id")),
+                    name=text_in(block.get("name")),
                     opaque=write_opaque(extra),
                 )
             case _:
                 pass
 
     def _add_delta(self, key: Hashable, delta: Mapping[str, Any]) -> None:
-        kind = _text(delta.get("type"))
+        kind = text_in(delta.get("type"))
         opened = self._open.get(key)
         if opened is None:
             # Some gateways leave `content_block_start` out; what the delta is says what the block is.
@@ -226,17 +227,17 @@ class AnthropicMessagesDecoder:
             opened = self._open[key]
         match kind, opened.kind:
             case "text_delta", "text":
-                self._add_text(opened, _text(delta.get("text")))
+                self._add_text(opened, text_in(delta.get("text")))
             case "thinking_delta", "thinking":
-                self._blocks.thinking(_text(delta.get("thinking")))
+                self._blocks.thinking(text_in(delta.get("thinking")))
             case "signature_delta", "thinking":
-                opened.signature = _text(delta.get("signature"))
+                opened.signature = text_in(delta.get("signature"))
             case "input_json_delta", "tool_use":
-                piece = _text(delta.get("partial_json"))
+                piece = text_in(delta.get("partial_json"))
                 opened.json.append(piece)
                 self._blocks.tool_call(key, arguments=piece)
             case "input_json_delta", _:
-                opened.json.append(_text(delta.get("partial_json")))
+                opened.json.append(text_in(delta.get("partial_json")))
             case "citations_delta", _:
                 opened.citations.append(delta.get("citation"))
                 self._tell_citations(opened)
@@ -251,10 +252,10 @@ class AnthropicMessagesDecoder:
         """Tell the citations once their block has a number, which it gets with its first text."""
         if self._blocks.text_block is None and not at_end:
             return
-        for citation in map(_mapping, opened.citations[opened.told :]):
+        for citation in map(mapping_in, opened.citations[opened.told :]):
             title = citation.get("title") or citation.get("document_title")
-            url = _text(citation.get("url")) or _text(citation.get("source"))
-            self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, _text(title) or None))
+            url = text_in(citation.get("url")) or text_in(citation.get("source"))
+            self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, text_in(title) or None))
         opened.told = len(opened.citations)
 
     def _stop_block(self, key: Hashable) -> None:
@@ -277,7 +278,7 @@ class AnthropicMessagesDecoder:
                     self._blocks.tool_call(key, arguments=pydantic_core.to_json(given).decode())
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
-                self._blocks.whole(RedactedThinkingBlock(_text(opened.whole.get("data"))))
+                self._blocks.whole(RedactedThinkingBlock(text_in(opened.whole.get("data"))))
             case "":
                 pass
             case kind:
@@ -287,7 +288,7 @@ class AnthropicMessagesDecoder:
         reason = delta.get("stop_reason")
         if isinstance(reason, str) and reason:
             self._stop_reason = reason
-        self._stop_details = _mapping(delta.get("stop_details")) or self._stop_details
+        self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
         now = self._usage.usage
         if now is not None and now != self._told_usage:
@@ -340,15 +341,7 @@ def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _refusal(provider: str, details: Mapping[str, Any]) -> str:
-    category = _text(details.get("category")).replace("_", " ")
-    why = plain_words(_text(details.get("explanation")))
+    category = text_in(details.get("category")).replace("_", " ")
+    why = plain_words(text_in(details.get("explanation")))
     told = f"{provider} ended the answer as a refusal{f' ({category})' if category else ''}"
     return f"{told}: {why}" if why else f"{told}; leave it out of what is sent next."
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from jumpseat.chat import Cost, Usage
 from jumpseat.dialects.copilot_extras import cost_in
+from jumpseat.dialects.loose_values import count_in
 
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -32,12 +33,12 @@ class UsageCounter:
         if not isinstance(usage, Mapping):
             return
         for name in _FIELDS:
-            count = _count(usage.get(name))
+            count = count_in(usage.get(name))
             if count is not None:
                 self._counts[name] = count
         details = usage.get("output_tokens_details")
         if isinstance(details, Mapping):
-            thinking = _count(details.get("thinking_tokens"))
+            thinking = count_in(details.get("thinking_tokens"))
             self._thinking = self._thinking if thinking is None else thinking
 
     @property
@@ -55,8 +56,3 @@ class UsageCounter:
             reasoning_tokens=self._thinking,
             cost=self._cost,
         )
-
-
-def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int | float) and type(value) is not bool and abs(value) < 2**53
-    return max(0, int(value)) if is_count else None  # NaN, Infinity and 1e999 count nothing.

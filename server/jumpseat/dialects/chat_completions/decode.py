@@ -32,6 +32,7 @@ from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, wri
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
+from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -150,9 +151,9 @@ class ChatCompletionsDecoder:
     def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
-        self._response_id = self._response_id or _text(chunk.get("id"))
+        self._response_id = self._response_id or text_in(chunk.get("id"))
         if not self._response_model:
-            self._response_model = _text(chunk.get("model"))
+            self._response_model = text_in(chunk.get("model"))
             # A name that the request knew as an alias may tell here which template is behind it.
             self._content.may_lack_opening |= opened_by_the_template(self._response_model)
         choice = _first_choice(chunk.get("choices"))
@@ -211,10 +212,10 @@ class ChatCompletionsDecoder:
         if "copilot_annotations" in delta:
             for url, title in sources_in(delta):
                 self._cite({"url": url, "title": title})
-        for annotation in _dicts(delta.get("annotations")):
+        for annotation in mappings_in(delta.get("annotations")):
             citation = annotation.get("url_citation")
             self._cite(citation if isinstance(citation, dict) else annotation)
-        for call in _dicts(calls):
+        for call in mappings_in(calls):
             self._take_call(call)
         if isinstance(function, dict):
             self._take_call({"index": 0, "function": function})
@@ -232,13 +233,13 @@ class ChatCompletionsDecoder:
             elif isinstance(part, dict) and part.get("type") == "thinking":
                 thought = part.get("thinking")
                 if isinstance(thought, list):
-                    thought = "".join(_text(item.get("text")) for item in _dicts(thought))
+                    thought = "".join(text_in(item.get("text")) for item in mappings_in(thought))
                 self._flush_content()
                 if thought:
-                    self._blocks.thinking(_text(thought))
+                    self._blocks.thinking(text_in(thought))
                     self._reasoning.note_part()
             elif isinstance(part, dict):
-                self._take_content(_text(part.get("text")))
+                self._take_content(text_in(part.get("text")))
 
     def _add(self, kind: str, piece: str) -> None:
         if kind == "text":
@@ -254,7 +255,7 @@ class ChatCompletionsDecoder:
         self._flush_content()
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
-        call_id, name = _text(call.get("id")), _text(function.get("name"))
+        call_id, name = text_in(call.get("id")), text_in(function.get("name"))
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             arguments = pydantic_core.to_json(arguments).decode()  # Some servers forget to write it as text.
@@ -263,13 +264,13 @@ class ChatCompletionsDecoder:
             self._calls.key_of(call.get("index"), call_id, name),
             id=call_id,
             name=name,
-            arguments=_text(arguments),
+            arguments=text_in(arguments),
             opaque=write_opaque({"extra_content": extra}) if extra else None,
         )
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
         """Perplexity's, xAI's and Copilot's lists of sources, which come whole, often on every chunk."""
-        for result in _dicts(chunk.get("search_results")):
+        for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
         if "copilot_references" in chunk or "copilot_errors" in chunk:
             for url, title in sources_in(chunk):
@@ -281,7 +282,7 @@ class ChatCompletionsDecoder:
             self._cite(citation if isinstance(citation, dict) else {"url": citation})
 
     def _cite(self, source: Mapping[str, Any]) -> None:
-        url, title = _text(source.get("url")), _text(source.get("title"))
+        url, title = text_in(source.get("url")), text_in(source.get("title"))
         if not url or url in self._cited:
             return
         self._cited.add(url)
@@ -363,20 +364,12 @@ class _CallKeys:
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
     """The choice with index 0, or without one: Mistral sends others though nobody asked."""
-    return next((choice for choice in _dicts(choices) if not choice.get("index")), {})
+    return next((choice for choice in mappings_in(choices) if not choice.get("index")), {})
 
 
-def _further_messages(choices: Any) -> list[dict[str, Any]]:
+def _further_messages(choices: Any) -> list[Mapping[str, Any]]:
     """Claude behind Copilot tells text and calls in two choices of one answer, neither with an index."""
-    parts = _dicts(choices)
+    parts = mappings_in(choices)
     if any(choice.get("index") is not None for choice in parts):
         return []
-    return _dicts([choice.get("message") for choice in parts[1:]])
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return mappings_in([choice.get("message") for choice in parts[1:]])

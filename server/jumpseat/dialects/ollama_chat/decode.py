@@ -24,6 +24,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
+from jumpseat.dialects.loose_values import count_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -104,11 +105,11 @@ class OllamaChatDecoder:
             raise error_from_fault(read_fault(part), self._provider)
         if not self._told_response:
             self._told_response = True
-            self._blocks.emit(ResponseEvent(_text(part.get("model")) or self._model))
+            self._blocks.emit(ResponseEvent(text_in(part.get("model")) or self._model))
         message = part.get("message")
         if isinstance(message, dict):
-            self._blocks.thinking(_text(message.get("thinking")))
-            self._blocks.text(_text(message.get("content")))
+            self._blocks.thinking(text_in(message.get("thinking")))
+            self._blocks.text(text_in(message.get("content")))
             calls = message.get("tool_calls")
             for call in calls if isinstance(calls, list) else []:
                 if isinstance(call, dict):
@@ -121,8 +122,8 @@ class OllamaChatDecoder:
         """A call comes whole. Its index counts within one line at best, so only the order is used."""
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
-        name, raw = _text(function.get("name")), _raw(function.get("arguments"))
-        call_id = _text(call.get("id"))
+        name, raw = text_in(function.get("name")), _raw(function.get("arguments"))
+        call_id = text_in(call.get("id"))
         if call_id in self._calls:
             if self._calls[call_id] == (name, raw):
                 return  # The same call once more, in the last line say.
@@ -137,10 +138,10 @@ class OllamaChatDecoder:
         self.complete = True
         self._blocks.close_all()
         # A count of zero is left out; a prompt that was cached whole counts as none.
-        usage = Usage(_count(part.get("prompt_eval_count")), _count(part.get("eval_count")))
+        usage = Usage(count_in(part.get("prompt_eval_count")) or 0, count_in(part.get("eval_count")) or 0)
         if usage != Usage():
             self._blocks.emit(UsageEvent(usage))
-        raw = _text(part.get("done_reason")) or None
+        raw = text_in(part.get("done_reason")) or None
         reason = STOP_REASONS.get(raw or "", "end_turn")
         if reason == "end_turn" and self._blocks.calls_seen:
             reason = "tool_use"  # The server says `stop` after calls too.
@@ -152,11 +153,3 @@ def _raw(arguments: Any) -> str:
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

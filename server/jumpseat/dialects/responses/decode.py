@@ -27,8 +27,9 @@ from jumpseat.chat import (
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import cost_in
+from jumpseat.dialects.loose_values import text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
-from jumpseat.dialects.responses.item import part_of, text_of
+from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
@@ -84,7 +85,7 @@ class ResponsesDecoder:
             return self._unreadable(name, data)
         if not isinstance(event, dict):
             return self._unreadable(name, data)
-        self._take_event(text_of(event.get("type")) or name, event)
+        self._take_event(text_in(event.get("type")) or name, event)
         if self._blocks.endless_whitespace and not self.complete:
             self._end(None, None, None)
         events = self._blocks.take()
@@ -140,9 +141,9 @@ class ResponsesDecoder:
             item = self._items.find(event, kind)
             slot = (name, _number(event.get(numbered_by)))
             if step == "delta":
-                self._items.add(item, slot, text_of(event.get("delta")))
+                self._items.add(item, slot, text_in(event.get("delta")))
             else:
-                self._items.complete(item, slot, text_of(event.get(whole)))
+                self._items.complete(item, slot, text_in(event.get(whole)))
         elif action in ("output_item.added", "output_item.done"):
             fields = event.get("item")
             if isinstance(fields, dict):
@@ -169,7 +170,7 @@ class ResponsesDecoder:
 
     def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
         """The terminal event's response; its own status goes before the event's name."""
-        status = text_of(response.get("status"))
+        status = text_in(response.get("status"))
         if status not in _ENDS:
             if status in ("queued", "in_progress") and not response.get("output"):
                 raise ProtocolError(f"{self._provider} sent an answer that is not finished ({status}).")
@@ -187,7 +188,7 @@ class ResponsesDecoder:
             return
         self._items.end_all(response.get("output"))
         details = response.get("incomplete_details")
-        reason = text_of(details.get("reason")) if isinstance(details, dict) else ""
+        reason = text_in(details.get("reason")) if isinstance(details, dict) else ""
         if status == "incomplete":
             self._end(INCOMPLETE_REASONS.get(reason, "pause_turn"), reason or "incomplete", told)
         else:
@@ -240,11 +241,11 @@ class ResponsesDecoder:
         if self._told:
             return
         self._told = True
-        name = text_of(response.get("id"))
+        name = text_in(response.get("id"))
         # An id that was made up must differ between the answers of a conversation.
         tail = re.sub(r"[^a-zA-Z0-9]", "", name)[-8:]
         self._blocks.mint_suffix = f"_{tail}" if tail else ""
-        self._blocks.emit(ResponseEvent(text_of(response.get("model")) or self._model, name or None))
+        self._blocks.emit(ResponseEvent(text_in(response.get("model")) or self._model, name or None))
 
 
 def _number(value: Any) -> int:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pydantic_core
 
+from jumpseat.dialects.loose_values import mappings_in, text_in
+
 CALLS = frozenset({"function_call", "custom_tool_call"})
 
 Slot = tuple[str, int]
@@ -53,15 +55,15 @@ def parts_of(item: Item) -> Iterator[tuple[Slot, str]]:
     if item.kind in CALLS:
         yield ("arguments", 0), arguments_of(item.fields)
     elif item.kind == "reasoning":
-        for number, part in enumerate(dicts_in(item.fields.get("summary"))):
-            yield ("summary", number), text_of(part.get("text"))
-        for number, part in enumerate(dicts_in(item.fields.get("content"))):
-            yield ("reasoning", number), text_of(part.get("text"))
+        for number, part in enumerate(mappings_in(item.fields.get("summary"))):
+            yield ("summary", number), text_in(part.get("text"))
+        for number, part in enumerate(mappings_in(item.fields.get("content"))):
+            yield ("reasoning", number), text_in(part.get("text"))
     elif item.kind == "message":
         content = item.fields.get("content")
         if isinstance(content, str):
             content = [{"type": "output_text", "text": content}]
-        for number, part in enumerate(dicts_in(content)):
+        for number, part in enumerate(mappings_in(content)):
             slot, text = part_of(part, number)
             yield slot, text
 
@@ -70,32 +72,22 @@ def part_of(part: Mapping[str, Any], number: int) -> tuple[Slot, str]:
     """Where the text of a content or summary part belongs, and the text."""
     match part.get("type"):
         case "refusal":
-            return ("refusal", number), text_of(part.get("refusal"))
+            return ("refusal", number), text_in(part.get("refusal"))
         case "reasoning_text":
-            return ("reasoning", number), text_of(part.get("text"))
+            return ("reasoning", number), text_in(part.get("text"))
         case "summary_text":
-            return ("summary", number), text_of(part.get("text"))
+            return ("summary", number), text_in(part.get("text"))
         case _:
-            return ("text", number), text_of(part.get("text"))
+            return ("text", number), text_in(part.get("text"))
 
 
 def arguments_of(fields: Mapping[str, Any]) -> str:
     """The text of a call's arguments, or of a custom tool's input."""
     value = fields.get("input" if fields.get("type") == "custom_tool_call" else "arguments")
     # Some servers forget to write it as text.
-    return pydantic_core.to_json(value).decode() if isinstance(value, dict) else text_of(value)
+    return pydantic_core.to_json(value).decode() if isinstance(value, dict) else text_in(value)
 
 
 def trusted_fields(item: Item) -> dict[str, Any]:
     """The fields, without an id that is another one in each event: the provider would not know it."""
     return {name: value for name, value in item.fields.items() if name != "id" or not item.rotates}
-
-
-def dicts_in(values: Any) -> list[dict[str, Any]]:
-    """The objects of a list; none where it is no list."""
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-
-
-def text_of(value: Any) -> str:
-    """The text, where it is one."""
-    return value if isinstance(value, str) else ""

@@ -12,14 +12,13 @@ from typing import Any
 
 from jumpseat.chat import CitationEvent, OtherBlock, ProtocolError
 from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.responses.item import (
     CALLS,
     Item,
     Slot,
     arguments_of,
-    dicts_in,
     parts_of,
-    text_of,
     trusted_fields,
 )
 from jumpseat.dialects.responses.replay import (
@@ -56,12 +55,12 @@ class OutputItems:
 
     def find(self, event: Mapping[str, Any], kind: str) -> Item:
         """The item that an event belongs to: by its index, as ids are rotated by some; made if it is new."""
-        index, name = _index(event.get("output_index")), text_of(event.get("item_id"))
+        index, name = _index(event.get("output_index")), text_in(event.get("item_id"))
         return self._known(index, name, kind) or self._new(kind, index, name)
 
     def begin(self, index: Any, fields: Mapping[str, Any]) -> Item:
         """Take an item as it begins; one that events have named before is the same."""
-        kind, name = text_of(fields.get("type")), text_of(fields.get("id"))
+        kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._known(_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
             # The same place again. Calls may overlap; of anything else nothing more is to come.
@@ -77,7 +76,7 @@ class OutputItems:
 
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
         """Take an item that is complete; the second time it is left alone."""
-        kind, name = text_of(fields.get("type")), text_of(fields.get("id"))
+        kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         item = self._known(_index(index), name, kind) or self._new(kind, _index(index), name)
         item.rotates = bool(item.ids and name) and item.ids != {name}
         self._finish(item, fields)
@@ -102,8 +101,8 @@ class OutputItems:
         nested = annotation.get("url_citation")
         source = nested if isinstance(nested, dict) else annotation
         url, title = (
-            text_of(source.get("url")),
-            text_of(source.get("title")) or text_of(source.get("filename")),
+            text_in(source.get("url")),
+            text_in(source.get("title")) or text_in(source.get("filename")),
         )
         if (url or title) and (url, title) not in item.cited:
             item.cited.add((url, title))
@@ -122,10 +121,10 @@ class OutputItems:
         for fields in output if isinstance(output, list) else ():
             if not isinstance(fields, dict):
                 continue
-            kind = text_of(fields.get("type"))
+            kind = text_in(fields.get("type"))
             if kind not in unmatched:
                 unmatched[kind] = iter([item for item in self._items if item.kind == kind])
-            item = next(unmatched[kind], None) or self._new(kind, None, text_of(fields.get("id")))
+            item = next(unmatched[kind], None) or self._new(kind, None, text_in(fields.get("id")))
             self._finish(item, fields)
         for item in self._items:
             if self.lossy and not item.done:
@@ -169,8 +168,8 @@ class OutputItems:
         item.fields.update(fields)
         for slot, whole in parts_of(item):
             self._rest(item, slot, whole)
-        for part in dicts_in(item.fields.get("content")):
-            for annotation in dicts_in(part.get("annotations")):
+        for part in mappings_in(item.fields.get("content")):
+            for annotation in mappings_in(part.get("annotations")):
                 self.cite(item, annotation)
         self._do(item, lambda: self._close(item))
         item.done = True
@@ -217,8 +216,8 @@ class OutputItems:
             self._blocks.text(piece)
 
     def _call(self, item: Item, piece: str) -> None:
-        call_id = text_of(item.fields.get("call_id")) or text_of(item.fields.get("id"))
-        name = text_of(item.fields.get("name"))
+        call_id = text_in(item.fields.get("call_id")) or text_in(item.fields.get("id"))
+        name = text_in(item.fields.get("name"))
         self._blocks.tool_call(item.number, id=call_id, name=name, arguments=piece)
 
     def _close_text(self, item: Item, slot: Slot | None) -> None:
@@ -239,17 +238,17 @@ class OutputItems:
             self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 
     def _close_reasoning(self, item: Item) -> None:
-        encrypted = text_of(item.fields.get("encrypted_content"))
+        encrypted = text_in(item.fields.get("encrypted_content"))
         if encrypted:
             self._blocks.sign_thinking(encrypted)
         if encrypted or item.open is not None:
-            summary = [text_of(part.get("text")) for part in dicts_in(item.fields.get("summary"))]
+            summary = [text_in(part.get("text")) for part in mappings_in(item.fields.get("summary"))]
             thinking = PART_SEPARATOR.join(
                 "".join(pieces)
                 for slot, pieces in item.texts.items()
                 if item.open is not None and slot[0] == item.open[0]
             )
-            item_id = text_of(trusted_fields(item).get("id"))
+            item_id = text_in(trusted_fields(item).get("id"))
             self._blocks.stamp(thinking_opaque(item_id, summary, thinking) if encrypted else None)
             self._blocks.close_prose()
 

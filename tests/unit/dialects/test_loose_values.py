@@ -1,0 +1,46 @@
+"""What becomes of values that a provider's JSON should not hold."""
+
+import pytest
+
+from jumpseat.dialects.loose_values import (
+    count_in,
+    limit_in,
+    mapping_in,
+    mappings_in,
+    number_in,
+    text_in,
+    texts_in,
+)
+
+
+def test_values_of_the_right_kind_are_what_they_are():
+    assert text_in("a") == "a"
+    assert texts_in(["a", 1, None, "b"]) == ["a", "b"]
+    assert mapping_in({"a": 1}) == {"a": 1}
+    assert mappings_in([{"a": 1}, "x", None, {}]) == [{"a": 1}, {}]
+    assert number_in(-1.5) == -1.5
+    assert (count_in(3), count_in(3.9), count_in(-1)) == (3, 3, 0)
+    assert limit_in(1) == 1
+
+
+@pytest.mark.parametrize("value", [None, 1, 1.5, True, {}, []])
+def test_what_is_no_text_is_none(value):
+    assert text_in(value) == ""
+    assert texts_in(value) == []
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", True, []])
+def test_what_is_no_object_is_none(value):
+    assert mapping_in(value) == {}
+    assert mappings_in(value) == []
+
+
+@pytest.mark.parametrize("value", [None, "1", True, [], {}, float("inf"), float("-inf"), float("nan"), 2**53])
+def test_what_counts_nothing_is_no_number(value):
+    assert number_in(value) is None
+    assert count_in(value) is None
+
+
+@pytest.mark.parametrize("value", [None, "1", True, 0, -1, 1.0])
+def test_a_limit_is_a_whole_number_of_at_least_one(value):
+    assert limit_in(value) is None
