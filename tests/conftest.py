@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 from jumpseat.testing.upstream import FakeUpstream
@@ -15,6 +18,38 @@ from tests.emulator import CopilotEmulator
 
 if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
+
+
+# The same examples in every run, and none too slow: a change is judged by what it does, not by a new draw
+# or by what else the machine has to do. To look further, draw anew: `pytest --hypothesis-profile=search`.
+_UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("steady", derandomize=True, **_UNHURRIED)
+hypothesis.settings.register_profile("search", max_examples=5000, **_UNHURRIED)
+hypothesis.settings.load_profile("steady")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep a module that names an `xdist_group`, as its tests share what is expensive, in one process.
+
+    pytest-xdist does so by writing the group into a private attribute of each test, which pytest 9.2 does not
+    read any more; everything was then set up in each process anew.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling  # Deferred: only who distributes tests needs xdist.
+
+    class InGroups(LoadGroupScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return _group_of(config.rootpath / nodeid.partition("::")[0]) or super()._split_scope(nodeid)
+
+    return InGroups(config, log)
+
+
+@functools.cache
+def _group_of(module: Path) -> str | None:
+    named = re.search(r'xdist_group\("([^"]+)"\)', module.read_text("utf-8")) if module.is_file() else None
+    return named[1] if named else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
