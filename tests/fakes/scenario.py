@@ -55,8 +55,9 @@ class Scenario:
         return [sys.executable, str(DAEMON), "--scenario", str(self.file)]
 
     def received(self, method: str | None = None) -> list[dict[str, Any]]:
-        """The messages it was sent so far."""
+        """The messages it was sent so far; one of which the line is not written to its end is none yet."""
         if not self.log.exists():
             return []
-        messages = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        whole = self.log.read_bytes().rpartition(b"\n")[0]
+        messages = [json.loads(line) for line in whole.splitlines()]
         return [message for message in messages if method in (None, message.get("method"))]

@@ -139,39 +139,29 @@ async def test_a_tool_round_trip_replays_the_call_byte_for_byte(
 
 
 @pytest.mark.requirement("2:tools")
-@pytest.mark.parametrize(
-    ("choice", "sent"),
-    [
-        ("auto", "auto"),
-        ("none", "none"),
-        ("required", "required"),
-        ({"name": "weather"}, {"type": "function", "function": {"name": "weather"}}),
-    ],
-)
-async def test_a_tool_choice_reaches_the_provider(
-    chatty: Daemon, upstream: FakeUpstream, choice: Any, sent: Any
-) -> None:
-    upstream.script(Reply.events(completion_stream(["ok"])))
-    await chat(chatty, tools=[WEATHER], toolChoice=choice)
-    assert upstream.requests[0].json.get("tool_choice", "auto") == sent
+async def test_a_tool_choice_reaches_the_provider(chatty: Daemon, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.events(completion_stream(["ok"])))
+    choices: list[tuple[Any, Any]] = [(word, word) for word in ("auto", "none", "required")]
+    choices.append(({"name": "weather"}, {"type": "function", "function": {"name": "weather"}}))
+    for choice, sent in choices:
+        await chat(chatty, tools=[WEATHER], toolChoice=choice)
+        assert upstream.requests[-1].json.get("tool_choice", "auto") == sent
 
 
 @pytest.mark.requirement("2:broken-arguments")
-@pytest.mark.parametrize(
-    ("pieces", "arguments"),
-    [(['{"a": 1'], None), (["[1]"], None), (["nonsense"], None), ([], {}), ([""], {}), (["{}"], {})],
-)
 async def test_tool_arguments_that_cannot_be_read_are_null_with_an_error(
-    chatty: Daemon, upstream: FakeUpstream, pieces: list[str], arguments: Any
+    chatty: Daemon, upstream: FakeUpstream
 ) -> None:
-    upstream.script(Reply.events(completion_stream(tool_calls=[FakeCall("c1", "weather", pieces)])))
-    exchange = await chat(chatty, tools=[WEATHER])
-    check_laws(exchange)
-    (call,) = exchange.result["toolCalls"]
-    assert "arguments" in call
-    assert call["arguments"] == arguments
-    assert call["raw"] == "".join(pieces)
-    assert ("error" in call) == (arguments is None)
+    broken: list[tuple[list[str], Any]] = [(['{"a": 1'], None), (["[1]"], None), (["nonsense"], None)]
+    for pieces, arguments in (*broken, ([], {}), ([""], {}), (["{}"], {})):
+        upstream.script(Reply.events(completion_stream(tool_calls=[FakeCall("c1", "weather", pieces)])))
+        exchange = await chat(chatty, tools=[WEATHER])
+        check_laws(exchange)
+        (call,) = exchange.result["toolCalls"]
+        assert "arguments" in call, pieces
+        assert call["arguments"] == arguments, pieces
+        assert call["raw"] == "".join(pieces)
+        assert ("error" in call) == (arguments is None), pieces
 
 
 @pytest.mark.requirement("2:tool-use-without-result")
@@ -218,15 +208,12 @@ async def test_reasoning_is_a_block_of_its_own_and_usage_is_inclusive(
 
 
 @pytest.mark.requirement("2:stop-reasons")
-@pytest.mark.parametrize(
-    ("raw", "reason"), [("stop", "end_turn"), ("length", "max_tokens"), ("content_filter", "content_filter")]
-)
-async def test_the_raw_stop_reason_is_kept_beside_ours(
-    chatty: Daemon, upstream: FakeUpstream, raw: str, reason: str
-) -> None:
-    upstream.script(Reply.events(completion_stream(["x"], finish_reason=raw)))
-    result = (await chat(chatty)).result
-    assert (result["stopReason"], result["rawStopReason"]) == (reason, raw)
+async def test_the_raw_stop_reason_is_kept_beside_ours(chatty: Daemon, upstream: FakeUpstream) -> None:
+    reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "content_filter"}
+    for raw, reason in reasons.items():
+        upstream.script(Reply.events(completion_stream(["x"], finish_reason=raw)))
+        result = (await chat(chatty)).result
+        assert (result["stopReason"], result["rawStopReason"]) == (reason, raw)
 
 
 @pytest.mark.requirement("2:turn-id")

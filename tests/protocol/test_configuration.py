@@ -145,7 +145,9 @@ async def test_an_adapter_whose_table_changed_is_closed_once_its_turns_are_over(
     ("text", "told"),
     [
         ("[providers.one\n", "is not valid TOML: "),
-        ("default_provider = 3\n", ":1: default_provider: must be a string."),
+        pytest.param(
+            "default_provider = 3\n", ":1: default_provider: must be a string.", marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so(
@@ -168,6 +170,7 @@ async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so
     assert "the configuration stays as it was" in await daemon.whole_log()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("7:reread")
 async def test_a_file_that_is_deleted_takes_its_providers_with_it_and_a_running_chat_goes_on(
     home: Path, daemon: Daemon, upstream: FakeUpstream
@@ -188,6 +191,7 @@ async def test_a_file_that_is_deleted_takes_its_providers_with_it_and_a_running_
     assert (await daemon.read_until(running)).result["text"] == "Hello"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("7:reread")
 async def test_a_file_of_the_command_line_that_is_deleted_keeps_the_configuration(
     home: Path, upstream: FakeUpstream

@@ -215,9 +215,10 @@ def _texts(message: dict[str, Any]) -> Iterable[str]:
 
 
 @pytest.mark.requirement("2:wrong-role", "2:result-without-tool-use", "2:order", "2:no-delta-when-invalid")
-@pytest.mark.parametrize(
-    ("messages", "path"),
-    [
+async def test_what_cannot_be_mended_is_refused_where_it_stands(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    beyond_help: list[tuple[list[Any], str]] = [
         ([user("Hi"), typed(result("1"))], "messages.1.content.0.toolUseId"),
         ([user("Hi"), said(call("1")), typed("x", result("2"))], "messages.2.content.1.toolUseId"),
         ([typed("Hi", call("1"))], "messages.0.content.1"),
@@ -225,14 +226,11 @@ def _texts(message: dict[str, Any]) -> Iterable[str]:
         ([user("Hi"), said({"type": "context", "text": "x"})], "messages.1.content.0"),
         ([user("Hi"), said({"type": "image", "source": "https://example/x.png"})], "messages.1.content.0"),
         ([user(" "), said()], "messages"),
-    ],
-)
-async def test_what_cannot_be_mended_is_refused_where_it_stands(
-    chatty: Daemon, upstream: FakeUpstream, messages: list[Any], path: str
-) -> None:
-    exchange = await chatty.request("chat/start", {"messages": messages})
+    ]
+    for messages, path in beyond_help:
+        exchange = await chatty.request("chat/start", {"messages": messages})
 
-    assert exchange.error["code"] == -32602
-    assert [error["path"] for error in exchange.error["data"]["errors"]] == [path]
-    assert exchange.deltas == []
+        assert exchange.error["code"] == -32602, path
+        assert [error["path"] for error in exchange.error["data"]["errors"]] == [path]
+        assert exchange.deltas == []
     assert upstream.requests == []

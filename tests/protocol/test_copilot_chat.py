@@ -56,14 +56,14 @@ def chats(emulator):
 
 @pytest.mark.requirement("copilot:routes")
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize(("model", "path"), ROUTES.items())
-async def test_each_model_takes_its_own_route(daemon, emulator, model, path, stream):
-    exchange = await daemon.request("chat/start", ask(model=f"copilot:{model}", stream=stream))
+async def test_each_model_takes_its_own_route(daemon, emulator, stream):
+    for model in ROUTES:
+        exchange = await daemon.request("chat/start", ask(model=f"copilot:{model}", stream=stream))
 
-    assert exchange.result["text"] == "You said: Hello"
-    assert exchange.result["stopReason"] == "end_turn"
-    assert exchange.result["usage"]["cost"]["currency"] == "AIU"
-    assert [request.path for request in chats(emulator)] == [path]
+        assert exchange.result["text"] == "You said: Hello", model
+        assert exchange.result["stopReason"] == "end_turn"
+        assert exchange.result["usage"]["cost"]["currency"] == "AIU"
+    assert [request.path for request in chats(emulator)] == list(ROUTES.values())
 
 
 @pytest.mark.requirement("copilot:conversations")
@@ -229,28 +229,28 @@ async def test_reasoning_that_the_service_cannot_open_is_left_out_and_the_chat_g
     assert codes == ["foreign_data_dropped"]
 
 
+REFUSALS = [
+    (faults.quota_exceeded(), 1003, "copilot:gpt-4.1"),
+    (faults.quota_exceeded(bare=True), 1003, "budget"),
+    (faults.rate_limited(120), 1002, "Wait"),
+    (faults.forbidden("unauthorized: not authorized to use this Copilot feature"), 1001, "seat"),
+    (faults.forbidden(), 1001, "settings/copilot"),
+    (faults.filtered(), 1006, "wording"),
+    (faults.outdated(), 1004, "Update"),
+]
+
+
 @pytest.mark.requirement("copilot:errors")
-@pytest.mark.parametrize(
-    ("fault", "code", "hint"),
-    [
-        (faults.quota_exceeded(), 1003, "copilot:gpt-4.1"),
-        (faults.quota_exceeded(bare=True), 1003, "budget"),
-        (faults.rate_limited(120), 1002, "Wait"),
-        (faults.forbidden("unauthorized: not authorized to use this Copilot feature"), 1001, "seat"),
-        (faults.forbidden(), 1001, "settings/copilot"),
-        (faults.filtered(), 1006, "wording"),
-        (faults.outdated(), 1004, "Update"),
-    ],
-)
-async def test_a_refusal_is_told_with_what_to_do_and_is_not_repeated(daemon, emulator, fault, code, hint):
-    emulator.script("claude-sonnet-4.6", fault)
+async def test_a_refusal_is_told_with_what_to_do_and_is_not_repeated(daemon, emulator):
+    for number, (fault, code, hint) in enumerate(REFUSALS, 1):
+        emulator.script("claude-sonnet-4.6", fault)
 
-    exchange = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
+        exchange = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
 
-    assert exchange.error["code"] == code
-    assert hint in exchange.error["data"]["hint"]
-    assert exchange.delta_types[-1] == "done"
-    assert len(chats(emulator)) == 1
+        assert exchange.error["code"] == code
+        assert hint in exchange.error["data"]["hint"]
+        assert exchange.delta_types[-1] == "done"
+        assert len(chats(emulator)) == number
 
 
 @pytest.mark.requirement("copilot:rate-limit")
@@ -268,18 +268,18 @@ async def test_a_short_delay_is_waited_for_and_a_long_one_is_reported(daemon, em
 
 
 @pytest.mark.requirement("copilot:errors")
-@pytest.mark.parametrize("model", ["gpt-4.1", "gpt-5-mini", "claude-sonnet-4.6"])
 @pytest.mark.parametrize("fault", [faults.failing(after=6), faults.reset(after=6)], ids=["error", "reset"])
-async def test_an_answer_that_breaks_off_keeps_what_had_come(daemon, emulator, model, fault):
-    emulator.script(model, fault)
+async def test_an_answer_that_breaks_off_keeps_what_had_come(daemon, emulator, fault):
+    for model in ("gpt-4.1", "gpt-5-mini", "claude-sonnet-4.6"):
+        emulator.script(model, fault)
 
-    exchange = await daemon.request("chat/start", ask("count to 40", model=f"copilot:{model}"))
+        exchange = await daemon.request("chat/start", ask("count to 40", model=f"copilot:{model}"))
 
-    assert exchange.error["code"] in (1007, 1008, 1009)
-    assert "partial" in exchange.error["data"]
-    done = exchange.deltas[-1]
-    assert (done["type"], done["stopReason"]) == ("done", "error")
-    assert done["content"] == exchange.error["data"]["partial"]["content"]
+        assert exchange.error["code"] in (1007, 1008, 1009), model
+        assert "partial" in exchange.error["data"]
+        done = exchange.deltas[-1]
+        assert (done["type"], done["stopReason"]) == ("done", "error")
+        assert done["content"] == exchange.error["data"]["partial"]["content"]
 
 
 @pytest.mark.requirement("2:cancel-request")
@@ -296,13 +296,13 @@ async def test_a_cancel_before_the_first_byte_ends_the_request_to_the_service(da
 
 
 @pytest.mark.requirement("copilot:quirks")
-@pytest.mark.parametrize(
-    "quirk", ["cot", "usage_chunk", "no_done", "comments", "references", "stray_line", "padding"]
-)
-async def test_the_services_habits_do_not_show(daemon, emulator, quirk):
-    emulator.models["gpt-4.1"].quirks.add(quirk)
+async def test_the_services_habits_do_not_show(daemon, emulator):
+    quirks = emulator.models["gpt-4.1"].quirks
+    for quirk in ("cot", "usage_chunk", "no_done", "comments", "references", "stray_line", "padding"):
+        quirks.clear()
+        quirks.add(quirk)
 
-    exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
 
-    assert exchange.result["text"] == "You said: Hello"
-    assert exchange.result["stopReason"] == "end_turn"
+        assert exchange.result["text"] == "You said: Hello", quirk
+        assert exchange.result["stopReason"] == "end_turn", quirk

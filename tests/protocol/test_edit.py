@@ -120,8 +120,9 @@ async def test_edits_and_chats_share_their_turn_ids(chatty: Daemon, upstream: Fa
         ({**EDIT, "maxTokens": 0}, "maxTokens"),
     ],
 )
-async def test_wrong_params_of_an_edit_are_told(chatty: Daemon, params: dict[str, Any], path: str) -> None:
-    exchange = await chatty.request("edit/start", params)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_wrong_params_of_an_edit_are_told(served: Daemon, params: dict[str, Any], path: str) -> None:
+    exchange = await served.request("edit/start", params)
 
     assert exchange.error["code"] == -32602
     assert [each["path"] for each in exchange.error["data"]["errors"]] == [path]

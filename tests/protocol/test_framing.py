@@ -57,33 +57,33 @@ MALFORMED = {
 
 @pytest.mark.requirement("1:frames", "1:charset")
 @pytest.mark.parametrize("data", TOLERATED.values(), ids=TOLERATED)
-async def test_a_frame_in_an_unusual_but_right_form_is_served(daemon: Daemon, data: bytes) -> None:
-    await daemon.initialize()
-    daemon.send_bytes(data)
-    assert (await daemon.read_until("good")).result["providers"]
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_frame_in_an_unusual_but_right_form_is_served(served: Daemon, data: bytes) -> None:
+    served.send_bytes(data)
+    assert (await served.read_until("good")).result["providers"]
 
 
 @pytest.mark.requirement("1:resync", "1:charset", "1:frame-limit", "1:parse-error")
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_malformed_frame_is_told_once_and_the_next_request_is_served(
-    daemon: Daemon, data: bytes
+    served: Daemon, data: bytes
 ) -> None:
-    await daemon.initialize()
-    daemon.send_bytes(data)
-    daemon.send(GOOD)
-    error = await daemon.read()
+    served.send_bytes(data)
+    served.send(GOOD)
+    error = await served.read()
     assert error["id"] is None
     assert error["error"]["code"] == -32700
-    assert (await daemon.read_until("good")).result["providers"]
-    assert (await daemon.request("providers/list")).notifications == []
+    assert (await served.read_until("good")).result["providers"]
+    assert (await served.request("providers/list")).notifications == []
 
 
 @pytest.mark.requirement("1:frames")
-async def test_a_body_is_counted_in_bytes_and_answered_in_utf_8(daemon: Daemon) -> None:
-    await daemon.initialize()
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_body_is_counted_in_bytes_and_answered_in_utf_8(served: Daemon) -> None:
     body = json.dumps({**GOOD, "method": "né→🙂"}, ensure_ascii=False).encode()
-    daemon.send_bytes(framed(body))
-    assert "né→🙂" in (await daemon.read_until("good")).error["message"]
+    served.send_bytes(framed(body))
+    assert "né→🙂" in (await served.read_until("good")).error["message"]
 
 
 @pytest.mark.requirement("1:frame-limit")
@@ -103,11 +103,11 @@ async def test_an_endless_header_and_a_huge_claim_cost_no_memory(daemon: Daemon)
     assert after - before < 16 << 20
 
 
-async def test_a_frame_of_many_megabytes_is_taken(daemon: Daemon) -> None:
-    await daemon.initialize()
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_frame_of_many_megabytes_is_taken(served: Daemon) -> None:
     big = {**GOOD, "params": {"padding": "x" * (20 << 20)}}
-    daemon.send_bytes(frame(big))
-    assert (await daemon.read_until("good")).result["providers"]
+    served.send_bytes(frame(big))
+    assert (await served.read_until("good")).result["providers"]
 
 
 def _resident_bytes(pid: int) -> int | None:

@@ -19,18 +19,31 @@ def request(request_id: Any, method: str, params: Any = None) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
+async def is_refused(daemon: Daemon, body: bytes) -> None:
+    daemon.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    answer = await daemon.read()
+    assert answer["id"] is None
+    assert answer["error"]["code"] == -32700
+    assert answer["error"]["data"]["kind"] == "parse_error"
+
+
 @pytest.mark.requirement("1:parse-error")
 @pytest.mark.parametrize(
     "body",
     [b"{", b'{"a": NaN}', b'{"a": 1e999}' + b"}", b"\xff\xfe", b"[" * 10_000, b"", b"{'a': 1}"],
     ids=["cut", "nan", "trailing", "not-utf-8", "deep", "empty", "quotes"],
 )
-async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(daemon: Daemon, body: bytes) -> None:
-    daemon.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-    answer = await daemon.read()
-    assert answer["id"] is None
-    assert answer["error"]["code"] == -32700
-    assert answer["error"]["data"]["kind"] == "parse_error"
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(served: Daemon, body: bytes) -> None:
+    await is_refused(served, body)
+    assert (await served.request("providers/list")).notifications == []
+
+
+@pytest.mark.requirement("1:parse-error", "1:invalid-request")
+async def test_what_is_no_request_before_initialize_is_told_and_does_not_prevent_it(daemon: Daemon) -> None:
+    await is_refused(daemon, b"{")
+    daemon.send(1)
+    assert (await daemon.read())["error"]["code"] == -32600
     await daemon.initialize()
 
 
@@ -51,38 +64,39 @@ async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(daemon: Da
         ({"jsonrpc": "2.0", "id": 8}, 8),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_is_no_message_is_an_invalid_request(
-    daemon: Daemon, message: Any, answered_id: Any
+    served: Daemon, message: Any, answered_id: Any
 ) -> None:
-    daemon.send(message)
-    answer = await daemon.read()
+    served.send(message)
+    answer = await served.read()
     assert (answer["id"], answer["error"]["code"]) == (answered_id, -32600)
-    await daemon.initialize()
+    assert (await served.request("providers/list")).notifications == []
 
 
 @pytest.mark.requirement("1:unknown-method")
 @pytest.mark.parametrize("method", ["nope", "$/nope", "exit", "chat/delta", ""])
-async def test_an_unknown_request_is_method_not_found(daemon: Daemon, method: str) -> None:
-    await daemon.initialize()
-    assert (await daemon.request(method)).error["code"] == -32601
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_unknown_request_is_method_not_found(served: Daemon, method: str) -> None:
+    assert (await served.request(method)).error["code"] == -32601
 
 
-async def test_unknown_notifications_and_responses_to_nothing_are_ignored(daemon: Daemon) -> None:
-    await daemon.initialize()
-    daemon.send(
+@pytest.mark.asyncio(loop_scope="module")
+async def test_unknown_notifications_and_responses_to_nothing_are_ignored(served: Daemon) -> None:
+    served.send(
         {"jsonrpc": "2.0", "method": "$/setTrace", "params": {"value": "off"}},
         {"jsonrpc": "2.0", "method": "chat/start", "params": {"messages": []}},
         {"jsonrpc": "2.0", "id": 5, "result": {}},
         {"jsonrpc": "2.0", "id": "x", "error": {"code": 1, "message": "no"}},
         {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": {}}},
     )
-    assert (await daemon.request("providers/list")).result["providers"]
+    assert (await served.request("providers/list")).result["providers"]
 
 
 @pytest.mark.requirement("1:batch")
-async def test_a_batch_is_answered_by_one_array_without_its_notifications(daemon: Daemon) -> None:
-    await daemon.initialize()
-    daemon.send(
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_batch_is_answered_by_one_array_without_its_notifications(served: Daemon) -> None:
+    served.send(
         [
             request("a", "nope"),
             {"jsonrpc": "2.0", "method": "initialized"},
@@ -91,19 +105,19 @@ async def test_a_batch_is_answered_by_one_array_without_its_notifications(daemon
             request("c", "providers/list"),
         ]
     )
-    answers = await daemon.read()
+    answers = await served.read()
     assert {answer["id"] for answer in answers} == {"a", None, "b", "c"}
     codes = {answer["id"]: answer.get("error", {}).get("code") for answer in answers}
     assert codes == {"a": -32601, None: -32600, "b": None, "c": None}
 
 
 @pytest.mark.requirement("1:batch")
-async def test_an_empty_batch_is_one_error_and_a_batch_of_notifications_is_none(daemon: Daemon) -> None:
-    await daemon.initialize()
-    daemon.send([], [{"jsonrpc": "2.0", "method": "initialized"}])
-    answer = await daemon.read()
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_empty_batch_is_one_error_and_a_batch_of_notifications_is_none(served: Daemon) -> None:
+    served.send([], [{"jsonrpc": "2.0", "method": "initialized"}])
+    answer = await served.read()
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
-    assert (await daemon.request("providers/list")).notifications == []
+    assert (await served.request("providers/list")).notifications == []
 
 
 @pytest.mark.requirement("1:batch")
@@ -162,8 +176,9 @@ async def test_an_id_in_flight_is_refused_and_its_first_owner_goes_on(
         ("text", ""),
     ],
 )
-async def test_bad_params_name_the_path(chatty: Daemon, params: Any, path: str) -> None:
-    exchange = await chatty.request("chat/start", params)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_bad_params_name_the_path(served: Daemon, params: Any, path: str) -> None:
+    exchange = await served.request("chat/start", params)
     assert exchange.error["code"] == -32602
     assert exchange.error["data"]["kind"] == "invalid_params"
     assert path in [problem["path"] for problem in exchange.error["data"]["errors"]]
@@ -231,9 +246,9 @@ async def test_a_session_is_answered_the_same_in_pieces_of_one_byte(daemon: Daem
 @pytest.mark.skipif(
     not SPEC_EXAMPLES.exists(), reason="the examples of JSON-RPC 2.0's section 7 are not here"
 )
-async def test_the_examples_of_the_specification_are_answered_as_it_says(daemon: Daemon) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_examples_of_the_specification_are_answered_as_it_says(served: Daemon) -> None:
     """Its methods are not ours, so where it expects a result, method-not-found with that id is right."""
-    await daemon.initialize()
 
     def shape(value: Any) -> Any:
         if isinstance(value, list):
@@ -245,7 +260,7 @@ async def test_the_examples_of_the_specification_are_answered_as_it_says(daemon:
     assert len(examples) == 15
     for example in examples:
         body = example["send"].encode()
-        daemon.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        served.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         if example["receive"] is not None:
-            assert shape(await daemon.read()) == shape(json.loads(example["receive"])), example["name"]
-    assert (await daemon.request("providers/list")).notifications == []
+            assert shape(await served.read()) == shape(json.loads(example["receive"])), example["name"]
+    assert (await served.request("providers/list")).notifications == []

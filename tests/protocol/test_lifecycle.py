@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,19 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 
-QUICK_EXIT_SECONDS = 2.0
-"""Generous for a loaded machine; the scorecard's half second is measured by the benchmark."""
+QUICK_EXIT_SECONDS = 1.0
+"""The scorecard's half second is measured by the benchmark."""
+
+ATTEMPTS = 5
+"""A daemon that waits for something does so every time; a machine that has else to do now and then."""
+
+
+async def is_quick(seconds_to_end: Callable[[], Awaitable[float]]) -> None:
+    """Fail where none of a few daemons ends in time."""
+    took: list[float] = []
+    while not took or took[-1] >= QUICK_EXIT_SECONDS:
+        assert len(took) < ATTEMPTS, took
+        took.append(await seconds_to_end())
 
 
 @pytest.mark.requirement("1:initialize-result")
@@ -78,14 +90,18 @@ async def test_exit_is_heard_even_before_initialize(daemon: Daemon) -> None:
 
 @pytest.mark.requirement("1:stdin-eof", "1:exit-code")
 @pytest.mark.parametrize(("shut_down", "code"), [(False, 1), (True, 0)])
-async def test_a_closed_stdin_ends_the_daemon_quickly(daemon: Daemon, shut_down: bool, code: int) -> None:
-    await daemon.initialize()
-    if shut_down:
-        await daemon.request("shutdown")
-    started = time.monotonic()
-    daemon.close_stdin()
-    assert await daemon.exit_code() == code
-    assert time.monotonic() - started < QUICK_EXIT_SECONDS
+async def test_a_closed_stdin_ends_the_daemon_quickly(home: Path, shut_down: bool, code: int) -> None:
+    async def seconds_to_end() -> float:
+        async with running_daemon(home) as daemon:
+            await daemon.initialize()
+            if shut_down:
+                await daemon.request("shutdown")
+            started = time.monotonic()
+            daemon.close_stdin()
+            assert await daemon.exit_code() == code
+            return time.monotonic() - started
+
+    await is_quick(seconds_to_end)
 
 
 @pytest.mark.requirement("1:parent-gone")
@@ -115,16 +131,22 @@ async def test_a_client_process_that_is_gone_already_ends_the_daemon_at_once(hom
 @pytest.mark.requirement("1:signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 async def test_a_signal_ends_the_daemon_and_its_upstream_connections(
-    chatty: Daemon, upstream: FakeUpstream, name: str
+    home: Path, upstream: FakeUpstream, name: str
 ) -> None:
-    upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
-    chatty.start("chat/start", {"messages": [user("hi")]})
-    await chatty.read_delta("text_delta")
-    started = time.monotonic()
-    os.kill(chatty.process.pid, getattr(signal, name))
-    await upstream.wait_for_disconnect()
-    assert await chatty.exit_code() == 1
-    assert time.monotonic() - started < QUICK_EXIT_SECONDS
+    upstream.default(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
+
+    async def seconds_to_end() -> float:
+        async with running_daemon(home) as daemon:
+            await daemon.initialize(provider(upstream.base_url))
+            daemon.start("chat/start", {"messages": [user("hi")]})
+            await daemon.read_delta("text_delta")
+            started = time.monotonic()
+            os.kill(daemon.process.pid, getattr(signal, name))
+            await upstream.wait_for_disconnect(len(upstream.requests))
+            assert await daemon.exit_code() == 1
+            return time.monotonic() - started
+
+    await is_quick(seconds_to_end)
 
 
 @pytest.mark.requirement("1:shutdown-cancels")

@@ -22,27 +22,27 @@ async def chat(daemon: Daemon, model: str) -> Any:
     return await daemon.request("chat/start", {"messages": [user("hi")], "model": model})
 
 
+SPELLINGS = {
+    "claude-opus-4-6": "claude-opus-4.6",
+    "claude-sonnet-4-5-20250929": "claude-sonnet-4.5",
+    "fake:anthropic/Claude-Sonnet-4.5": "claude-sonnet-4.5",
+    "fake:x-2024-01-01": "x-2024-01-01",
+    "unheard-of": "unheard-of",
+}
+
+
 @pytest.mark.requirement("4:upstream-spellings")
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        ("claude-opus-4-6", "claude-opus-4.6"),
-        ("claude-sonnet-4-5-20250929", "claude-sonnet-4.5"),
-        ("fake:anthropic/Claude-Sonnet-4.5", "claude-sonnet-4.5"),
-        ("fake:x-2024-01-01", "x-2024-01-01"),
-        ("unheard-of", "unheard-of"),
-    ],
-)
 async def test_an_upstream_spelling_is_sent_as_the_provider_lists_it(
-    chatty: Daemon, upstream: FakeUpstream, name: str, model: str
+    chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(LISTED, path="/v1/models")
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     await chatty.request("models/list")
-    exchange = await chat(chatty, name)
-    assert exchange.deltas[0]["model"] == model
-    assert upstream.requests[-1].json["model"] == model
-    assert len(upstream.requests) == 2, "no list is asked for on the way"
+    for name, model in SPELLINGS.items():
+        exchange = await chat(chatty, name)
+        assert exchange.deltas[0]["model"] == model, name
+        assert upstream.requests[-1].json["model"] == model, name
+    assert len(upstream.requests) == 1 + len(SPELLINGS), "no list is asked for on the way"
 
 
 @pytest.mark.requirement("4:upstream-spellings")

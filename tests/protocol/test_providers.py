@@ -55,12 +55,14 @@ async def test_a_list_is_remembered_until_it_is_refreshed(chatty: Daemon, upstre
     ("top", "name", "provider_id", "model"),
     [
         ({"default_provider": "one"}, None, "one", "m1"),
-        ({"default_provider": "one"}, "x", "one", "x"),
         ({"default_provider": "one"}, "qwen3:4b", "one", "qwen3:4b"),
-        ({"default_provider": "one"}, "two:x", "two", "x"),
         ({"default_provider": "one"}, "two:qwen3:4b", "two", "qwen3:4b"),
         ({"default_model": "two:x"}, None, "two", "x"),
-        ({"default_provider": "two", "default_model": "x"}, None, "two", "x"),
+        pytest.param({"default_provider": "one"}, "x", "one", "x", marks=pytest.mark.slow),
+        pytest.param({"default_provider": "one"}, "two:x", "two", "x", marks=pytest.mark.slow),
+        pytest.param(
+            {"default_provider": "two", "default_model": "x"}, None, "two", "x", marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_a_name_means_a_provider_and_a_model(
@@ -204,32 +206,30 @@ async def test_an_unknown_key_is_warned_about_with_its_path(home: Path) -> None:
         assert "providers.x.base_urll" in await daemon.whole_log()
 
 
+BEYOND: list[tuple[dict[str, Any], str]] = [
+    ({"providers": {"mine": {"base_url": "http://evil.example/v1"}}}, "providers.mine.base_url"),
+    ({"providers": {"mine": {"api_key": "x"}}}, "providers.mine.api_key"),
+    ({"providers": {"local": {"model_path": "/x"}}}, "providers.local.model_path"),
+    ({"providers": {"new": {"kind": "openai", "api_key": "env:HOME"}}}, "providers.new.api_key"),
+    ({"providers": {"new": {"kind": "openai", "api_key": "cmd:cat x"}}}, "providers.new.api_key"),
+    ({"providers": {"new": {"kind": "openai", "base_url": "http://h/${x}"}}}, "providers.new.base_url"),
+    ({"providers": {"new": {"kind": "local", "model_path": "/x"}}}, "providers.new.model_path"),
+    ({"log_file": "/x"}, "log_file"),
+]
+
+
 @pytest.mark.requirement("7:trust")
-@pytest.mark.parametrize(
-    ("overlay", "key"),
-    [
-        ({"providers": {"mine": {"base_url": "http://evil.example/v1"}}}, "providers.mine.base_url"),
-        ({"providers": {"mine": {"api_key": "x"}}}, "providers.mine.api_key"),
-        ({"providers": {"local": {"model_path": "/x"}}}, "providers.local.model_path"),
-        ({"providers": {"new": {"kind": "openai", "api_key": "env:HOME"}}}, "providers.new.api_key"),
-        ({"providers": {"new": {"kind": "openai", "api_key": "cmd:cat x"}}}, "providers.new.api_key"),
-        ({"providers": {"new": {"kind": "openai", "base_url": "http://h/${x}"}}}, "providers.new.base_url"),
-        ({"providers": {"new": {"kind": "local", "model_path": "/x"}}}, "providers.new.model_path"),
-        ({"log_file": "/x"}, "log_file"),
-    ],
-)
-async def test_an_overlay_may_not_reach_for_what_is_the_users(
-    home: Path, overlay: dict[str, Any], key: str
-) -> None:
+async def test_an_overlay_may_not_reach_for_what_is_the_users(home: Path) -> None:
     (home / "config.toml").write_text(
         '[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
         'api_key = "canary-key-12345"\n',
         "utf-8",
     )
     async with running_daemon(home) as daemon:
-        params = {"initializationOptions": {"config": overlay}}
-        error = (await daemon.request("initialize", params)).error
-        assert error["code"] == 1010
-        assert key in error["message"]
-        assert "canary" not in str(error)
+        for overlay, key in BEYOND:
+            params = {"initializationOptions": {"config": overlay}}
+            error = (await daemon.request("initialize", params)).error
+            assert error["code"] == 1010, overlay
+            assert key in error["message"]
+            assert "canary" not in str(error)
         await daemon.initialize({"default_provider": "mine", "providers": {"mine": {"default_model": "m"}}})

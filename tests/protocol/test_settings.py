@@ -99,6 +99,7 @@ async def test_a_change_is_notified_once_before_its_answer(chatty: Daemon) -> No
         assert exchange.notifications == expected
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("5:settings-did-change", "5:settings-two-processes")
 async def test_every_daemon_tells_of_what_another_one_saved(home: Path) -> None:
     async with running_daemon(home) as one, running_daemon(home) as other:

@@ -49,9 +49,10 @@ async def test_a_conversation_becomes_a_text_and_comes_back(chatty: Daemon) -> N
 
 @pytest.mark.requirement("5:transcript-by-hand")
 @pytest.mark.parametrize("empty", [None, {}, [], {"messages": None}, {"messages": {}}, {"text": None}])
-async def test_a_conversation_of_nothing_is_a_text_of_nothing(chatty: Daemon, empty: Any) -> None:
-    assert (await chatty.request("transcript/render", empty)).result == {"text": ""}
-    assert (await chatty.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_conversation_of_nothing_is_a_text_of_nothing(served: Daemon, empty: Any) -> None:
+    assert (await served.request("transcript/render", empty)).result == {"text": ""}
+    assert (await served.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
 
 
 async def answered(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
@@ -84,30 +85,27 @@ async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, ups
     assert [block.get("signature") for block in found[1]["content"]] == [SIGNATURE, None, None, None]
 
 
-@pytest.mark.requirement("5:transcript-opaque")
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("sunny", "cloudy"),
-        ("Let me see", "Let us see"),
-        ('{"a": 1}', '{"a": 2}'),
-        ("RWYx", "RWYy"),
-        ("id=toolu_1", "id=toolu_2"),
-        ("It is sunny.", "It is sunny.\n\n<!-- text -->\n\nAnd warm."),
-    ],
-)
-async def test_opaque_data_of_an_edited_answer_is_dropped(
-    daemon: Daemon, upstream: FakeUpstream, old: str, new: str
-) -> None:
-    text = await rendered(daemon, await answered(daemon, upstream, *THINKING))
-    assert text.count(old) == 1
-    result = await parsed(daemon, text.replace(old, new))
+EDITS = {
+    "sunny": "cloudy",
+    "Let me see": "Let us see",
+    '{"a": 1}': '{"a": 2}',
+    "RWYx": "RWYy",
+    "id=toolu_1": "id=toolu_2",
+    "It is sunny.": "It is sunny.\n\n<!-- text -->\n\nAnd warm.",
+}
 
-    assert SIGNATURE not in str(result)
-    assert [block["type"] for block in result["messages"][1]["content"][:2]] == [
-        "thinking",
-        "redacted_thinking",
-    ]
+
+@pytest.mark.requirement("5:transcript-opaque")
+async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstream: FakeUpstream) -> None:
+    text = await rendered(daemon, await answered(daemon, upstream, *THINKING))
+    for old, new in EDITS.items():
+        assert text.count(old) == 1
+        result = await parsed(daemon, text.replace(old, new))
+
+        assert SIGNATURE not in str(result), new
+        kinds = [block["type"] for block in result["messages"][1]["content"][:2]]
+        assert kinds == ["thinking", "redacted_thinking"], new
+    assert SIGNATURE in str(await parsed(daemon, text)), "it is there for who has edited nothing"
 
 
 @pytest.mark.requirement("5:transcript-opaque")
@@ -147,18 +145,14 @@ async def test_the_headings_are_those_of_the_models_provider_else_of_the_default
 
 
 @pytest.mark.requirement("5:transcript-roles")
-@pytest.mark.parametrize(
-    "roles",
-    [{"user": ""}, {"user": " Me"}, {"user": "a\nb"}, {"user": "Assistant"}, {"user": "X", "assistant": "X"}],
-)
-async def test_names_that_cannot_be_told_apart_are_a_wrong_configuration(
-    daemon: Daemon, roles: dict[str, str]
-) -> None:
-    config = provider("http://127.0.0.1:9/v1", roles=roles)
-    exchange = await daemon.request("initialize", {"initializationOptions": {"config": config}})
+async def test_names_that_cannot_be_told_apart_are_a_wrong_configuration(daemon: Daemon) -> None:
+    wrong = [{"user": ""}, {"user": " Me"}, {"user": "a\nb"}, {"user": "Assistant"}]
+    for roles in (*wrong, {"user": "X", "assistant": "X"}):
+        config = provider("http://127.0.0.1:9/v1", roles=roles)
+        exchange = await daemon.request("initialize", {"initializationOptions": {"config": config}})
 
-    assert exchange.error["code"] == 1010
-    assert "providers.fake.roles" in exchange.error["message"]
+        assert exchange.error["code"] == 1010, roles
+        assert "providers.fake.roles" in exchange.error["message"]
 
 
 @pytest.mark.requirement("5:transcript-front-matter")

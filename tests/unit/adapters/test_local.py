@@ -28,7 +28,7 @@ from jumpseat.http import HttpClient
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 20.0
 REAL_SECONDS = 30.0
 """A busy machine with two slow cores loads the small model in seconds, and says a word in one."""
 

@@ -16,7 +16,7 @@ from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, pac
 from jumpseat.adapters.local_process import SLOTS, LocalServer, slots_for, threads_for
 from jumpseat.chat import ConfigError, ServerError
 
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 30.0
 GIGABYTE = 1 << 30
 
 needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")

@@ -28,8 +28,9 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.ollama_chat import call, error, last, lines, part
-from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from jumpseat.testing.upstream import Gate, Reply
 from tests.fakes.ollama import FakeModel, FakeOllama
+from tests.fakes.refusing import refusing_address
 
 WAIT = 5
 HELLO = lines(part("Hel"), part("lo"), last(), x_request_id="req_1")
@@ -345,15 +346,14 @@ async def test_another_server_at_this_address_is_told_as_such(http, upstream):
 
 @pytest.mark.requirement("ollama:not-running")
 async def test_a_server_that_is_not_running_is_told_with_the_way_to_start_it(http):
-    async with FakeUpstream() as gone:
-        address = gone.origin
-    adapter = adapter_for(address, http)
-    _, failure = await collect(adapter)
+    with refusing_address() as address:
+        adapter = adapter_for(f"http://{address}", http)
+        _, failure = await collect(adapter)
+        with pytest.raises(ConnectionError) as unlisted:
+            await adapter.list_models()
     assert isinstance(failure, ConnectionError)
     assert "connection refused" in failure.message
     assert "`ollama serve`" in failure.hint
-    with pytest.raises(ConnectionError) as unlisted:
-        await adapter.list_models()
     assert "`ollama serve`" in unlisted.value.hint
 
 

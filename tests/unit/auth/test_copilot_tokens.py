@@ -19,7 +19,7 @@ from jumpseat.auth.failure_memory import FINAL_SECONDS
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.auth.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
-from jumpseat.config import Secret
+from jumpseat.config import Secret, state_file
 from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 from tests.unit.auth.hand_clock import HandClock
@@ -339,7 +339,10 @@ async def test_a_token_that_was_refused_is_not_taken_from_the_file_again(make: M
 
 @pytest.mark.requirement("8:token-file")
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"token": 7}', "\x00"])
-async def test_a_broken_file_costs_one_exchange(make: Make, mint: Mint, tmp_path: Path, content: str) -> None:
+async def test_a_broken_file_costs_one_exchange(
+    make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
     await make().get()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.write_text(content)

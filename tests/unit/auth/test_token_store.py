@@ -15,7 +15,7 @@ import pytest
 from jumpseat.auth.github_hosts import github_hosts
 from jumpseat.auth.token_store import FILE_NAME, StoredSignIn, TokenStore
 from jumpseat.chat import AuthenticationError, ConfigError
-from jumpseat.config import Secret
+from jumpseat.config import Secret, state_file
 from jumpseat.config.keyring_storage import BoundedKeyring
 from tests.unit.auth.keyrings import BrokenKeyring, DictKeyring, SilentKeyring
 
@@ -142,8 +142,9 @@ async def test_a_link_in_the_files_place_is_refused(
 @pytest.mark.requirement("8:token-file")
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "\x00\xff"])
 async def test_a_broken_file_is_set_aside_and_a_new_one_begun(
-    store: TokenStore, directory: Path, content: str
+    store: TokenStore, directory: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
     await store.write(HOSTS, TOKEN)
     (directory / FILE_NAME).write_text(content)
 

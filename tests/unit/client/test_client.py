@@ -20,6 +20,7 @@ from jumpseat_client import (
     RequestFailed,
     RequestTimeout,
     StartFailed,
+    connection,
 )
 from tests.fakes.scenario import Scenario, answer_steps
 
@@ -33,7 +34,7 @@ CANCELLED = {
 }
 
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(60)
 
 
 def client(scenario: Scenario, **options: Any) -> Client:
@@ -252,14 +253,18 @@ async def test_a_daemon_that_refuses_says_why(tmp_path: Path) -> None:
     assert caught.value.kind == "config"
 
 
-async def test_a_daemon_that_does_not_go_is_killed_after_the_grace(tmp_path: Path) -> None:
+async def test_a_daemon_that_does_not_go_is_killed_after_the_grace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "STOP_GRACE", 0.5)
     scenario = Scenario(tmp_path, exit="ignore")
     async with client(scenario) as daemon:
         process = daemon._open._process
         assert process is not None
         started = time.monotonic()
     assert process.ended.done()
-    assert 1.5 < time.monotonic() - started < 4
+    # Without the kill it would live for ever; a busy machine takes its time for that, too.
+    assert 0.4 < time.monotonic() - started < 15
 
 
 async def test_a_request_has_an_end_and_is_taken_back(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError, InvalidRequestError
-from jumpseat.config import SavedSettings, SettingRow
+from jumpseat.config import SavedSettings, SettingRow, state_file
 from jumpseat.config.saved import FILE_NAME, saved_settings_file
 from jumpseat.config.saved_rules import merge_patch
 
@@ -259,8 +259,9 @@ async def test_settings_that_are_no_object_are_not_overwritten(file: Path) -> No
 @pytest.mark.requirement("5:settings-broken-file")
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"settings": NaN}x', "\0" * 100])
 async def test_a_broken_file_is_set_aside_said_and_begun_anew(
-    file: Path, body: str, caplog: pytest.LogCaptureFixture
+    file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
     put(file, body)
     saved = SavedSettings(file)
     await saved.loaded()

@@ -157,7 +157,10 @@ def test_a_broken_file_that_another_process_mends_is_not_set_aside(
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\x00\x00", "[" * 100_000])
-def test_a_broken_file_is_set_aside_whole_and_counts_as_empty(file: StateFile, broken: str) -> None:
+def test_a_broken_file_is_set_aside_whole_and_counts_as_empty(
+    file: StateFile, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
     file.path.parent.mkdir()
     file.path.write_text(broken, "utf-8")
 

@@ -114,7 +114,7 @@ async def test_nothing_is_read_behind_the_end_mark(http, upstream):
 async def test_comments_keep_a_silent_stream_alive(http, upstream):
     pieces = [b": still here\n\n"] * 20
     reply = Reply.events([*pieces, b"data: end\n\n"])
-    assert await text_of(http, upstream, reply, timeout=1.0) == ("", None)
+    assert await text_of(http, upstream, reply, timeout=10.0) == ("", None)
 
 
 async def test_a_body_without_bound_is_refused(http, upstream, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ class Site:
         (info / "METADATA").write_text(metadata, "utf-8")
         lines = [f"{kind} = {module}:{loads}" for kind in kinds or ("acme",)]
         (info / "entry_points.txt").write_text("\n".join(["[jumpseat.adapters]", *lines, ""]), "utf-8")
+        # What Python has seen of the directory it takes for new only if its time differs, which ticks slowly.
+        importlib.invalidate_caches()
 
 
 def registry(kind: str = "acme", **more: Any) -> Registry:

@@ -191,10 +191,15 @@ async def test_a_body_in_chunks_is_put_together():
 
 
 async def test_a_port_can_be_asked_for():
-    async with FakeUpstream() as first:
-        _, port = _address(first)
-    async with FakeUpstream(port) as second:
-        assert second.origin == f"http://127.0.0.1:{port}"
+    for _ in range(20):
+        async with FakeUpstream() as first:
+            _, port = _address(first)
+        # What is free now may be somebody else's in the next moment.
+        with contextlib.suppress(OSError):
+            async with FakeUpstream(port) as second:
+                assert second.origin == f"http://127.0.0.1:{port}"
+                return
+    pytest.fail("each of twenty ports that were free a moment ago is taken")
 
 
 def _address(upstream):

@@ -222,16 +222,16 @@ def test_a_frame_of_the_greatest_length_is_read_in_linear_time() -> None:
     body = b'"' + b"x" * (MAX_FRAME_BYTES - 2) + b'"'
     frame = memoryview(encode_frame(body))
     reader = MessageReader()
-    started = time.perf_counter()
+    started = time.process_time()
     out = [value for i in range(0, len(frame), 65_536) for value in reader.feed(bytes(frame[i : i + 65_536]))]
 
     assert [len(value) for value in out] == [MAX_FRAME_BYTES - 2]
     # About 0.2 s; copying the buffer for each piece would take minutes.
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_many_frames_in_one_piece_are_read_in_linear_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert len(MessageReader().feed(encode_frame(BODY) * 200_000)) == 200_000
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20

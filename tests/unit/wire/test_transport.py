@@ -118,14 +118,13 @@ async def test_a_reader_that_sleeps_holds_nothing_up_and_loses_nothing(kind: str
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     sent = bytearray()
-    slowest = 0.0
+    began = time.perf_counter()
     while transport.buffered < 3 * HIGH_WATER:
         piece = os.urandom(8) * 8192
         sent += piece
-        started = time.perf_counter()
         transport.write(piece)
-        slowest = max(slowest, time.perf_counter() - started)
-    assert slowest < 1
+    # A write that waited for the reader, who has not begun, would wait for ever.
+    assert time.perf_counter() - began < 20
     assert await transport.flush(0.05) is False
     waiting = asyncio.create_task(transport.ready())
     await asyncio.sleep(0)
@@ -276,7 +275,7 @@ async def test_a_terminal_is_never_made_non_blocking() -> None:
 def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
     # Only Linux lists a process's descriptors there; elsewhere the session itself is the test.
     table = Path("/proc/self/fd")
-    before = len(list(table.iterdir())) if table.exists() else None
+    before = {each.name for each in table.iterdir()} if table.exists() else None
 
     async def session() -> None:
         side, recorder = Side("pipes"), Recorder()
@@ -289,4 +288,5 @@ def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
     with asyncio.Runner() as runner:
         runner.run(session())
     if before is not None:
-        assert len(list(table.iterdir())) == before
+        # Fewer there may be: threads of a test before this one give theirs back a moment later.
+        assert {each.name for each in table.iterdir()} - before == set()

@@ -1,0 +1,19 @@
+"""An address at which nobody listens, and where nobody can begin to while a test needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def refusing_address() -> Iterator[str]:
+    """Host and port that refuse every connection.
+
+    The port is held without listening: one that was merely free a moment ago may be given to a server of
+    another test, which runs beside this one.
+    """
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{held.getsockname()[1]}"
