@@ -27,12 +27,15 @@ LAST_OUTPUT_SECONDS = 0.5
 STALL_SECONDS = 30.0
 """A program that has taken nothing of what it was sent for this long reads no more."""
 
-MAX_LINE_CHARACTERS = 2000
-"""Of a line of its stderr; the rest of a longer one is dropped."""
+MAX_LINE_BYTES = 12_000
+"""Of a line of its stderr; the rest of a longer one is dropped. Whoever shows it takes secrets out and shows
+much less: a secret that is cut in two is no longer known for one."""
+
+MAX_LINES_AT_ONCE = 1000
+"""Of one piece of its stderr; of more only the last are told, because the event loop has others to serve."""
 
 LAST_WORDS_LINES = 5
 
-_LINE_BYTES = 4 * MAX_LINE_CHARACTERS
 _NOT_TEXT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 """Colours and other orders to a terminal."""
 
@@ -110,6 +113,11 @@ class Child:
     def running(self) -> bool:
         """Whether it can still be spoken to."""
         return self._why is None
+
+    @property
+    def why(self) -> str | None:
+        """What has ended it, or is ending it, as `ended` gives it; None while it can be spoken to."""
+        return self._why
 
     @property
     def last_words(self) -> str:
@@ -200,6 +208,7 @@ class Child:
             self._deadline = self._loop.call_later(LAST_OUTPUT_SECONDS, self._overdue)
 
     def _overdue(self) -> None:
+        self._deadline = None
         if self._exited:
             # Somebody else holds its streams; nothing of what they say is for us.
             self._settle()
@@ -296,10 +305,13 @@ class Child:
 
     def _take_stderr(self, data: bytes) -> None:
         *whole, rest = data.split(b"\n")
-        for piece in whole:
+        left_out = len(whole) - MAX_LINES_AT_ONCE
+        if left_out > 0:
+            self._line.clear()
+            self._on_log(f"({left_out} lines were left out)")
+        for piece in whole[-MAX_LINES_AT_ONCE:]:
             self._grow_line(piece)
-            text = self._line.decode("utf-8", "replace")[:MAX_LINE_CHARACTERS]
-            line = _NOT_TEXT.sub("", text).rstrip()
+            line = _NOT_TEXT.sub("", self._line.decode("utf-8", "replace")).rstrip()
             self._line.clear()
             if line:
                 self._last_lines.append(line)
@@ -307,7 +319,7 @@ class Child:
         self._grow_line(rest)
 
     def _grow_line(self, piece: bytes) -> None:
-        self._line += piece[: _LINE_BYTES - len(self._line)]
+        self._line += piece[: MAX_LINE_BYTES - len(self._line)]
 
 
 class _Streams(asyncio.SubprocessProtocol):

@@ -159,7 +159,8 @@ class Peer:
                 continue
             message = classify(value)
             for item in message.items if isinstance(message, Batch) else (message,):
-                self._take(item)
+                if self._closed is None:
+                    self._take(item)
 
     def close(self, reason: str) -> None:
         """End it: everything that waits fails with `PeerClosed(reason)`, handlers are cancelled."""
@@ -185,7 +186,8 @@ class Peer:
             case Response():
                 self._settle(message)
             case Notification(method=method, params=params) if method == self._cancel_method:
-                if isinstance(params, dict) and (serving := self._serving.get(params.get("id", ""))):
+                wanted = params.get("id") if isinstance(params, dict) else None
+                if isinstance(wanted, str | int) and (serving := self._serving.get(wanted)):
                     serving.cancel()
             case Notification():
                 try:

@@ -171,3 +171,25 @@ async def test_garbage_is_logged_and_survived(caplog: pytest.LogCaptureFixture) 
     assert await bounded(future) == 1
     assert "not a header" in caplog.text
     assert len(wire.sent) == 1
+
+
+@pytest.mark.parametrize("params", [None, [], {}, {"id": []}, {"id": {}}, {"id": None}, {"id": 7}])
+async def test_a_cancel_that_names_no_request_costs_no_other_message(params: Any) -> None:
+    peer = Peer(Wire().write)
+    request_id, future = peer.start_request("a")
+    peer.feed(
+        frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params})
+        + frame({"jsonrpc": "2.0", "id": request_id, "result": 1})
+    )
+    assert await bounded(future) == 1
+
+
+async def test_what_ends_the_connection_ends_it_in_the_midst_of_a_batch_too() -> None:
+    wire, seen = Wire(), []
+    peer = Peer(
+        wire.write,
+        on_notification=lambda method, params: seen.append(method),
+        on_malformed=lambda reason: peer.close(reason),
+    )
+    peer.feed(frame([{"jsonrpc": "2.0", "method": "first"}, {"id": 1}, {"jsonrpc": "2.0", "method": "late"}]))
+    assert seen == ["first"]
