@@ -47,7 +47,8 @@ def path() -> int:
 def check(config: Path | None, as_json: bool) -> int:
     """Say everything that is wrong in the configuration file, a line for each.
 
-    Nothing is sent, and no credential is read: whether a key is right is for 'jumpseat status'.
+    A program or a model that its providers need and that is not on this machine is told too. Nothing is sent,
+    and no credential is read: whether a key is right is for 'jumpseat status'.
 
     \b
     examples:

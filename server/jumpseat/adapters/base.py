@@ -193,6 +193,18 @@ class Adapter:
         """
         return None
 
+    def check(self) -> Sequence[str]:
+        """What a first use would find on this machine, for who only wants to know whether all is set up.
+
+        Nobody is asked and no credential is read; what is looked at is there or is not. Gives a sentence for
+        each thing in the table that is passed over. It and an error's message begin with the key that they
+        are about, where there is one: `providers.NAME.KEY: …`.
+
+        Raises:
+            ConfigError: something is missing, without which there is no chat: a program, a file.
+        """
+        return ()
+
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Whether the provider can be used; asks over the network only with `refresh`."""
         return AuthStatus(provider=self.provider_name, state="not_required")
@@ -227,6 +239,9 @@ class Adapter:
 
     on_auth_change: OnAuthChange | None = None
     """Set by whoever wants to hear that the state of the credential changed, whoever changed it."""
+
+    on_capabilities_change: Callable[[], None] | None = None
+    """Set by whoever wants to hear that `capabilities` are no longer what they were."""
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
         """Wait until a person has signed in; cancelling the wait gives it up.

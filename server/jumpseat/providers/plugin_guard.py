@@ -195,6 +195,7 @@ FITS: Mapping[str, Callable[[Any], bool]] = {
     "accept_terms": lambda value: isinstance(value, ModelInfo),
     "auth_status": lambda value: isinstance(value, AuthStatus),
     "capabilities": lambda value: isinstance(value, Capabilities),
+    "check": _all_of(str),
     "context_asked_for": _or_none(int),
     "count_tokens": lambda value: type(value) is int,
     "default_model": _or_none(str),

@@ -167,6 +167,7 @@ class Registry:
                 made = make(provider, table, http)
             made.client_info = self.client_info
             made.on_auth_change = self._auth_changed
+            made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
             self._adapters[provider] = made
         return made
 

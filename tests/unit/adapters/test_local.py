@@ -246,6 +246,8 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
         await adapter.list_models()
     with pytest.raises(ConfigError, match="jumpseat local install"):
         await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
+    with pytest.raises(ConfigError, match="jumpseat local install"):
+        adapter.check()
     assert server_class.made == []
 
 

@@ -116,6 +116,7 @@ async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
         ("max_context_tokens", ("m",), None),
         ("heard_models", (), ()),
         ("watched_files", (), []),
+        ("check", (), ()),
     ],
 )
 @pytest.mark.parametrize(
@@ -152,7 +153,8 @@ async def test_so_is_a_property_that_fails_and_one_that_cannot_be_set(
 
 def test_each_answer_of_the_interface_is_looked_at() -> None:
     # Streams are looked at event by event; the rest of these answer nothing that anybody reads.
-    others = {"stream", "bind", "aclose", "files_changed", "options", "client_info", "on_auth_change"}
+    told = {"client_info", "on_auth_change", "on_capabilities_change"}
+    others = {"stream", "bind", "aclose", "files_changed", "options", *told}
     public = {name for name in vars(Adapter) if not name.startswith("_")}
 
     assert public - others == set(FITS)

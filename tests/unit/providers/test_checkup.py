@@ -1,0 +1,135 @@
+"""What a look at this machine finds missing that a provider of the file needs, and what is passed over."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumpseat.providers.checkup import Checkup, check_file
+from tests.unit.providers.plugged import GOOD, Install
+
+pytestmark = pytest.mark.requirement("7:file-errors")
+
+SERVER = '[providers.official]\nkind = "copilot-language-server"\n'
+INSTALL_SERVER = "npm install -g @github/copilot-language-server"
+
+
+@pytest.fixture(autouse=True)
+def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without any program and without the local model."""
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    monkeypatch.setattr("jumpseat.adapters.local_model.PACKAGE", "llm_that_is_not_installed")
+
+
+async def checked(home: Path, text: str) -> Checkup:
+    file = home / "config.toml"
+    file.write_text(text, "utf-8")
+    return await check_file(file)
+
+
+@pytest.mark.requirement("language-server:command")
+async def test_a_language_server_that_is_not_installed_is_told_with_the_line_that_installs_it(
+    home: Path,
+) -> None:
+    found = await checked(home, SERVER)
+
+    (fault,) = found.errors
+    assert (fault.key, fault.line) == ("providers.official", 1)
+    assert "copilot-language-server is not on the PATH" in fault.told
+    assert INSTALL_SERVER in fault.told
+    assert found.warnings == []
+
+
+@pytest.mark.requirement("language-server:command")
+async def test_a_command_that_does_not_exist_is_told_at_its_key(home: Path) -> None:
+    (fault,) = (await checked(home, f'{SERVER}timeout = 9\ncommand = "./none"')).errors
+
+    assert (fault.key, fault.line) == ("providers.official.command", 4)
+    assert fault.told.startswith("names ./none, which does not exist. Install it with")
+
+
+@pytest.mark.requirement("language-server:command")
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+async def test_a_program_that_is_there_is_not_run(home: Path) -> None:
+    program = home / "bin" / "copilot-language-server"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {home}/was-run\n", "utf-8")
+    program.chmod(0o755)
+    found = await checked(home, SERVER)
+
+    assert (found.errors, found.warnings) == ([], [])
+    assert not (home / "was-run").exists()
+
+
+@pytest.mark.requirement("language-server:command")
+async def test_keys_that_the_language_server_does_not_heed_are_warned_of(home: Path) -> None:
+    keys = ['api_key = "env:CANARY"', 'headers = { a = "b" }', "connect_timeout = 3", "timeout = 3"]
+    found = await checked(home, SERVER + "\n".join([f"command = ['{sys.executable}']", *keys]))
+
+    assert found.errors == []
+    assert [(fault.key, fault.line) for fault in found.warnings] == [
+        ("providers.official.api_key", 4),
+        ("providers.official.headers", 5),
+        ("providers.official.connect_timeout", 6),
+    ]
+    assert all("makes its own requests" in fault.told for fault in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "line"),
+    [
+        ("a = 1\n[providers.local]\n", "providers.local", 2),
+        ('default_provider = "local"', "default_provider", 1),
+    ],
+)
+async def test_a_local_model_that_is_asked_for_and_not_installed_is_told(
+    home: Path, text: str, key: str, line: int
+) -> None:
+    (fault,) = (await checked(home, text)).errors
+
+    assert (fault.key, fault.line) == (key, line)
+    assert "jumpseat local install" in fault.told
+
+
+async def test_what_is_built_in_and_nobody_asks_for_is_no_fault(home: Path) -> None:
+    found = await checked(home, 'default_provider = "copilot"')
+
+    assert (found.errors, found.warnings) == ([], [])
+
+
+async def test_a_model_file_that_does_not_exist_is_told_at_its_key(home: Path) -> None:
+    (fault,) = (await checked(home, '[providers.x]\nkind = "local"\nmodel_path = "/none/m.gguf"')).errors
+
+    assert (fault.key, fault.line) == ("providers.x.model_path", 3)
+
+
+async def test_a_host_that_is_none_is_told_at_its_key_with_what_would_be_one(home: Path) -> None:
+    (fault,) = (await checked(home, '[providers.x]\nkind = "copilot"\nhost = "a/b"')).errors
+
+    assert (fault.key, fault.line) == ("providers.x.host", 3)
+    assert '"github.com"' in fault.told
+
+
+@pytest.mark.requirement("7:plugins")
+async def test_a_plug_in_tells_what_it_needs_and_what_it_passes_over(home: Path, install: Install) -> None:
+    body = """
+    def check(self):
+        if self.provider_name == "bad":
+            raise ConfigError("providers.bad.model_path: there is no such file.", hint="Make one.")
+        return ["providers.good.proxy: is not used here.", "All else is well."]
+"""
+    install(GOOD + body)
+    tables = (
+        '[providers.good]\nkind = "acme"\nproxy = "none"\n[providers.bad]\nkind = "acme"\nmodel_path = "x"\n'
+    )
+    found = await checked(home, tables)
+
+    assert [(fault.key, fault.line, fault.told) for fault in found.errors] == [
+        ("providers.bad.model_path", 6, "there is no such file. Make one")
+    ]
+    assert [(fault.key, fault.line, fault.told) for fault in found.warnings] == [
+        ("providers.good", 1, "All else is well"),
+        ("providers.good.proxy", 3, "is not used here"),
+    ]
