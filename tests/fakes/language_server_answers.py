@@ -255,7 +255,7 @@ def _ids(fake: FakeLanguageServer, params: Any) -> dict[str, str]:
 
 def _renamed(value: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
     usual = {"conversationId": "conversation-1", "turnId": "turn-1"}
-    return {key: ids[key] if usual.get(key) == each else each for key, each in value.items()}
+    return {key: ids[key] if key in usual and usual[key] == each else each for key, each in value.items()}
 
 
 def _turn_result(params: Any, ids: Mapping[str, str]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.copilot_language_server.identity import STATUS_SECONDS
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+from tests.attempts import ATTEMPTS, is_quick
 from tests.daemon import Daemon, Exchange, running_daemon, user
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import (
@@ -153,8 +155,12 @@ async def test_a_server_without_conversations_completes_and_says_so_from_then_on
 
     exchange = await chat(served)
     after = await listed(served)
+    again = await chat(served)
 
     assert exchange.result["text"] == "A completion."
+    told = [each for each in exchange.notifications if each["method"] == "providers/didChange"]
+    assert len(told) == 1
+    assert "providers/didChange" not in [each["method"] for each in again.notifications]
     assert before["capabilities"]["streaming"] is True
     assert after["capabilities"]["streaming"] is False
     assert after["capabilities"]["vision"] is False
@@ -322,10 +328,15 @@ async def test_a_server_that_never_answers_holds_up_neither_the_start_nor_a_list
         await daemon.initialize()
         initialized = time.monotonic() - began
         row = await listed(daemon)
+        began = time.monotonic()
+        again = await listed(daemon)
+        waited = time.monotonic() - began
 
-    assert initialized < 5.0
+    assert initialized < STATUS_SECONDS
     assert (row["configured"], row["auth"]["state"]) == (False, "signed_out")
-    assert "did not answer within 10 s" in row["auth"]["message"]
+    assert "has not answered within 5 s" in row["auth"]["message"]
+    assert again["auth"] == row["auth"]
+    assert waited < STATUS_SECONDS, "it is not waited for again"
 
 
 # -- models
@@ -432,23 +443,27 @@ async def test_what_is_no_message_is_1009_and_the_next_chat_starts_the_server_ag
 async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_the_partial(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
-    fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
-    request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
-    await served.read_delta("text_delta")
+    async def seconds_until_it_is_told() -> float:
+        fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
+        request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
+        await served.read_delta("text_delta")
+        count = len(fake.starts)
 
-    began = time.monotonic()
-    fake.kill()
-    exchange = await served.read_until(request_id)
-    seconds = time.monotonic() - began
-    fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
-    again = await chat(served)
+        began = time.monotonic()
+        fake.kill()
+        exchange = await served.read_until(request_id)
+        seconds = time.monotonic() - began
+        fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
+        again = await chat(served)
 
-    assert seconds < 1.0
-    assert exchange.error["code"] == 1009
-    assert exchange.error["data"]["partial"]["text"] == "Hel"
-    assert exchange.deltas[-1]["type"] == "done"
-    assert again.result["text"] == "You said: Hi"
-    assert len(fake.starts) == 2
+        assert exchange.error["code"] == 1009
+        assert exchange.error["data"]["partial"]["text"] == "Hel"
+        assert exchange.deltas[-1]["type"] == "done"
+        assert again.result["text"] == "You said: Hi"
+        assert len(fake.starts) == count + 1
+        return seconds
+
+    await is_quick(seconds_until_it_is_told, within=1.0)
 
 
 @pytest.mark.requirement("language-server:cancel")
@@ -526,13 +541,38 @@ async def test_the_childs_secrets_never_reach_our_log_or_a_client(
 
 @pytest.mark.requirement("language-server:shutdown")
 async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageServer) -> None:
-    async with started(home, fake) as daemon:
-        await chat(daemon)
-        daemon.close_stdin()
-        await daemon.exit_code()
+    for _ in range(ATTEMPTS):
+        async with started(home, fake) as daemon:
+            await chat(daemon)
+            daemon.close_stdin()
+            await daemon.exit_code()
+        await fake.current.ended()
+        if "shutdown" in fake.methods:
+            return  # Else it was killed before it came to hear it, on a machine that is busy.
+    pytest.fail("it was never asked to shut down")
 
-    await fake.current.ended()
-    assert "shutdown" in fake.methods
+
+@pytest.mark.requirement("language-server:shutdown", "language-server:restart")
+async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_has_ended(
+    served: Daemon, home: Path, fake: FakeLanguageServer
+) -> None:
+    more = asyncio.Event()
+    fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), more, round_reply("lo"), end()))
+    request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
+    await served.read_delta("text_delta")
+    configure(home, fake, timeout=77)
+    served.notify("workspace/didChangeConfiguration", {"settings": {}})
+    await told(served, "providers/didChange")
+    running = list(fake.starts)
+    more.set()
+    first = await served.read_until(request_id)
+    await running[0].ended()
+    fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
+    second = await chat(served)
+
+    assert first.result["text"] == "Hello"
+    assert second.result["text"] == "You said: Hi"
+    assert (len(running), len(fake.starts)) == (1, 2)
 
 
 @pytest.mark.requirement("language-server:initialize")

@@ -19,7 +19,8 @@ def login(provider: str | None, browser: bool | None, config: Path | None, as_js
     """Sign in to GitHub Copilot with a code.
 
     Shows a code and a page, and waits until you have entered the one on the other. The sign-in is kept in the
-    keyring, or in a file that only you can read, and editors that are running notice it at once.
+    keyring, or in a file that only you can read, and editors that are running notice it at once. GitHub's
+    language server keeps its own.
 
     \b
     examples:

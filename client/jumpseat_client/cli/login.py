@@ -88,6 +88,8 @@ async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -
         status = await client.sign_out(provider=provider)
     if as_json:
         print_json(status)
+    elif status.get("state") != "signed_out" and status.get("message"):
+        say(clean_line(str(status["message"])))
     elif status.get("state") in USABLE:
         # Another program's sign-in is found again; it is not ours to remove.
         say(f"Signed out, but {_who(status)} is still used, from {clean_line(str(status.get('source')))}.")

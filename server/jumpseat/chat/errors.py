@@ -71,6 +71,9 @@ class ChatError(Exception):
         self.provider_request_id = provider_request_id
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
+        self.was_retried = False
+        """Whether the provider's own program has waited and tried again, so that the daemon does not."""
+
         self.partial: Response | None = None
         """What had come before the failure, once the turn engine has seen the error."""
 

@@ -39,7 +39,7 @@ class RetryBudget:
 
     def delay_before_retry(self, error: ChatError) -> float | None:
         """Seconds to wait before the next attempt; None where the error is final."""
-        if not error.retryable or self.attempt >= self.max_attempts:
+        if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= LONGEST_HONOURED_DELAY_SECONDS else None

@@ -33,6 +33,14 @@ def test_the_error_says_whether_it_is_retried(error: ChatError, retried: bool) -
     assert (RetryBudget().delay_before_retry(error) is not None) is retried
 
 
+def test_what_the_providers_own_program_has_tried_again_is_final() -> None:
+    error = RateLimitError("Slow down.", retry_after=1)
+    error.was_retried = True
+
+    assert RetryBudget().delay_before_retry(error) is None
+    assert error.retryable
+
+
 @pytest.mark.requirement("6:quota")
 def test_a_quota_that_is_used_up_is_never_retried() -> None:
     assert RetryBudget().delay_before_retry(QuotaExceededError("Paid up.", retry_after=1)) is None

@@ -7,6 +7,7 @@ shapes: answers of `checkStatus` and `checkQuota`, and the notifications `didCha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,11 @@ _QUOTAS = (
     ("premium_interactions", ("premiumInteractions", "premium_interactions")),
 )
 """The quotas by the names that Copilot's own service gives them, and what the server calls each."""
+
+_SAYS_THE_STATE = re.compile(
+    r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
+)
+"""Its sentences, by how they begin, that say no more than the state, which is told here with its remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,8 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     if state == "signed_out" and row.get("askToReSignin") is True:
         state = "expired"
     message = row.get("message")
-    return SignIn(state, login, shown(message) if isinstance(message, str) else "")
+    words = shown(message) if isinstance(message, str) else ""
+    return SignIn(state, login, "" if _SAYS_THE_STATE.search(words) else words)
 
 
 def read_plan(told: Mapping[str, Any]) -> str | None:

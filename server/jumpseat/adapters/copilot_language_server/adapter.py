@@ -7,14 +7,17 @@ server, sign-in, way. Above it is the provider registry. Below it are `identity`
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.adapters.base import Adapter, Capabilities, OnPrompt
 from jumpseat.adapters.base_probe import told_by
 from jumpseat.adapters.copilot_language_server import requests
+from jumpseat.adapters.copilot_language_server.command import check_command, passed_over
 from jumpseat.adapters.copilot_language_server.completion import Completions
 from jumpseat.adapters.copilot_language_server.conversation import Conversations, NotOffered
 from jumpseat.adapters.copilot_language_server.errors import UPDATE_COMMAND
@@ -22,6 +25,7 @@ from jumpseat.adapters.copilot_language_server.identity import Account, Language
 from jumpseat.adapters.copilot_language_server.models import LanguageServerModels, default_model
 from jumpseat.adapters.copilot_language_server.server import Connection, LanguageServer
 from jumpseat.auth import AuthStatus
+from jumpseat.auth.editor_sign_ins import copilot_directory
 from jumpseat.auth.github_hosts import github_hosts
 from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
@@ -52,6 +56,9 @@ SILENCE_SECONDS = 300.0
 
 MODELS_EXPIRE_SECONDS = 600.0
 """As long as the server itself remembers them."""
+
+SIGN_INS = ("auth.db", "auth.db-wal")
+"""The server's database, and what is written to it first."""
 
 ASKING_SECONDS = 10.0
 """For what the server knows by itself."""
@@ -135,6 +142,8 @@ class LanguageServerAdapter(Adapter):
                 self._note_missing(connection, missing)
             except AuthenticationError as error:
                 raise self._identity.explained(error) from error
+            except RequestError as error:
+                raise await self._models.explained(connection, request.model, error) from error
         self._refuse_the_impossible(request)
         for warning in self._unsaid(request):
             yield warning
@@ -187,6 +196,15 @@ class LanguageServerAdapter(Adapter):
         completes = await self._decided(connection) == "completion"
         return await self._models.accept_terms(connection, model, completion=completes)
 
+    def check(self) -> Sequence[str]:
+        """The program is there; keys that only other kinds heed are named.
+
+        Raises:
+            ConfigError: there is no such program, or it may not be run.
+        """
+        check_command(self._provider, self._config, os.environ)
+        return passed_over(self._provider, self._config)
+
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Who is signed in to the server, which is started for that; with `refresh` plan and quotas too."""
         return await self._identity.status(refresh=refresh)
@@ -209,6 +227,17 @@ class LanguageServerAdapter(Adapter):
         """
         self._models.forget()
         return await self._identity.sign_out()
+
+    def watched_files(self) -> list[Path]:
+        """Where the server keeps sign-ins, which another process may bring; none while it does not run."""
+        directory = copilot_directory(os.environ)
+        if directory is None or self._server.running is None:
+            return []
+        return [directory / name for name in SIGN_INS]
+
+    async def files_changed(self) -> None:
+        """Another process may have signed in or out."""
+        self._identity.look()
 
     async def aclose(self) -> None:
         """End questions under way, then the server."""
@@ -258,7 +287,9 @@ class LanguageServerAdapter(Adapter):
 
     def _decide(self, way: Way, connection: Connection | None) -> Way:
         self._way, self._way_of = way, connection
-        self.capabilities = CAPABILITIES[way]
+        before, self.capabilities = self.capabilities, CAPABILITIES[way]
+        if self.capabilities != before and self.on_capabilities_change is not None:
+            self.on_capabilities_change()
         return way
 
     def _note_missing(self, connection: Connection, missing: NotOffered) -> None:

@@ -7,6 +7,7 @@ is `server`; below it the configuration. Source of the variables: the server's R
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.commands import environment_of_commands
 from jumpseat.config.paths import config_file
+from jumpseat.config.secrets import hidden, names_credential
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import is_template
 
@@ -22,6 +24,24 @@ INSTALL = f"npm install -g @github/{PROGRAM}"
 
 _ITS_OWN = ("GH_COPILOT_", "GITHUB_COPILOT_")
 """Beginnings of the names of variables that only this server reads: its token, its hosts, its switches."""
+
+_NOT_FOR_IT = (
+    "api_key",
+    "api_url",
+    "base_url",
+    "client_cert",
+    "client_id",
+    "connect_timeout",
+    "copilot_url",
+    "github_token",
+    "headers",
+    "integration_id",
+    "model_path",
+    "parameters",
+    "query",
+    "url",
+)
+"""Keys of other kinds, most of all of those that ask over HTTP."""
 
 
 def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> list[str]:
@@ -56,6 +76,35 @@ def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, st
     return [str(program), *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
 
 
+def check_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> None:
+    """Look whether the program could be started, without starting it.
+
+    Args:
+        provider: the configured provider's id, for errors.
+        config: its table.
+        environ: where `PATH` is.
+
+    Raises:
+        ConfigError: there is no such program, or it may not be run.
+    """
+    program = find_command(provider, config, environ)[0]
+    if shutil.which(program) is None:
+        raise ConfigError(
+            f"providers.{provider}.command names {program}, which is no program that you may run.",
+            provider=provider,
+            hint="Name the program itself, and see that its file may be executed.",
+        )
+
+
+def passed_over(provider: str, config: ProviderConfig) -> list[str]:
+    """What the user's table says and nobody heeds, a sentence for each key: the program asks by itself."""
+    return [
+        f"providers.{provider}.{key}: the language server makes its own requests and takes no {key}."
+        for key in _NOT_FOR_IT
+        if key in config.model_fields_set
+    ]
+
+
 def directory_of(config: ProviderConfig) -> Path:
     """Where relative paths of a table begin, and where the program runs: never somebody's workspace."""
     directory = (config.origin.directory or config_file().parent).absolute()
@@ -77,6 +126,9 @@ async def environment_of(
         ConfigError: a value cannot be had, or `ca_file` is a relative path.
     """
     own = {name: value for name, value in environ.items() if name.upper().startswith(_ITS_OWN)}
+    for name, value in own.items():
+        if names_credential(name):
+            hidden(value.strip())  # The program may say it, whatever it looks like.
     env = environment_of_commands(environ) | own
     if config.ca_file is not None:
         certificates = _expanded(config.ca_file)
@@ -91,10 +143,15 @@ async def environment_of(
     for name, value in config.env.items():
         key = f"env.{name}"
         if source_prefix(value) is None and is_template(value):
-            env[name] = await values.filled(key, value)
+            env[_spelled(name)] = await values.filled(key, value)
         else:
-            env[name] = (await values.resolve(key, value)).reveal()
+            env[_spelled(name)] = (await values.resolve(key, value)).reveal()
     return env
+
+
+def _spelled(name: str) -> str:
+    """A variable as the environment has it: Windows', all of it upper case, would keep the one it had too."""
+    return name.upper() if sys.platform == "win32" else name
 
 
 def _expanded(path: str) -> Path:
@@ -107,11 +164,11 @@ def _expanded(path: str) -> Path:
 def _missing(provider: str, config: ProviderConfig, name: str) -> ConfigError:
     key = f"providers.{provider}.command"
     if config.command is None:
-        what = f"The Copilot language server, {PROGRAM}, is not found on the PATH."
+        what = f"GitHub's program {PROGRAM} is not on the PATH."
     else:
         what = f"{key} names {name}, which does not exist."
     return ConfigError(
         what,
         provider=provider,
-        hint=f"Install it with `{INSTALL}`, or name the program in {key}; then restart the editor.",
+        hint=f"Install it with `{INSTALL}`, or name the program in {key}.",
     )

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.copilot_language_server.connection import Connection
-from jumpseat.adapters.copilot_language_server.errors import request_error
+from jumpseat.adapters.copilot_language_server.errors import UPDATE_COMMAND, request_error
 from jumpseat.adapters.copilot_language_server.exchange import Exchange
 from jumpseat.adapters.copilot_language_server.server import LanguageServer
 from jumpseat.adapters.copilot_language_server.turns import told_in_text
@@ -38,7 +38,7 @@ INLINE = "textDocument/inlineCompletion"
 
 _USER = "## User"
 _ASSISTANT = "## Assistant"
-_NEXT_HEADING = re.compile(r"^## (?:User|Assistant)\b", re.MULTILINE)
+_NEXT_HEADING = re.compile(r"^## (?:User|Assistant)[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,16 @@ class Document:
         if not isinstance(text, str):
             return ""
         start = span.get("start") if isinstance(span, Mapping) else None
-        character = start.get("character") if isinstance(start, Mapping) else None
-        if not isinstance(character, int):
-            character = self.end["character"]
-        last = self.text.rpartition("\n")[2].encode("utf-16-le")
-        replaced = last[2 * character :].decode("utf-16-le", "replace")
-        return text.removeprefix(replaced)
+        place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
+        return text.removeprefix(self._behind(*place))
+
+    def _behind(self, line: Any = None, character: Any = None) -> str:
+        """The text from a place to its end; nothing where the place is none."""
+        lines = self.text.split("\n")
+        if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
+            return ""
+        cut = lines[line].encode("utf-16-le")[2 * max(character, 0) :]
+        return "\n".join([cut.decode("utf-16-le", "replace"), *lines[line + 1 :]])
 
 
 class Completions:
@@ -124,11 +128,11 @@ class Completions:
                         raise Replan("expired_token", refused) from error
                     raise refused from error
                 unknown.append(method)
-        told = "has no such methods" if len(unknown) == 2 else "had nothing to say"
+        told, hint = "had nothing to say", f'Set providers.{self._provider}.chat_api = "conversation".'
+        if len(unknown) == 2:
+            told, hint = "has no such methods", f"Update the server: `{UPDATE_COMMAND}`."
         raise ProtocolError(
-            f"{self._provider} was asked for a completion and {told}.",
-            provider=self._provider,
-            hint=f'Set providers.{self._provider}.chat_api = "conversation".',
+            f"{self._provider} was asked for a completion and {told}.", provider=self._provider, hint=hint
         )
 
     async def _items(
@@ -161,7 +165,9 @@ def document_of(request: ChatRequest) -> str:
         parts += [_USER, asked.strip(), _ASSISTANT]
         if answered is not None:
             parts.append(answered.strip())
-    return "\n\n".join(filter(None, parts)) + "\n\n"
+    text = "\n\n".join(filter(None, parts)) + "\n\n"
+    # Every kind of line end is one for the server, which is told the end by its line.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _answer_in(text: str) -> str:

@@ -26,6 +26,7 @@ STOP_SECONDS = 0.3
 """How long it may take from then to its end before it is killed; it takes some 0.1 s."""
 
 MAX_WORDS_CHARACTERS = 600
+MAX_LINE_CHARACTERS = 2000
 
 
 class Connection:
@@ -51,6 +52,11 @@ class Connection:
     def running(self) -> bool:
         """Whether it can still be spoken to."""
         return self._child.running
+
+    @property
+    def end(self) -> str | None:
+        """What has ended it, as sentences that go on after "The last time"; None while it runs."""
+        return None if self._child.why is None else f"{self._child.why}.{words_of(self._child)}"
 
     async def ended(self) -> str:
         """Wait for its end; gives what has ended it, as a clause: "it was killed by signal 9"."""
@@ -142,7 +148,7 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
 
 def words_of(child: Child) -> str:
     """What it wrote last to its stderr, bounded and without secrets, for behind a sentence; may be empty."""
-    words = without_secrets(" / ".join(child.last_words.splitlines()))
+    words = " / ".join(_shown_of(line) for line in child.last_words.splitlines())
     if len(words) > MAX_WORDS_CHARACTERS:
         words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
     return f" Its last words: {words}" if words else ""
@@ -150,4 +156,13 @@ def words_of(child: Child) -> str:
 
 def log_to(log: logging.Logger, provider: str) -> Callable[[str], None]:
     """Where the lines of its stderr go."""
-    return lambda line: log.info("%s: %s", provider, without_secrets(line))
+
+    def tell(line: str) -> None:
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s: %s", provider, _shown_of(line))
+
+    return tell
+
+
+def _shown_of(line: str) -> str:
+    return without_secrets(line)[:MAX_LINE_CHARACTERS]

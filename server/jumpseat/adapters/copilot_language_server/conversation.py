@@ -30,6 +30,7 @@ from jumpseat.chat import (
     AuthenticationError,
     ChatError,
     ChatRequest,
+    DoneEvent,
     StreamEvent,
     WarningEvent,
 )
@@ -96,7 +97,7 @@ class Conversations:
                 return
             except RpcError as error:
                 if decoder.begun:
-                    raise request_error(error, provider=self._provider, model=request.model) from error
+                    raise self._refusal(error, request, decoder) from error
                 # It has forgotten the conversation, or does not go on in one; nothing was asked upstream.
                 logger.debug("%s begins a conversation anew: %s", self._provider, error.message)
         decoder = self._decoder(request, None)
@@ -109,7 +110,7 @@ class Conversations:
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND and not decoder.begun:
                 raise NotOffered(error.message) from error
-            raise request_error(error, provider=self._provider, model=request.model) from error
+            raise self._refusal(error, request, decoder) from error
 
     def notified(self, method: str, params: Any) -> None:
         """Take a notification of the server's: limits that come near are told to the chats that run."""
@@ -147,8 +148,9 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Before the end is told: whoever hears that does not come back for more.
-            kept = self._keep(chat, decoder)
+            # Before the end is told: whoever hears that does not come back for more. Of an answer that was
+            # cut off the server remembers its own complaint as the assistant's words.
+            kept = any(_is_well(event) for event in last) and self._keep(chat, decoder)
             for event in last:
                 yield event
         except AuthenticationError as error:
@@ -159,6 +161,12 @@ class Conversations:
             self._running.discard(decoder)
             if not kept and decoder.conversation_id is not None:
                 self._give_up(chat.connection, decoder.conversation_id)
+
+    def _refusal(self, error: RpcError, request: ChatRequest, decoder: ProgressDecoder) -> ChatError | Replan:
+        refused = request_error(error, provider=self._provider, model=request.model)
+        if isinstance(refused, AuthenticationError) and refused.status_code == 401 and not decoder.begun:
+            return Replan("expired_token", refused)
+        return refused
 
     def _decoder(self, request: ChatRequest, conversation_id: str | None) -> ProgressDecoder:
         if self._limit_ends is not None and self._limit_ends <= datetime.now(UTC):
@@ -221,6 +229,10 @@ class Conversations:
             await connection.request("conversation/destroy", told, seconds=SERVICE_SECONDS)
         except (RpcError, ChatError) as error:
             logger.debug("a conversation of %s could not be given up: %s", self._provider, error)
+
+
+def _is_well(event: StreamEvent) -> bool:
+    return isinstance(event, DoneEvent) and event.stop_reason == "end_turn"
 
 
 class _Chat:

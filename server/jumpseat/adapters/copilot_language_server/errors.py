@@ -34,6 +34,9 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 UPDATE_COMMAND = "npm install -g @github/copilot-language-server@latest"
 
+WAITED_FOR_SECONDS = 30.0
+"""The server itself keeps a shorter wait that a rate limit asks for, and then tries three times more."""
+
 _UPDATE_HINT = f"Update the Copilot language server: `{UPDATE_COMMAND}`."
 
 _SIGNED_OUT = frozenset({1000, 1003})
@@ -43,13 +46,16 @@ _NO_COPILOT = 1002
 _REQUEST_IDS = re.compile(r"\s*(?:GitHub )?Request ID: (\S+)(?:\s*\|\s*GitHub Request ID: (\S+))?\s*$")
 _WRAPPING = re.compile(
     r"^(?:Request \S+ failed with message:\s*|Error on conversation request:\s*|failed:\s*|canceled:\s*"
-    r"|Oops[,.]\s*|Sorry, an error occurred while generating a response\.\s*(?:Details:\s*)?)"
+    r"|Throttled:\s*|Oops[,.]\s*|Sorry, an error occurred while generating a response\.\s*(?:Details:\s*)?)"
 )
 _LEARN_MORE = re.compile(r"\s*\[Learn More\]\([^)]*\)", re.IGNORECASE)
 _UNHANDLED = re.compile(r"^unhandled status from server: (\d{3})\s*(.*)$", re.DOTALL | re.IGNORECASE)
 _BAD_TOKEN = re.compile(r"^token expired or invalid: (\d{3})", re.IGNORECASE)
 _BARE_STATUS = re.compile(r"^HTTP (\d{3})\b")
+_UNREACHED = re.compile(r"could not log in with device flow on|ENOTFOUND|ECONNREFUSED|timed? ?out", re.I)
+_ITS_VARIABLE = re.compile(r"^environment variable \S+ provides", re.I)
 _NO_ACCESS = re.compile(r"no access to github copilot", re.IGNORECASE)
+_BAD_IMAGE = re.compile(r"could not read image|unsupported image format", re.IGNORECASE)
 _RETRY = re.compile(r"\bretry in (\d+) ?s", re.IGNORECASE)
 _OUTDATED = re.compile(r"client not supported|plugin is out of date", re.IGNORECASE)
 
@@ -61,6 +67,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
         RequestError,
     ),
     (_OUTDATED, RequestError),
+    (_BAD_IMAGE, RequestError),
     (re.compile(r"completions exhausted|completions limit reached", re.I), QuotaExceededError),
     (re.compile(r"rate[ -]?limit", re.I), RateLimitError),
     (
@@ -93,12 +100,16 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
     """
     told = _read(error.message)
     said = told.words
+    status = _status(error.code)
+    reason = _text(error.data.get("reason")) if status and isinstance(error.data, Mapping) else ""
     facts: dict[str, Any] = {
         "provider": provider,
-        "provider_code": str(error.code),
+        "provider_code": reason or str(error.code),
         "provider_request_id": told.request_id,
-        "status_code": told.status,
+        "status_code": status or told.status,
     }
+    if error.code in _SIGNED_OUT:
+        said = said.removeprefix("Not authenticated:").strip()
     if error.code == _NO_COPILOT or _NO_ACCESS.search(said):
         message = _sentence(f"The account at {provider} may not use Copilot", said)
         hint = "Check the plan, or ask the organization for a seat, on the page Copilot of GitHub's settings."
@@ -108,8 +119,14 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         return AuthenticationError(message, hint=_sign_in_hint(provider), **facts)
     if error.code in _SIGN_IN_FAILED:
         message = _sentence(f"{provider} could not sign in", said)
-        return AuthenticationError(message, hint=_sign_in_hint(provider), **facts)
-    kind = _kind(told.status, "", said, filtered=False)
+        hint = f"Start again: `{login_command(provider)}`."
+        if _UNREACHED.search(said):
+            keys = f"providers.{provider}.host and providers.{provider}.proxy"
+            hint = f"Check the network, {keys}, and try again."
+        elif _ITS_VARIABLE.search(said):
+            hint = "The language server has it from the daemon's environment, or from the table's env."
+        return AuthenticationError(message, hint=hint, **facts)
+    kind = _kind(facts["status_code"], reason, said, filtered=False)
     if kind is None:
         update = _UPDATE_HINT if error.code == METHOD_NOT_FOUND else None
         message = _sentence(f"{provider} could not answer the request", said)
@@ -139,8 +156,10 @@ def turn_error(
         is_limited: such a notice came in this very turn, and so is the reason where no other one is told.
     """
     told = _read(_text(error.get("message")))
-    said, reason = told.words, _text(error.get("reason"))
-    status = _status(error.get("code")) or told.status
+    said, reason, code = told.words, _text(error.get("reason")), error.get("code")
+    if isinstance(code, int) and code in {*_SIGNED_OUT, *_SIGN_IN_FAILED, _NO_COPILOT}:
+        return request_error(RpcError(code, _text(error.get("message"))), provider=provider, model=model)
+    status = _status(code) or told.status
     facts: dict[str, Any] = {
         "provider": provider,
         "provider_code": reason or None,
@@ -156,7 +175,13 @@ def turn_error(
         seconds = _seconds(error.get("retryAfter"))
         facts["retry_after"] = told.retry_after if seconds is None else seconds
         facts["reset_at"] = reset_at if facts["retry_after"] is None else None
-    return _error(kind, said, provider, model, facts)
+    failure = _error(kind, said, provider, model, facts)
+    failure.was_retried = (
+        kind is RateLimitError
+        and failure.retry_after is not None
+        and failure.retry_after <= WAITED_FOR_SECONDS
+    )
+    return failure
 
 
 def is_cut_off(error: Mapping[str, Any]) -> bool:
@@ -211,6 +236,8 @@ def _error(
         hint = "Check the network and the proxy of this provider, and try again."
     elif status == 466 or _OUTDATED.search(said):
         lead, hint = f"GitHub no longer takes this version of the server of {provider}", _UPDATE_HINT
+    elif _BAD_IMAGE.search(said):
+        hint = "Attach images as PNG, JPEG, GIF or WebP."
     elif facts["provider_code"] == "model_not_supported" or _by_words(said) is RequestError:
         lead = f"{provider} does not offer {what} to this account"
         hint = f"See what it offers: jumpseat models --provider {provider} --refresh"

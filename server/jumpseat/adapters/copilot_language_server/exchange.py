@@ -80,8 +80,10 @@ class Exchange:
                             raise self._silent() from None
                         break
                     if report is _ANSWERED:
-                        # Every report that came before the answer has been read by now.
-                        self.answer = asking.result()
+                        # Every report that came before the answer has been read by now. Behind the last of
+                        # them a failure, even the server's death, takes nothing back of what they said.
+                        if self._has_ended is None or not self._has_ended() or asking.exception() is None:
+                            self.answer = asking.result()
                     else:
                         yield report
             finally:

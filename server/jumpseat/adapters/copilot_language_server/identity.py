@@ -26,11 +26,14 @@ from jumpseat.wire import RpcError
 
 logger = logging.getLogger(__name__)
 
-STATUS_SECONDS = 10.0
-"""How long a list of providers waits for a server that has to be started first."""
+STATUS_SECONDS = 5.0
+"""How long lists of providers wait, all together, for a server that has to be started first."""
 
 REFRESH_SECONDS = 30.0
 """How long a question is waited for that GitHub has to answer."""
+
+GIVING_UP_SECONDS = 0.5
+"""How long a sign-in waits for the one before it, which may have been cancelled just now."""
 
 SOURCE = "language server"
 REFUSED = "1000"
@@ -72,6 +75,10 @@ class LanguageServerIdentity:
         self._told: AuthStatus | None = None
         self._looking: SingleFlight[AuthStatus] = SingleFlight()
         self._refreshing: SingleFlight[AuthStatus] = SingleFlight()
+        self._look_until = 0.0
+        """When the look under way has had its time, by the loop's clock."""
+
+        self._sign_in_lock = asyncio.Lock()
         self._signing_in: DeviceSignIn | None = None
         self._is_closed = False
 
@@ -88,11 +95,18 @@ class LanguageServerIdentity:
         """
         flight, work = (self._refreshing, self._refreshed) if refresh else (self._looking, self._looked)
         seconds = REFRESH_SECONDS if refresh else self._status_seconds
+        until = asyncio.get_running_loop().time() + seconds
+        if not refresh:
+            # Whoever comes while it is silent does not wait anew: editors ask often.
+            until = self._look_until = self._look_until if flight.is_running else until
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(until):
                 return await flight.run(work)
         except TimeoutError:
-            why = f"The language server did not answer within {seconds:g} s."
+            why = (
+                f"The language server has not answered within {seconds:g} s and is still waited for. "
+                "Ask again in a moment."
+            )
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
         is_known = self._heard_of is not None and self._heard_of is self._server.running
@@ -139,19 +153,23 @@ class LanguageServerIdentity:
             RequestError: another sign-in is under way.
             ChatError: the server failed, or names a page that is not the configured GitHub's.
         """
-        if self._signing_in is not None:
+        try:
+            async with asyncio.timeout(GIVING_UP_SECONDS):
+                await self._sign_in_lock.acquire()
+        except TimeoutError:
             # The server tells a code without saying for which of them it is.
             raise RequestError(
                 f"A sign-in to {self._hosts.provider} is under way already.",
                 provider=self._hosts.provider,
                 hint="Finish it on its page, or cancel it.",
-            )
-        connection = await self._server.connection()
-        self._signing_in = DeviceSignIn(connection, self._hosts, on_prompt)
+            ) from None
         try:
+            connection = await self._server.connection()
+            self._signing_in = DeviceSignIn(connection, self._hosts, on_prompt)
             self._take(connection, read_sign_in(await self._signing_in.run()))
         finally:
             self._signing_in = None
+            self._sign_in_lock.release()
         if self._state != "signed_in":
             raise self._not_ready()
         self._tell(is_change=True)
@@ -170,12 +188,14 @@ class LanguageServerIdentity:
             answer = await connection.request("signOut", {}, seconds=REFRESH_SECONDS)
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
+        self._sign_in = None  # Why it could not be used does not matter any more.
         self._take(connection, read_sign_in(answer))
         status = self._tell(is_change=True)
-        if status.state == "signed_in":
+        if status.state != "signed_out":
+            who = status.login or "The account"
             why = (
-                "The language server has its token from its environment (GH_COPILOT_TOKEN or "
-                "GITHUB_COPILOT_TOKEN), which no sign-out changes."
+                f"{who} stays signed in: the language server has a token from its environment "
+                "(GH_COPILOT_TOKEN or GITHUB_COPILOT_TOKEN). Unset it there to sign out."
             )
             return replace(status, message=why)
         return status
@@ -201,6 +221,11 @@ class LanguageServerIdentity:
                 self._note_account(told)
             case "signInWithDeviceFlowProgress" if self._signing_in is not None:
                 self._signing_in.notified(told)
+
+    def look(self) -> None:
+        """Have the server look at its store, into which another run of it has written; a change is told."""
+        if self._server.running is not None and not self._is_closed:
+            self._looking.start(self._looked)
 
     async def aclose(self) -> None:
         """End questions under way, and begin no other."""

@@ -14,7 +14,15 @@ from typing import Any
 
 from jumpseat.adapters.copilot_language_server.errors import request_error
 from jumpseat.adapters.copilot_language_server.server import Connection
-from jumpseat.chat import AuthorizationError, Billing, ModelInfo, PolicyState, ProtocolError, RequestError
+from jumpseat.chat import (
+    AuthorizationError,
+    Billing,
+    ChatError,
+    ModelInfo,
+    PolicyState,
+    ProtocolError,
+    RequestError,
+)
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 logger = logging.getLogger(__name__)
@@ -69,6 +77,32 @@ class LanguageServerModels:
             answer = []  # Servers of before chats had completions, and no list.
         self.known = read_models(answer, self._provider, completion=completion)
         return self.known
+
+    async def explained(self, connection: Connection, model: str, error: RequestError) -> ChatError:
+        """The refusal of a chat, better said where the model's terms were not accepted.
+
+        The server calls such a model one that is not supported. The list, which it remembers, tells more.
+        """
+        if type(error) is not RequestError:
+            return error
+        try:
+            row = self.row(model) or next(
+                (each for each in await self.listed(connection) if each.model == model), None
+            )
+        except ChatError as failure:
+            logger.debug("the models of %s could not be asked for: %s", self._provider, failure)
+            return error
+        if row is None or row.policy in (None, "enabled"):
+            return error
+        return AuthorizationError(
+            f"{model} is not enabled for this account at {self._provider}.",
+            provider=self._provider,
+            hint=f"Accept its terms: `jumpseat accept-terms {row.id}`; in an organization an "
+            "administrator does that.",
+            status_code=error.status_code,
+            provider_code=error.provider_code,
+            provider_request_id=error.provider_request_id,
+        )
 
     async def accept_terms(
         self, connection: Connection, model: str, *, completion: bool = False
@@ -170,7 +204,13 @@ def _default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | N
 def _cost(model: ModelInfo) -> float:
     """A number to compare prices by; what is not known counts as dear."""
     billing = model.billing
-    return billing.multiplier if billing is not None and billing.multiplier is not None else 1.0
+    if billing is None:
+        return 1.0
+    if billing.multiplier is not None:
+        return billing.multiplier
+    prices = _mapping((billing.token_prices or {}).get("default"))
+    is_free = bool(prices) and not any(prices.get(key) for key in ("inputPrice", "outputPrice"))
+    return 0.0 if is_free else 1.0
 
 
 def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
@@ -247,6 +287,9 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
     if premium is None and multiplier is None and prices is None:
         return None
     is_number = isinstance(multiplier, int | float) and not isinstance(multiplier, bool)
+    if multiplier == 0 and isinstance(prices, Mapping):
+        # What has prices has no multiplier at GitHub; the server makes both of these up, and 0 would be free.
+        premium, is_number = None, False
     return Billing(
         is_premium=premium if isinstance(premium, bool) else None,
         multiplier=multiplier if is_number else None,

@@ -45,11 +45,11 @@ def _is_used_up(left: Any) -> bool:
 
 
 def _moment(text: Any) -> datetime | None:
-    """An ISO date and time; without an offset it is UTC's."""
+    """An ISO date and time, as UTC's; without an offset it is that already."""
     if not isinstance(text, str):
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

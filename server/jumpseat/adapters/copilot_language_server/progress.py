@@ -122,24 +122,24 @@ class ProgressDecoder:
         Raises:
             ChatError: the turn ended in an error, or said nothing at all.
         """
-        answer = answer if isinstance(answer, Mapping) else {}
         stop_reason, raw = self._stop_reason()
-        if not self.begun and not self.ended:
-            raise ProtocolError(
-                f"{self._provider} ended its answer without saying anything.", provider=self._provider
-            )
+        if not self.ended and not (self._told_response and isinstance(answer, Mapping)):
+            what = "early" if self._told_response else "without saying anything"
+            raise ProtocolError(f"{self._provider} ended its answer {what}.", provider=self._provider)
         self._begin()
         self._blocks.close_all()
         if self._misses_thinking:
             told = "The language server showed no reasoning; it passes the level on to some models only."
             self._blocks.emit(WarningEvent("thinking_ignored", told))
-        self._add_cost(answer.get("preciseCredits"))
+        self._add_cost(_mapping(answer).get("preciseCredits"))
         self._blocks.emit(DoneEvent(stop_reason, self._usage or Usage(), raw))
         return self._blocks.take()
 
     def _stop_reason(self) -> tuple[StopReason, str | None]:
-        error = self._told_at_the_end("error")
-        if isinstance(error, Mapping):
+        told = self._told_at_the_end("error")
+        if told is not None:
+            # Whatever it is: an answer that the server calls failed is never told as a whole one.
+            error = told if isinstance(told, Mapping) else {"message": told}
             if is_cut_off(error):
                 return "max_tokens", "length"
             if error.get("responseIsFiltered") is True and self._said_something:
@@ -182,13 +182,13 @@ class ProgressDecoder:
             self._misses_thinking = False
             self._blocks.thinking(thought)
         # A marker of the server's own, which editors act on and nobody is meant to read.
-        hidden = report.get("hideText") is True
-        rounds = list(_mappings(report.get("editAgentRounds")))
-        if any(_text(each.get("reply")) for each in rounds):
-            for each in rounds:
-                self._take_round(each)
-        elif not hidden:
-            self._say(_text(report.get("reply")))
+        if report.get("hideText") is not True:
+            rounds = list(_mappings(report.get("editAgentRounds")))
+            if any(_text(each.get("reply")) for each in rounds):
+                for each in rounds:
+                    self._take_round(each)
+            else:
+                self._say(_text(report.get("reply")))
         for url, title in _sources(report):
             self._cite(url, title)
         self._take_usage(report.get("tokenUsage"))

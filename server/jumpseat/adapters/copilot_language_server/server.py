@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,7 +26,7 @@ from jumpseat.adapters.copilot_language_server.connection import (
     take_progress,
     words_of,
 )
-from jumpseat.adapters.copilot_language_server.words import shown
+from jumpseat.adapters.copilot_language_server.words import shown, without_secrets
 from jumpseat.auth.github_hosts import DOTCOM, github_hosts
 from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.config import ProviderConfig, Values
@@ -83,6 +84,10 @@ class LanguageServer:
         self._connection: Connection | None = None
         self._flight: SingleFlight[Connection] = SingleFlight()
         self._starts: deque[float] = deque(maxlen=MAX_STARTS)
+        self._failure: str | None = None
+        """Why the last start failed; None where it did not."""
+
+        self._command_line = ""
         self._closed = False
 
     @property
@@ -122,9 +127,13 @@ class LanguageServer:
 
     async def _start(self) -> Connection:
         argv = find_command(self._provider, self._config, os.environ)
+        self._command_line = without_secrets(shlex.join(argv))
         env = await environment_of(self._provider, self._config, self._values, os.environ)
         settings = await self._settings()
         self._count_start()
+        if self._connection is not None:
+            # One that was given up may still be dying; two at once would share the user's sign-in.
+            await self._connection.aclose()
         progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]] = {}
 
         def on_notification(method: str, params: Any) -> None:
@@ -143,16 +152,14 @@ class LanguageServer:
                 on_log=log_to(logger, self._provider),
             )
         except OSError as error:
-            raise self._failed(
-                f"cannot be started: {error.strerror or error}", f"The command is {argv[0]}."
-            ) from None
+            raise self._failed(f"cannot be started: {error.strerror or error}", "") from None
         connection = Connection(self._provider, child, progress)
         try:
             await self._initialize(connection, child, settings)
         except BaseException:
             await child.stop(0)
             raise
-        self._connection = connection
+        self._connection, self._failure = connection, None
         logger.info("%s runs %s, version %s", self._provider, argv[0], connection.server_version)
         return connection
 
@@ -182,9 +189,10 @@ class LanguageServer:
                 f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", words_of(child)
             ) from None
         except ProtocolError:
-            # The rest of its stderr comes with its end, at which it is by now.
-            why = await child.ended()
-            raise self._failed(f"was not ready when {why}", words_of(child)) from None
+            # The rest of its stderr comes with its end, at which it is by now; nothing keeps one for ever
+            # that cannot be killed.
+            await child.stop(0)
+            raise self._failed(f"was not ready when {child.why}", words_of(child)) from None
         connection.server_version = _version_in(answer)
         # It complains at every start of a missing keyring, and goes on.
         child.forget_last_words()
@@ -206,22 +214,25 @@ class LanguageServer:
         now = self._clock()
         if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
             wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])
+            end = self._failure or (self._connection.end if self._connection is not None else None)
+            last = f" The last time {end}" if end is not None else ""
             raise ConnectionError(
                 f"The Copilot language server of {self._provider} has ended {MAX_STARTS} times within "
                 f"{STARTS_WITHIN_SECONDS / 60:g} minutes and is not started again for now.",
                 provider=self._provider,
                 retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or restart the editor. Why it ends is in the daemon's log "
-                "(`jumpseat serve --log-level info`).",
+                hint=f"Wait {wait:.0f} s, or restart the editor. The daemon's log has more "
+                f"(`jumpseat serve --log-level info`).{last}",
                 retryable=False,
             )
         self._starts.append(now)
 
     def _failed(self, what: str, words: str) -> ConnectionError:
+        self._failure = f"it {what}. {words.strip()}".strip()
         return ConnectionError(
             f"The Copilot language server of {self._provider} {what}.",
             provider=self._provider,
-            hint=f"Run its command in a terminal: it has to wait for input there. {words.strip()}".strip(),
+            hint=f"Run `{self._command_line}` in a terminal: it has to wait there. {words.strip()}".strip(),
             retryable=False,
         )
 

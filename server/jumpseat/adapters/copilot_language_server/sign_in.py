@@ -8,6 +8,7 @@ for `signIn`; version 1.539 for `signInWithDeviceFlow`, which alone can be taken
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,8 @@ from jumpseat.auth import SignInPrompt
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.chat import AuthenticationError, ConnectionError, ProtocolError
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+logger = logging.getLogger(__name__)
 
 CODE_SECONDS = 60.0
 """The server asks GitHub for the code, by the user's network."""
@@ -51,10 +54,22 @@ class DeviceSignIn:
         self._hosts = hosts
         self._on_prompt = on_prompt
         self._code: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._is_shown = False
 
     def notified(self, told: Mapping[str, Any]) -> None:
-        """Take `{userCode, verificationUri, expiresIn}`, by which newer servers tell the code."""
+        """Take `{userCode, verificationUri, expiresIn}`, by which newer servers tell the code.
+
+        The code of a sign-in that was given up a moment ago may come before this one's: the last one counts.
+        """
         if not self._code.done():
+            self._code.set_result(told)
+        elif self._is_shown:
+            try:
+                self._show(told)
+            except ProtocolError as error:
+                logger.warning("a second code to sign in with is not shown: %s", error.message)
+        else:
+            self._code = asyncio.get_running_loop().create_future()
             self._code.set_result(told)
 
     async def run(self) -> Any:
@@ -113,6 +128,24 @@ class DeviceSignIn:
             AuthenticationError: the code has expired.
             ProtocolError: there is no code, or a page that is not to be trusted.
         """
+        lifetime = self._show(told)
+        try:
+            async with asyncio.timeout(lifetime + MARGIN_SECONDS):
+                return await flow
+        except TimeoutError:
+            raise AuthenticationError(
+                "The sign-in was not finished in time; its code has expired.",
+                provider=self._hosts.provider,
+                provider_code="expired_token",
+                hint=f"Start again: `{self._hosts.login_command}`.",
+            ) from None
+
+    def _show(self, told: Mapping[str, Any]) -> float:
+        """Show a person what to do; gives how long the code lives, in seconds.
+
+        Raises:
+            ProtocolError: there is no code, or a page that is not to be trusted.
+        """
         code, page = told.get("userCode"), told.get("verificationUri")
         if not (isinstance(code, str) and _USER_CODE.fullmatch(code)):
             raise ProtocolError(
@@ -126,16 +159,8 @@ class DeviceSignIn:
             interval_seconds=_positive(told.get("interval"), DEFAULT_INTERVAL_SECONDS),
         )
         self._on_prompt(prompt)
-        try:
-            async with asyncio.timeout(lifetime + MARGIN_SECONDS):
-                return await flow
-        except TimeoutError:
-            raise AuthenticationError(
-                "The sign-in was not finished in time; its code has expired.",
-                provider=self._hosts.provider,
-                provider_code="expired_token",
-                hint=f"Start again: `{self._hosts.login_command}`.",
-            ) from None
+        self._is_shown = True
+        return lifetime
 
     def _trusted(self, page: Any) -> str:
         """The page that the person is sent to, if it is on the configured host: phishing starts elsewhere."""

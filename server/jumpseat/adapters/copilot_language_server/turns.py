@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,6 +21,7 @@ from jumpseat.chat import (
     ContextBlock,
     ImageBlock,
     Message,
+    RequestError,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -32,6 +34,12 @@ OPENING = "(The assistant speaks first.)"
 
 GO_ON = "Go on."
 """The last request where the chat ends with the assistant: the server has no way to go on with its words."""
+
+_COMMAND = re.compile(r"[\s\ufeff]*[/@]")
+"""What begins a command or the name of an agent; the server strips a byte order mark like white space."""
+
+_NO_COMMAND = "\u200b"
+"""No white space to the server, which looks at what comes first behind that, and nothing to see in a text."""
 
 Asked: TypeAlias = str | list[dict[str, Any]]
 """A request: text, or parts `{type: text, text}` and `{type: image_url, imageUrl: {url}}`."""
@@ -51,8 +59,12 @@ class Turn:
 
 
 def turns_of(request: ChatRequest) -> list[Turn]:
-    """The chat as turns, the last one open. Reasoning and what only its provider can read is left out."""
-    return _turns(request, with_images=True)
+    """The chat as turns, the last one open. Reasoning and what only its provider can read is left out.
+
+    Raises:
+        RequestError: an image is an address, or not in base64, which the server cannot read.
+    """
+    return [Turn(_no_command(turn.request), turn.response) for turn in _turns(request, with_images=True)]
 
 
 def goes_on_itself(request: ChatRequest) -> bool:
@@ -100,13 +112,44 @@ def _turn(asked: Sequence[str | ImageBlock], answer: str | None, with_images: bo
     if not with_images or len(texts) == len(asked):
         return Turn("\n\n".join(texts), answer)
     parts: list[dict[str, Any]] = []
+    distance = ""
     for part in asked:
         if isinstance(part, ImageBlock):
-            parts.append({"type": "image_url", "imageUrl": {"url": image_url(part)}})
+            parts.append({"type": "image_url", "imageUrl": {"url": _picture(part)}})
         else:
             # The server joins the texts without anything between them.
-            parts.append({"type": "text", "text": part if part is texts[0] else f"\n\n{part}"})
+            parts.append({"type": "text", "text": distance + part})
+            distance = "\n\n"
     return Turn(parts, answer)
+
+
+def _picture(block: ImageBlock) -> str:
+    url = image_url(block)
+    if not url.startswith("data:"):
+        raise RequestError(
+            "The Copilot language server takes the bytes of an image only, not an address of one.",
+            hint="Attach the image itself, as base64 or as a data: URL.",
+        )
+    if not url.partition(",")[0].endswith(";base64"):
+        raise RequestError(
+            "The Copilot language server takes images in base64 only; a data: URL of the chat is not."
+        )
+    return url
+
+
+def _no_command(asked: Asked) -> Asked:
+    """The request where its first words are no command or name of an agent to the server.
+
+    It would answer `/help` by itself, put words of its own for `/tests`, and send `@name` elsewhere.
+    """
+    if isinstance(asked, str):
+        return f"{_NO_COMMAND}{asked}" if _COMMAND.match(asked) else asked
+    numbers = [number for number, part in enumerate(asked) if part["type"] == "text"]
+    if not _COMMAND.match("".join(asked[number]["text"] for number in numbers)):
+        return asked
+    first = numbers[0]
+    text = {"type": "text", "text": f"{_NO_COMMAND}{asked[first]['text']}"}
+    return [*asked[:first], text, *asked[first + 1 :]]
 
 
 def _instructed(turn: Turn, system: str) -> Turn:

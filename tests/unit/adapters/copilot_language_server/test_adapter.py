@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from jumpseat.chat import (
     AuthorizationError,
     ChatRequest,
     ConfigError,
+    ContextExceededError,
     DoneEvent,
     ImageBlock,
     JsonSchemaOutput,
@@ -27,7 +30,7 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
-from tests.fakes.language_server import FakeLanguageServer
+from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
 from tests.fakes.language_server_answers import MODELS, begin, end, round_reply, turn
 
 UNKNOWN = RpcError(METHOD_NOT_FOUND, "Method not found")
@@ -217,7 +220,7 @@ async def test_a_probe_tells_of_the_way_that_chats_will_take(fake: FakeLanguageS
     ("told", "kind", "words"),
     [
         ("NotAuthorized", AuthorizationError, "octocat at github.com may not use Copilot"),
-        (None, AuthenticationError, "Not authenticated"),
+        (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
     ],
 )
 async def test_a_refusal_that_the_server_has_explained_meanwhile_is_told_so(
@@ -238,6 +241,49 @@ async def test_a_refusal_that_the_server_has_explained_meanwhile_is_told_so(
         await events(make(chat_api=chat_api), ask())
     assert type(caught.value) is kind
     assert "jumpseat login --provider cls" in (caught.value.hint or "")
+
+
+@pytest.mark.requirement("language-server:terms", "language-server:errors")
+@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize(
+    ("model", "reason", "kind"),
+    [
+        ("claude-sonnet-4.6", "model_not_supported", AuthorizationError),
+        ("claude-sonnet-4.6", "model_max_prompt_tokens_exceeded", ContextExceededError),
+        ("gpt-4.1", "model_not_supported", RequestError),
+        ("gone", "model_not_supported", RequestError),
+    ],
+)
+async def test_a_model_whose_terms_were_not_accepted_is_refused_with_the_command_that_accepts_them(
+    fake: FakeLanguageServer, make: Make, model: str, reason: str, kind: type[Exception], heard: bool
+) -> None:
+    refused = {"message": "the model is not supported. Please try again.", "code": 400, "reason": reason}
+    fake.on("conversation/create", turn(fake, begin(), end(refused)))
+    adapter = make()
+    if heard:
+        await adapter.list_models()
+
+    with pytest.raises(RequestError if kind is not AuthorizationError else AuthorizationError) as caught:
+        await events(adapter, ask(model=model))
+
+    assert type(caught.value) is kind
+    is_told = "`jumpseat accept-terms cls:claude-sonnet-4.6`" in (caught.value.hint or "")
+    assert is_told is (kind is AuthorizationError)
+    if heard and model != "gone":
+        assert len(fake.params("copilot/models")) == 1
+    assert fake.params("copilot/setModelPolicy") == []
+
+
+@pytest.mark.requirement("language-server:terms")
+async def test_a_list_that_cannot_be_had_takes_nothing_from_a_refusal(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    refused = {"message": "the model is not supported.", "code": 400, "reason": "model_not_supported"}
+    fake.on("conversation/create", turn(fake, begin(), end(refused)))
+    fake.on("copilot/models", RpcError(-32603, "HTTP 500"))
+
+    with pytest.raises(RequestError, match="does not offer"):
+        await events(make(), ask(model="claude-sonnet-4.6"))
 
 
 @pytest.mark.requirement("language-server:auto")
@@ -517,3 +563,28 @@ async def test_what_the_server_asks_of_an_editor_is_answered(fake: FakeLanguageS
 
     assert answer.text == "Fine."
     assert asked == [[None, None], METHOD_NOT_FOUND]
+
+
+# -- other processes
+
+
+@pytest.mark.requirement("language-server:did-change", "8:other-process")
+async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
+    fake: FakeLanguageServer, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    adapter, told = make(), asyncio.Queue[AuthStatus]()
+    adapter.on_auth_change = told.put_nowait
+    await adapter.files_changed()
+    assert (fake.starts, adapter.watched_files()) == ([], []), "nobody starts a server for this"
+    fake.status = {"status": "NotSignedIn"}
+    await adapter.auth_status()
+
+    assert tmp_path / "github-copilot" / "auth.db-wal" in adapter.watched_files()
+    fake.status = {"status": "OK", "user": "octocat"}
+    await adapter.files_changed()
+    async with asyncio.timeout(WAIT_SECONDS):
+        change = await told.get()
+
+    assert (change.state, change.login) == ("signed_in", "octocat")
+    assert fake.params("checkStatus")[-1] == {"options": {"localChecksOnly": True}}

@@ -14,12 +14,13 @@ import pytest
 
 from jumpseat.adapters.copilot_language_server.command import (
     PROGRAM,
+    check_command,
     directory_of,
     environment_of,
     find_command,
 )
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig, Values, hidden, load_config
+from jumpseat.config import ProviderConfig, Values, hidden, load_config, redact
 from jumpseat.config import commands as commands_module
 
 INSTALL_LINE = "npm install -g @github/copilot-language-server"
@@ -86,6 +87,16 @@ def test_a_configured_one_that_does_not_exist_is_told_with_its_key(home: Path, c
         find_command("cls", configured(home, f"command = {command}"), os.environ)
     assert "--stdio" not in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.parametrize("name", ["package", "text"])
+def test_what_is_there_and_no_program_is_told_as_that(home: Path, name: str) -> None:
+    (home / "package").mkdir()
+    (home / "text").write_text("", "utf-8")
+    with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* no program") as caught:
+        check_command("cls", configured(home, f"command = ['./{name}']"), {})
+    assert "executed" in (caught.value.hint or "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
@@ -202,6 +213,15 @@ def test_what_only_this_server_reads_it_has_even_where_it_is_secret(
     assert environment(configured(home, ""), own) == own
 
 
+@pytest.mark.requirement("language-server:no-secrets")
+def test_its_own_token_in_the_users_environment_is_kept_out_of_logs_whatever_it_looks_like(
+    home: Path,
+) -> None:
+    token, place = "a-token-like-no-other-0816", "http://copilot-proxy.example.com"
+    environment(configured(home, ""), {"GH_COPILOT_TOKEN": token, "GH_COPILOT_SERVER_URL": place})
+    assert redact(f"{token} for {place}") == f"*** for {place}"
+
+
 @pytest.mark.requirement("language-server:environment")
 def test_the_tables_env_goes_before_and_its_value_sources_are_read(
     home: Path, monkeypatch: pytest.MonkeyPatch
@@ -222,6 +242,19 @@ def test_the_tables_env_goes_before_and_its_value_sources_are_read(
         "GREETING": "Hello octocat",
         "XDG_CONFIG_HOME": "/plain",
     }
+
+
+@pytest.mark.requirement("language-server:environment")
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("win32", {"HTTPS_PROXY": "mine"}), ("linux", {"HTTPS_PROXY": "users", "https_proxy": "mine"})],
+)
+def test_the_tables_env_replaces_a_variable_where_the_system_knows_no_case(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: Mapping[str, str]
+) -> None:
+    config = configured(home, 'env = { https_proxy = "mine" }')
+    monkeypatch.setattr(sys, "platform", platform)
+    assert environment(config, {"HTTPS_PROXY": "users"}) == expected
 
 
 def test_a_value_of_env_that_cannot_be_had_names_its_key(home: Path) -> None:

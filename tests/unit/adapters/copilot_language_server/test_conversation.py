@@ -1,6 +1,7 @@
 """Chats by the language server's conversations: which one, how they end, and that they end."""
 
 import asyncio
+import contextlib
 import time
 from datetime import datetime
 
@@ -20,6 +21,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.wire import RpcError
+from tests.attempts import is_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import begin, chat, end, report, round_reply, turn
 from tests.unit.adapters.copilot_language_server.chats import (
@@ -286,6 +288,65 @@ async def test_a_turn_that_ends_in_an_error_keeps_what_came_and_gives_its_conver
 
 
 @pytest.mark.requirement("language-server:expired-token")
+async def test_a_request_that_is_refused_for_an_expired_token_is_worth_another_attempt_too(fake):
+    unauthorized = RpcError(-32603, "Request conversation/create failed with message: HTTP 401 Unauthorized")
+    fake.on(CREATE, unauthorized, turn(fake, begin(), result=unauthorized))
+    async with conversations(fake) as way:
+        early, _ = await failure_of(way, asked("Hello"))
+        late, _ = await failure_of(way, asked("Hello"))
+
+    assert (type(early), early.reason, type(early.error)) == (Replan, "expired_token", AuthenticationError)
+    assert type(late) is AuthenticationError
+
+
+@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.parametrize(
+    "cut", [{"message": "Oops, the response got too long."}, {"message": "x", "responseIsFiltered": True}]
+)
+async def test_a_chat_whose_answer_was_cut_off_goes_on_elsewhere(fake, cut):
+    # The server puts the sentence of its error behind the answer that it remembers.
+    fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end(cut)), chat(fake, "Whole"))
+    async with conversations(fake) as way:
+        half = await answer_of(way, asked("One"))
+        given_up = await fake.wait_for(DESTROY)
+        await answer_of(way, asked("One", half.text, "Go on"))
+
+    assert (half.text, given_up["conversationId"]) == ("Half", "conversation-1")
+    assert fake.params(TURN) == []
+    assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": "Half"}, {"request": "Go on"}]
+
+
+@pytest.mark.requirement("language-server:errors", "language-server:conversation")
+@pytest.mark.parametrize("blow", ["refused", "killed"])
+async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake, blow):
+    """A good end is one, and an error keeps its kind, if a refusal or the death of the server follows."""
+
+    async def refuse(params):
+        if blow == "killed":
+            fake.kill()
+            await asyncio.Event().wait()
+        return RpcError(-32603, "Request conversation/create failed.")
+
+    def ended(*values):
+        async def answer(params):
+            await turn(fake, *values)(params)
+            # What came before this is read by the time that it is answered.
+            await fake.request("workspace/workspaceFolders")
+            return await refuse(params)
+
+        return answer
+
+    quota = {"message": "No more.", "code": 402}
+    fake.on(CREATE, ended(begin(), round_reply("Whole"), end()), ended(begin(), end(quota)))
+    async with conversations(fake) as way:
+        told = await answer_of(way, asked("Hello"))
+        error, _ = await failure_of(way, asked("Hello"))
+
+    assert (told.text, told.stop_reason) == ("Whole", "end_turn")
+    assert type(error) is QuotaExceededError
+
+
+@pytest.mark.requirement("language-server:expired-token")
 async def test_an_expired_token_of_the_servers_is_worth_another_attempt_unless_something_was_said(fake):
     refused = end({"message": "Oops, you are not authorized. Please sign in.", "code": 401})
     forbidden = end({"message": "token expired or invalid: 403", "code": 403})
@@ -344,21 +405,25 @@ async def test_a_limit_is_a_warning_of_the_chats_that_run_and_its_end_is_known_t
 async def test_a_closed_chat_takes_its_request_back_at_once_and_gives_its_conversation_up(fake):
     never = asyncio.Event()
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), never))
-    async with conversations(fake) as way:
-        stream = way.stream(asked("Hello"))
-        async for event in stream:
-            if event.type == "text_delta":
-                break
-        before = time.monotonic()
-        await stream.aclose()
-        took = time.monotonic() - before
-        await fake.wait_for("$/cancelRequest")
-        given_up = await fake.wait_for(DESTROY)
-        (request,) = [each for each in fake.received if each.get("method") == CREATE]
 
-    assert took < 1
-    assert fake.params("$/cancelRequest")[0] == {"id": request["id"]}
-    assert given_up["conversationId"] == "conversation-1"
+    async def seconds_until_it_is_closed():
+        async with conversations(fake) as way:
+            count = len(fake.starts) + 1
+            stream = way.stream(asked("Hello"))
+            async for event in stream:
+                if event.type == "text_delta":
+                    break
+            before = time.monotonic()
+            await stream.aclose()
+            took = time.monotonic() - before
+            taken_back = await fake.wait_for("$/cancelRequest", count)
+            given_up = await fake.wait_for(DESTROY, count)
+            *_, request = [each for each in fake.received if each.get("method") == CREATE]
+        assert taken_back == {"id": request["id"]}
+        assert given_up["conversationId"] == "conversation-1"
+        return took
+
+    await is_quick(seconds_until_it_is_closed, within=1)
 
 
 @pytest.mark.requirement("language-server:cancel")
@@ -378,9 +443,12 @@ async def test_a_cancelled_task_takes_its_request_back(fake):
 @pytest.mark.parametrize("said", [(), (begin(),), (begin(), round_reply("Half"))], ids=["0", "1", "2"])
 async def test_silence_ends_a_chat_and_takes_its_request_back(fake, said):
     fake.on(CREATE, turn(fake, *said, result=NEVER))
-    async with conversations(fake, silence_seconds=0.3) as way:
-        error, events = await failure_of(way, asked("Hello"))
-        await fake.wait_for("$/cancelRequest")
+    for silence_seconds in (0.3, 1.0, 4.0):
+        async with conversations(fake, silence_seconds=silence_seconds) as way:
+            error, events = await failure_of(way, asked("Hello"))
+            await fake.wait_for("$/cancelRequest")
+        if len(said) < 2 or text_in(events):
+            break  # Else the machine was too busy for a word to come in so short a time.
 
     assert type(error) is ConnectionError
     assert "providers.helper.timeout" in error.hint
@@ -389,18 +457,21 @@ async def test_silence_ends_a_chat_and_takes_its_request_back(fake, said):
 
 @pytest.mark.requirement("language-server:silence")
 async def test_silence_is_counted_from_the_last_report(fake):
-    steps = [asyncio.Event() for _ in range(5)]
-    values = [value for step in steps for value in (step, report())]
-    fake.on(CREATE, turn(fake, begin(), *values, round_reply("x"), end()))
-    async with conversations(fake, silence_seconds=1.5) as way:
-        answering = asyncio.ensure_future(answer_of(way, asked("Hello")))
-        await fake.wait_for(CREATE)
-        loop = asyncio.get_running_loop()
-        for number, step in enumerate(steps, 1):
-            loop.call_later(0.4 * number, step.set)
-        told = await answering
-
-    assert told.text == "x"
+    # Each of five reports comes a third of it after the other; on a busy machine, perhaps, later.
+    for silence_seconds in (1.2, 3.6, 7.2):
+        steps = [asyncio.Event() for _ in range(5)]
+        values = [value for step in steps for value in (step, report())]
+        fake.on(CREATE, turn(fake, begin(), *values, round_reply("x"), end()))
+        async with conversations(fake, silence_seconds=silence_seconds) as way:
+            answering = asyncio.ensure_future(answer_of(way, asked("Hello")))
+            await fake.wait_for(CREATE)
+            loop = asyncio.get_running_loop()
+            for number, step in enumerate(steps, 1):
+                loop.call_later(silence_seconds / 3 * number, step.set)
+            with contextlib.suppress(ConnectionError):
+                assert (await answering).text == "x"
+                return
+    pytest.fail("silence was never counted from the last report")
 
 
 @pytest.mark.requirement("language-server:silence")
@@ -454,7 +525,6 @@ def test_the_grace_is_five_seconds():
 @pytest.mark.parametrize("blow", ["kill", "exit", "garbage"])
 async def test_a_death_in_mid_chat_ends_it_within_a_second_with_what_came(fake, blow):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), result=NEVER))
-    struck = []
 
     def strike(event):
         if event.type == "text_delta":
@@ -467,13 +537,18 @@ async def test_a_death_in_mid_chat_ends_it_within_a_second_with_what_came(fake, 
                 case _:
                     fake.send_bytes(b"\x00 no header at all\r\n\r\n")
 
-    async with conversations(fake) as way:
-        error, events = await failure_of(way, asked("Hello"), strike)
-        took = time.monotonic() - struck[0]
+    struck = []
 
-    assert took < 1
-    assert text_in(events) == "Half"
-    assert (type(error), error.provider) == (ProtocolError, "helper")
+    async def seconds_until_it_ends():
+        struck.clear()
+        async with conversations(fake) as way:
+            error, events = await failure_of(way, asked("Hello"), strike)
+            took = time.monotonic() - struck[0]
+        assert text_in(events) == "Half"
+        assert (type(error), error.provider) == (ProtocolError, "helper")
+        return took
+
+    await is_quick(seconds_until_it_ends, within=1)
 
 
 @pytest.mark.requirement("language-server:conversation")

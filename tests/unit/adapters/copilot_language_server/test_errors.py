@@ -89,12 +89,44 @@ def test_one_wrapping_in_another_is_taken_off():
     assert error.message == "The allowance of h is used up: monthly free code completions exhausted."
 
 
+def test_a_question_that_the_server_does_not_repeat_for_now_is_told_by_why_it_failed():
+    error = request_error(RpcError(-32603, "Throttled: connect ECONNREFUSED 127.0.0.1:1"), provider="h")
+
+    assert error.message == "The connection of h to its service failed: connect ECONNREFUSED 127.0.0.1:1."
+
+
 def test_the_words_of_a_failed_sign_in_are_kept():
     error = request_error(
         RpcError(1001, "Could not log in with device flow on https://x.ghe.com"), provider="h"
     )
 
     assert error.message == "h could not sign in: Could not log in with device flow on https://x.ghe.com."
+
+
+@pytest.mark.requirement("language-server:errors", "language-server:sign-in")
+@pytest.mark.parametrize(
+    ("code", "words", "hint"),
+    [
+        (
+            1001,
+            "Could not log in with device flow on https://x.test/: connect ECONNREFUSED",
+            "providers.h.proxy",
+        ),
+        (1006, "Environment variable GH_COPILOT_TOKEN provides a token that is not valid.", "environment"),
+        (1001, "The authorization request was denied.", "Start again: `jumpseat login --provider h`."),
+    ],
+)
+def test_a_failed_sign_in_is_mended_where_it_failed(code, words, hint):
+    error = request_error(RpcError(code, words), provider="h")
+
+    assert hint in error.hint
+    assert ("jumpseat login" in error.hint) == ("denied" in words)
+
+
+def test_a_refusal_does_not_say_twice_that_nobody_is_signed_in():
+    error = request_error(RpcError(1000, "Not authenticated: The token was revoked."), provider="h")
+
+    assert error.message == "h is not signed in: The token was revoked."
 
 
 ENDED = [
@@ -246,6 +278,68 @@ def test_an_error_without_a_kind_is_a_rate_limit_where_a_limit_was_just_told_to_
     assert type(turn_error({"message": "Oops."}, **facts)) is RateLimitError
     assert type(turn_error({"message": "Oops."}, **(facts | {"is_limited": False}))) is ProtocolError
     assert type(turn_error({"message": "x", "code": 500}, **facts)) is ServerError
+
+
+@pytest.mark.requirement("language-server:limits")
+@pytest.mark.parametrize(
+    ("code", "seconds", "waited"), [(429, 0, True), (429, 30, True), (429, 31, False), (429, None, False)]
+)
+def test_a_wait_that_the_server_has_kept_itself_is_not_kept_once_more(code, seconds, waited):
+    error = turn_error({"message": "Slow down.", "code": code, "retryAfter": seconds}, provider="h")
+
+    assert (error.was_retried, error.retryable) == (waited, True)
+    assert turn_error({"code": 500, "retryAfter": 1}, provider="h").was_retried is False
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (1000, AuthenticationError),
+        (1003, AuthenticationError),
+        (1001, AuthenticationError),
+        (1006, AuthenticationError),
+        (1002, AuthorizationError),
+    ],
+)
+def test_the_codes_of_the_sign_in_say_the_same_at_the_end_of_a_turn(code, kind):
+    at_the_end = turn_error({"message": "No token.", "code": code}, provider="helper")
+    refused = request_error(RpcError(code, "No token.", {"reason": "x"}), provider="helper")
+
+    assert type(at_the_end) is type(refused) is kind
+    assert at_the_end.provider_code == refused.provider_code == str(code)
+    assert at_the_end.message == refused.message
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize(
+    ("code", "reason", "kind"),
+    [
+        (402, None, QuotaExceededError),
+        (429, None, RateLimitError),
+        (400, None, RequestError),
+        (400, "model_not_supported", RequestError),
+        (400, "model_max_prompt_tokens_exceeded", ContextExceededError),
+    ],
+)
+def test_a_status_and_its_reason_count_where_the_request_itself_is_refused_with_them(code, reason, kind):
+    error = request_error(RpcError(code, "No.", {"reason": reason}), provider="helper", model="m")
+
+    assert (type(error), error.status_code) == (kind, code)
+    assert error.provider_code == (reason or str(code))
+    assert ("does not offer the model 'm'" in error.message) is (reason == "model_not_supported")
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize(
+    "words", ["Could not read image: invalid base64 image string", "Unsupported image format"]
+)
+def test_an_image_that_cannot_be_read_is_a_fault_of_the_request(words):
+    error = turn_error({"message": words, "responseIsIncomplete": True}, provider="h", model="m")
+
+    assert type(error) is RequestError
+    assert error.message == f"h refused the request: {words}."
+    assert "PNG" in error.hint
 
 
 @pytest.mark.parametrize("seconds", [True, -1, "soon", None, 1e12])

@@ -26,6 +26,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+from tests.attempts import is_quick
 from tests.fakes.language_server import NEVER, WAIT_SECONDS, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, QUOTA
 
@@ -82,8 +83,7 @@ class User:
         """What a person is shown, once they are."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self._prompted.wait()
-        (prompt,) = self.prompts
-        return prompt
+        return self.prompts[0]
 
     async def require(self) -> None:
         await self.identity.require(await self.server.connection())
@@ -272,12 +272,56 @@ async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does
     later = await user.change()
     await user.aclose()
 
-    assert (status.state, status.message) == (
-        "signed_out",
-        "The language server did not answer within 0.05 s.",
-    )
+    assert status.state == "signed_out"
+    assert (status.message or "").startswith("The language server has not answered within 0.05 s")
     assert (later.state, later.login) == ("signed_in", "octocat")
     assert len(fake.params("checkStatus")) == 1, "the question goes on, and is not asked anew"
+
+
+@pytest.mark.requirement("language-server:status")
+async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who_asks(
+    fake: FakeLanguageServer,
+) -> None:
+    fake.on("checkStatus", NEVER)
+    user = User(fake, status_seconds=1.0)
+    await user.status()
+    await fake.wait_for("checkStatus")
+
+    async def seconds_until_ten_are_told() -> float:
+        began = asyncio.get_running_loop().time()
+        statuses = [await user.status() for _ in range(10)]
+        assert {status.state for status in statuses} == {"signed_out"}
+        return asyncio.get_running_loop().time() - began
+
+    # It is less than one of them would wait.
+    await is_quick(seconds_until_ten_are_told, within=1.0)
+    await user.aclose()
+
+    assert len(fake.params("checkStatus")) == 1
+
+
+@pytest.mark.requirement("language-server:status")
+async def test_a_server_that_was_silent_once_is_waited_for_again_when_it_is_asked_anew(
+    fake: FakeLanguageServer,
+) -> None:
+    opened = asyncio.Event()
+
+    async def when_opened(params: Any) -> Any:
+        await opened.wait()
+        return {"status": "OK", "user": "octocat"}
+
+    fake.on("checkStatus", when_opened)
+    user = User(fake, status_seconds=0.05)
+    await user.status()
+    opened.set()
+    await user.change()
+    user.identity._status_seconds = WAIT_SECONDS
+
+    status = await user.status()
+    await user.aclose()
+
+    assert (status.state, status.message) == ("signed_in", None)
+    assert len(fake.params("checkStatus")) == 2
 
 
 @pytest.mark.requirement("language-server:status")
@@ -404,7 +448,8 @@ async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> 
     (back,) = await user.settled()
 
     assert (out.state, out.login) == ("signed_out", None)
-    assert "You are not signed into GitHub." in (out.message or "")
+    told = "Nobody is signed in to github.com in the language server."
+    assert out.message == f"{told} Sign in: `{COMMAND}`.", "the server's words say no more"
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
     assert len(user.fake.params("checkStatus")) == asked
 
@@ -429,7 +474,7 @@ async def test_what_comes_with_every_answer_is_told_once_and_never_asked_about(u
 @pytest.mark.requirement("language-server:did-change")
 async def test_a_sign_in_that_has_run_out_is_told_as_that_and_stays_so(user: User) -> None:
     await user.status()
-    words = "Your GitHub Copilot session has expired."
+    words = "The organization has revoked the token."
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
 
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message=words, askToReSignin=True))
@@ -438,6 +483,19 @@ async def test_a_sign_in_that_has_run_out_is_told_as_that_and_stays_so(user: Use
     assert expired.state == "expired"
     assert words in (expired.message or "")
     assert (await user.status()).state == "expired"
+
+
+@pytest.mark.requirement("language-server:status")
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("NotSignedIn", "You are not signed into GitHub."),
+        ("NotSignedIn", "Your GitHub Copilot session has expired. You have been signed out. Please sign in."),
+        ("NotAuthorized", "No access to GitHub Copilot found. You are currently logged in as octocat."),
+    ],
+)
+def test_words_of_the_server_that_only_repeat_the_state_are_left_out(status: str, words: str) -> None:
+    assert read_sign_in({"status": status}, {"message": words}).words == ""
 
 
 @pytest.mark.requirement("language-server:did-change")
@@ -778,6 +836,90 @@ async def test_a_second_sign_in_is_refused_while_the_first_waits(signed_out: Use
 
 
 @pytest.mark.requirement("language-server:sign-in")
+async def test_of_two_sign_ins_at_the_same_moment_one_is_refused_though_the_server_still_starts(
+    signed_out: User,
+) -> None:
+    user, approved = signed_out, asyncio.Event()
+    device_flow(user.fake, approved)
+    assert user.server.running is None
+
+    both = [asyncio.ensure_future(user.sign_in()) for _ in range(2)]
+    ((refused,), (accepted,)) = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    approved.set()
+
+    with pytest.raises(RequestError, match="under way"):
+        await refused
+    assert (await accepted).state == "signed_in"
+    assert len(user.fake.params("signInWithDeviceFlow")) == 1
+
+
+@pytest.mark.requirement("language-server:sign-in")
+async def test_whoever_cancels_a_sign_in_may_begin_another_in_the_same_breath(signed_out: User) -> None:
+    device_flow(signed_out.fake, asyncio.Event())
+    first = asyncio.ensure_future(signed_out.sign_in())
+    await signed_out.prompt()
+    signed_out.fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})
+
+    first.cancel()
+    status = await signed_out.sign_in()
+
+    assert status.state == "signed_in"
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+@pytest.mark.requirement("language-server:sign-in")
+async def test_a_server_that_cannot_be_started_leaves_the_next_sign_in_free(
+    fake: FakeLanguageServer, tmp_path: Any
+) -> None:
+    user = User(fake)
+    command, user.server._config.command = user.server._config.command, [str(tmp_path / "nothing")]
+    with pytest.raises(ChatError):
+        await user.sign_in()
+    user.server._config.command = command
+    fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})
+
+    assert (await user.sign_in()).state == "signed_in"
+    await user.aclose()
+
+
+@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.parametrize("is_shown", [True, False])
+async def test_the_code_of_a_sign_in_given_up_a_moment_ago_does_not_stand_for_the_next_ones(
+    signed_out: User, is_shown: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    user, approved = signed_out, asyncio.Event()
+
+    def tell(**code: str) -> None:
+        user.fake.notify("signInWithDeviceFlowProgress", {**DEVICE, **code})
+
+    async def flow(params: Any) -> Any:
+        # The first code is of the sign-in before, which was cancelled while the server fetched it.
+        tell(userCode="DEAD-0000")
+        if is_shown:
+            await user.prompt()
+        tell(userCode="GOOD-1111")
+        if is_shown:
+            tell(verificationUri="https://evil.test/")
+        await approved.wait()
+        return {"status": "OK", "user": "octocat"}
+
+    user.fake.on("signInWithDeviceFlow", flow)
+    signing_in = asyncio.ensure_future(user.sign_in())
+    await user.prompt()
+    await user.settled()
+    approved.set()
+    status = await signing_in
+
+    assert user.prompts[-1].user_code == "GOOD-1111"
+    assert {prompt.verification_uri for prompt in user.prompts} == {DEVICE["verificationUri"]}
+    logged = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [message for message in logged if "a second code" not in message] == []
+    assert bool(logged) == is_shown
+    assert status.state == "signed_in"
+
+
+@pytest.mark.requirement("language-server:sign-in")
 async def test_a_server_that_cannot_sign_in_at_all_says_to_update_it(signed_out: User) -> None:
     signed_out.fake.on("signIn", RpcError(METHOD_NOT_FOUND, "Method not found"))
 
@@ -846,6 +988,29 @@ async def test_a_sign_in_of_its_environment_stays_and_is_told(user: User) -> Non
 
     assert status.state == "signed_in"
     assert "GH_COPILOT_TOKEN" in (status.message or "")
+
+
+@pytest.mark.requirement("language-server:sign-out")
+async def test_a_sign_in_of_its_environment_that_may_not_use_copilot_stays_and_is_told(user: User) -> None:
+    user.fake.on("signOut", {"status": "NotAuthorized", "user": "octocat"})
+
+    status = await user.identity.sign_out()
+
+    assert status.state == "not_authorized"
+    assert "GH_COPILOT_TOKEN" in (status.message or "")
+
+
+@pytest.mark.requirement("language-server:sign-out")
+async def test_whoever_signs_out_of_a_sign_in_that_has_run_out_is_signed_out(user: User) -> None:
+    user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
+    await user.status()
+    user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="Over.", askToReSignin=True))
+    await user.settled()
+
+    status = await user.identity.sign_out()
+
+    assert status.state == "signed_out"
+    assert "run out" not in (status.message or "")
 
 
 @pytest.mark.requirement("language-server:sign-out")

@@ -213,6 +213,17 @@ def test_a_server_that_does_not_say_what_it_completes_with_has_one_model_all_the
     assert [(model.model, model.is_default) for model in models] == [(COMPLETION_MODEL, True)]
 
 
+PRICED = {"isPremium": True, "multiplier": 0, "tokenPrices": {"default": {"inputPrice": 5, "outputPrice": 9}}}
+FREE = {"isPremium": True, "multiplier": 0, "tokenPrices": {"default": {"inputPrice": 0, "outputPrice": 0}}}
+
+
+@pytest.mark.requirement("language-server:models")
+def test_a_multiplier_that_the_server_makes_up_for_what_has_prices_is_not_told() -> None:
+    (model,) = read_models([row("a", billing=PRICED)], "cls")
+
+    assert model.billing == Billing(None, None, PRICED["tokenPrices"])
+
+
 DISABLED = {"modelPolicy": {"state": "disabled"}}
 
 
@@ -224,6 +235,7 @@ DISABLED = {"modelPolicy": {"state": "disabled"}}
         ([row("a"), row("b", isChatDefault=True, **DISABLED), row("c", isChatFallback=True)], "c"),
         ([row("a", billing={"multiplier": 3}), row("b", billing={"multiplier": 0})], "b"),
         ([row("a", preview=True, billing={"multiplier": 0}), row("b")], "b"),
+        ([row("a", billing=PRICED), row("b", billing=FREE)], "b"),
         ([row("a", **DISABLED)], None),
         ([], None),
     ],

@@ -98,13 +98,11 @@ def test_another_round_is_another_block():
 
 
 @pytest.mark.requirement("language-server:conversation")
-def test_a_marker_for_editors_is_left_out():
-    assert (
-        response(
-            decoded(begin(), reply("<!-- replace lines 1 to 2 -->", hideText=True), reply("x"), end())
-        ).text
-        == "x"
-    )
+@pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
+def test_a_marker_for_editors_is_left_out(piece):
+    marker = piece("<!-- replace lines 1 to 2 -->", hideText=True)
+
+    assert response(decoded(begin(), marker, piece("x"), end())).text == "x"
 
 
 @pytest.mark.requirement("language-server:conversation")
@@ -265,10 +263,21 @@ def test_an_answer_without_an_end_or_without_a_beginning_is_one():
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, ANSWER, "OK"])
-def test_nothing_at_all_is_no_answer(answer):
-    _, error = failed(answer=answer)
+@pytest.mark.parametrize("reports", [[], [begin()], [begin(), report(contextSize={})]])
+def test_nothing_at_all_is_no_answer(answer, reports):
+    _, error = failed(*reports, answer=answer)
 
     assert type(error) is ProtocolError
+    assert "without saying anything" in error.message
+
+
+@pytest.mark.requirement("language-server:silence")
+@pytest.mark.parametrize("answer", [None, "OK", [], 7])
+def test_words_without_an_end_and_without_a_readable_answer_ended_early(answer):
+    events, error = failed(begin(), round_reply("Half"), answer=answer)
+
+    assert (type(error), error.message) == (ProtocolError, "helper ended its answer early.")
+    assert "Half" in [getattr(event, "text", None) for event in events]
 
 
 @pytest.mark.requirement("language-server:errors")
@@ -284,6 +293,17 @@ def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
     events, error = failed(begin(), round_reply("Half"), place({"message": "No more.", "code": 402}))
 
     assert type(error) is QuotaExceededError
+    assert "Half" in [getattr(event, "text", None) for event in events]
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize("told", ["No more.", True, [], 0, "", {}])
+@pytest.mark.parametrize("place", [lambda told: {"error": told}, lambda told: {"result": {"error": told}}])
+def test_an_error_of_an_unknown_shape_is_still_an_error(told, place):
+    events, error = failed(begin(), round_reply("Half"), end() | place(told))
+
+    assert type(error) is ProtocolError
+    assert ("No more" in error.message) is (told == "No more.")
     assert "Half" in [getattr(event, "text", None) for event in events]
 
 

@@ -19,6 +19,7 @@ from jumpseat.chat import (
     Origin,
     OtherBlock,
     RedactedThinkingBlock,
+    RequestError,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -90,6 +91,44 @@ def test_an_image_makes_parts_whose_texts_keep_their_distance():
         {"type": "text", "text": "\n\nat this"},
         {"type": "text", "text": "\n\n`a.py`:\n```\nx = 1\n```"},
     ]
+
+
+@pytest.mark.requirement("language-server:history")
+def test_texts_that_are_the_same_keep_their_distance_too():
+    message = Message("user", (ImageBlock("QUJD"), TextBlock("x"), TextBlock("x")))
+
+    (turn,) = turns_of(asked(message))
+
+    assert [part["text"] for part in turn.request if part["type"] == "text"] == ["x", "\n\nx"]
+
+
+@pytest.mark.requirement("language-server:errors", "language-server:history")
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("https://example.test/a.png", "not an address"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
+)
+def test_an_image_that_the_server_cannot_read_is_refused(source, words):
+    with pytest.raises(RequestError, match=words):
+        turns_of(asked(Message("user", (TextBlock("Look"), ImageBlock(source)))))
+
+
+@pytest.mark.requirement("language-server:history")
+@pytest.mark.parametrize(
+    "said", ["/help", "  /tests for this", "@github what?", "\n@x", "\ufeff/fix", "/etc/hosts"]
+)
+def test_no_first_words_are_a_command_to_the_server(said):
+    request = asked(Message.user(said), Message.assistant("Yes."), Message.user(said))
+    picture = Message("user", (ImageBlock("QUJD"), TextBlock(said)))
+
+    assert [turn.request for turn in turns_of(request)] == [f"\u200b{said}"] * 2
+    (seen,) = turns_of(asked(picture))
+    assert seen.request[1] == {"type": "text", "text": f"\u200b{said}"}
+    assert seen.request[0]["type"] == "image_url"
+    (apart,) = turns_of(asked(Message("user", (TextBlock(" "), ImageBlock("QUJD"), TextBlock(said)))))
+    assert [part.get("text") for part in apart.request] == ["\u200b ", None, f"\n\n{said}"]
+    (instructed,) = turns_of(asked(Message.user(said), system="S"))
+    assert instructed.request.endswith(f"\n\n{said}")
+    assert told_in_text(asked(Message.user(said))) == [(said, None)]
 
 
 def test_an_attached_piece_of_a_file_is_fenced_text():

@@ -309,6 +309,13 @@ def test_status_says_what_to_do_next(tmp_path: Path, providers: list[dict[str, A
     assert expected in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.parametrize("state", ["signed_in", "not_authorized"])
+def test_a_logout_that_changes_nothing_says_why(tmp_path: Path, state: str) -> None:
+    status = {"provider": "one", "state": state, "login": "octocat", "message": "octocat stays: unset it."}
+    done = run(Scenario(tmp_path, answers={"auth/signOut": status}), "logout", "--provider", "one")
+    assert (done.returncode, done.stderr) == (0, "octocat stays: unset it.\n")
+
+
 def test_status_as_json_names_the_default(tmp_path: Path) -> None:
     rows = [provider("one", "signed_out"), provider("two", "configured", isDefault=True)]
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status", "--json")
