@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -19,6 +19,7 @@ from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.status import Quota
 from jumpseat.chat import ConnectionError, RequestError
 from jumpseat.config import Secret
+from jumpseat.dialects.loose_values import moment_in
 from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
 
 REST_SECONDS = 15.0
@@ -123,13 +124,13 @@ def read_account(body: Mapping[str, Any]) -> Account:
 
 
 def _quotas(body: Mapping[str, Any]) -> list[Quota]:
-    reset = _moment(body.get("quota_reset_date_utc")) or _moment(body.get("quota_reset_date"))
+    reset = moment_in(body.get("quota_reset_date_utc")) or moment_in(body.get("quota_reset_date"))
     snapshots = _table(body.get("quota_snapshots"))
     if snapshots:
         return [_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
     # The older form of the free plan: totals in one table, what is left in another.
     totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
-    reset = _moment(body.get("limited_user_reset_date")) or reset
+    reset = moment_in(body.get("limited_user_reset_date")) or reset
     found = []
     for name, value in totals.items():
         total, remaining = _number(value), _number(left.get(name))
@@ -168,7 +169,7 @@ def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quot
         entitlement=None if unlimited else entitlement,
         remaining=None if unlimited else remaining,
         overage_permitted=overage if isinstance(overage, bool) else None,
-        reset_at=_moment(row.get("quota_reset_at")) or reset,
+        reset_at=moment_in(row.get("quota_reset_at")) or reset,
     )
 
 
@@ -199,7 +200,7 @@ def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
             entitlement=None if unlimited else entitlement,
             remaining=None if unlimited else remaining,
             overage_permitted=told["ovPerm"] == "true" if "ovPerm" in told else None,
-            reset_at=_moment(told.get("rst")),
+            reset_at=moment_in(told.get("rst")),
         )
     return list(found.values())
 
@@ -254,19 +255,3 @@ def _number(value: Any) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if -1e15 < number < 1e15 else None
-
-
-def _moment(value: Any) -> datetime | None:
-    """A date, a moment of RFC 3339, or seconds since 1970; UTC where no zone is said. None for the rest."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return datetime.fromtimestamp(value, UTC) if value > 0 else None
-        except (ValueError, OverflowError, OSError):
-            return None
-    if not isinstance(value, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

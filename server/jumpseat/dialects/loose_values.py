@@ -7,6 +7,7 @@ are the dialects and the adapters.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 _MAX_COUNT = 2**53
@@ -48,3 +49,17 @@ def count_in(value: Any) -> int | None:
 def limit_in(value: Any) -> int | None:
     """A limit, at least 1; None where that is not said."""
     return value if type(value) is int and value > 0 else None
+
+
+def moment_in(value: Any) -> datetime | None:
+    """A date, a moment of RFC 3339, or seconds since 1970, as UTC's; UTC where no zone is said.
+
+    None for anything else, a moment that no calendar of UTC holds included.
+    """
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC) if value > 0 else None
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None

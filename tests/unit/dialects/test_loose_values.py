@@ -1,5 +1,7 @@
 """What becomes of values that a provider's JSON should not hold."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from jumpseat.dialects.loose_values import (
@@ -7,6 +9,7 @@ from jumpseat.dialects.loose_values import (
     limit_in,
     mapping_in,
     mappings_in,
+    moment_in,
     number_in,
     text_in,
     texts_in,
@@ -44,3 +47,18 @@ def test_what_counts_nothing_is_no_number(value):
 @pytest.mark.parametrize("value", [None, "1", True, 0, -1, 1.0])
 def test_a_limit_is_a_whole_number_of_at_least_one(value):
     assert limit_in(value) is None
+
+
+def test_moments_are_told_in_utc():
+    moment = datetime(2026, 12, 1, tzinfo=UTC)
+    for told in ("2026-12-01", "2026-12-01T00:00:00", "2026-12-01T01:00:00+01:00", moment.timestamp()):
+        assert moment_in(told) == moment
+        assert moment_in(told).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "", "soon", True, 0, -1, 1e18, float("nan"), float("inf"), [], "9999-12-31T23:59:59-01:00"],
+)
+def test_what_no_calendar_holds_is_no_moment(value):
+    assert moment_in(value) is None

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from jumpseat.adapters.copilot_language_server.words import shown
 from jumpseat.auth import AuthState, Quota
+from jumpseat.dialects.loose_values import moment_in, number_in
 
 _STATES: Mapping[str, AuthState] = {
     "OK": "signed_in",
@@ -84,15 +84,15 @@ def read_plan(told: Mapping[str, Any]) -> str | None:
 
 def read_quotas(told: Mapping[str, Any]) -> list[Quota]:
     """The quotas of an answer or a notification; one that cannot be read is left out."""
-    reset_at = _moment(told.get("resetDate"))
+    reset_at = moment_in(told.get("resetDate"))
     found = []
     for name, spellings in _QUOTAS:
         rows = (told.get(each) for each in spellings)
         row: Mapping[str, Any] = next((each for each in rows if isinstance(each, Mapping)), {})
-        percent, unlimited = _number(row.get("percentRemaining")), row.get("unlimited") is True
+        percent, unlimited = number_in(row.get("percentRemaining")), row.get("unlimited") is True
         if percent is None and not unlimited:
             continue
-        total, used = _number(row.get("quota")), _number(row.get("used"))
+        total, used = number_in(row.get("quota")), number_in(row.get("used"))
         overage = row.get("overagePermitted", row.get("overageEnabled"))
         # An unlimited one carries numbers too, which are no amounts.
         found.append(
@@ -107,16 +107,3 @@ def read_quotas(told: Mapping[str, Any]) -> list[Quota]:
             )
         )
     return found
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _moment(value: Any) -> datetime | None:
-    """A date or a moment of RFC 3339; UTC where no zone is said. None for anything else."""
-    try:
-        moment = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

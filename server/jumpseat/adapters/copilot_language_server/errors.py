@@ -29,6 +29,7 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
 )
+from jumpseat.dialects.loose_values import number_in, text_in
 from jumpseat.dialects.provider_errors import classify, read_fault
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
@@ -101,7 +102,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
     told = _read(error.message)
     said = told.words
     status = _status(error.code)
-    reason = _text(error.data.get("reason")) if status and isinstance(error.data, Mapping) else ""
+    reason = text_in(error.data.get("reason")) if status and isinstance(error.data, Mapping) else ""
     facts: dict[str, Any] = {
         "provider": provider,
         "provider_code": reason or str(error.code),
@@ -155,10 +156,10 @@ def turn_error(
             does not say itself how long to wait.
         is_limited: such a notice came in this very turn, and so is the reason where no other one is told.
     """
-    told = _read(_text(error.get("message")))
-    said, reason, code = told.words, _text(error.get("reason")), error.get("code")
+    told = _read(text_in(error.get("message")))
+    said, reason, code = told.words, text_in(error.get("reason")), error.get("code")
     if isinstance(code, int) and code in {*_SIGNED_OUT, *_SIGN_IN_FAILED, _NO_COPILOT}:
-        return request_error(RpcError(code, _text(error.get("message"))), provider=provider, model=model)
+        return request_error(RpcError(code, text_in(error.get("message"))), provider=provider, model=model)
     status = _status(code) or told.status
     facts: dict[str, Any] = {
         "provider": provider,
@@ -186,7 +187,7 @@ def turn_error(
 
 def is_cut_off(error: Mapping[str, Any]) -> bool:
     """Whether a turn's error only says that the answer reached the model's limit of output tokens."""
-    return "response got too long" in _text(error.get("message"))
+    return "response got too long" in text_in(error.get("message"))
 
 
 def _kind(status: int | None, reason: str, said: str, *, filtered: bool) -> type[ChatError] | None:
@@ -292,9 +293,5 @@ def _status(code: Any) -> int | None:
 
 
 def _seconds(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < 1e9 else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    seconds = number_in(value)
+    return seconds if seconds is not None and 0 <= seconds < 1e9 else None

@@ -23,6 +23,7 @@ from jumpseat.chat import (
     ProtocolError,
     RequestError,
 )
+from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 logger = logging.getLogger(__name__)
@@ -208,7 +209,7 @@ def _cost(model: ModelInfo) -> float:
         return 1.0
     if billing.multiplier is not None:
         return billing.multiplier
-    prices = _mapping((billing.token_prices or {}).get("default"))
+    prices = mapping_in((billing.token_prices or {}).get("default"))
     is_free = bool(prices) and not any(prices.get(key) for key in ("inputPrice", "outputPrice"))
     return 0.0 if is_free else 1.0
 
@@ -224,29 +225,29 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
     model = row["id"]
     if not isinstance(model, str) or not model:
         raise ValueError("the id is no name")
-    scopes = _words(row.get("scopes"))
+    scopes = texts_in(row.get("scopes"))
     if completion:
-        return _completing(model, _text(row.get("modelName")), provider) if _completes(scopes) else None
+        return _completing(model, text_in(row.get("modelName")), provider) if _completes(scopes) else None
     # A row without scopes is of before there was anything else to do with a model.
     if scopes and CHAT_SCOPE not in scopes:
         return None
-    capabilities = _mapping(row.get("capabilities"))
-    limits, supports = _mapping(capabilities.get("limits")), _mapping(capabilities.get("supports"))
-    levels = _words(supports.get("reasoningEfforts"))
+    capabilities = mapping_in(row.get("capabilities"))
+    limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
+    levels = texts_in(supports.get("reasoningEfforts"))
     takes_levels = supports.get("supportsReasoningEffortLevel")
     vision = supports.get("vision")
-    policy = _mapping(row.get("modelPolicy"))
-    degraded = _text(row.get("degradationReason"))
+    policy = mapping_in(row.get("modelPolicy"))
+    degraded = text_in(row.get("degradationReason"))
     return ModelInfo(
         provider=provider,
         model=model,
-        name=_text(row.get("modelName")) or model,
-        family=_text(row.get("modelFamily")) or model,
+        name=text_in(row.get("modelName")) or model,
+        family=text_in(row.get("modelFamily")) or model,
         version=model,
-        vendor=_text(row.get("vendor")) or None,
-        max_context_tokens=_count(limits.get("maxContextWindowTokens")),
-        max_prompt_tokens=_count(limits.get("maxInputTokens")),
-        max_output_tokens=_count(limits.get("maxOutputTokens")),
+        vendor=text_in(row.get("vendor")) or None,
+        max_context_tokens=limit_in(limits.get("maxContextWindowTokens")),
+        max_prompt_tokens=limit_in(limits.get("maxInputTokens")),
+        max_output_tokens=limit_in(limits.get("maxOutputTokens")),
         supports_vision=vision if isinstance(vision, bool) else None,
         # Whatever the model can: the server runs its tools itself, and has no JSON mode.
         supports_tool_use=False,
@@ -254,9 +255,9 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
         supports_thinking=takes_levels if isinstance(takes_levels, bool) else bool(levels) or None,
         thinking_levels=levels or None,
         preview=row.get("preview") is True,
-        policy=_POLICIES.get(_text(policy.get("state")), "unconfigured") if policy else None,
-        policy_terms=_text(policy.get("terms")) or None,
-        billing=_billing(_mapping(row.get("billing"))),
+        policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
+        policy_terms=text_in(policy.get("terms")) or None,
+        billing=_billing(mapping_in(row.get("billing"))),
         messages=[degraded] if degraded else None,
     )
 
@@ -282,32 +283,15 @@ def _completing(model: str, name: str, provider: str) -> ModelInfo:
 
 
 def _billing(billing: Mapping[str, Any]) -> Billing | None:
-    premium, multiplier = billing.get("isPremium"), billing.get("multiplier")
+    premium, multiplier = billing.get("isPremium"), number_in(billing.get("multiplier"))
     prices = billing.get("tokenPrices")
     if premium is None and multiplier is None and prices is None:
         return None
-    is_number = isinstance(multiplier, int | float) and not isinstance(multiplier, bool)
     if multiplier == 0 and isinstance(prices, Mapping):
         # What has prices has no multiplier at GitHub; the server makes both of these up, and 0 would be free.
-        premium, is_number = None, False
+        premium = multiplier = None
     return Billing(
         is_premium=premium if isinstance(premium, bool) else None,
-        multiplier=multiplier if is_number else None,
+        multiplier=multiplier,
         token_prices=prices if isinstance(prices, Mapping) else None,
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _words(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None

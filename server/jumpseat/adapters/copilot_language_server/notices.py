@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from jumpseat.adapters.copilot_language_server.words import shown
+from jumpseat.dialects.loose_values import mapping_in, moment_in, number_in, text_in
 
 _METHODS = ("$/copilot/rateLimitWarning", "copilot/quotaWarning")
 
@@ -31,25 +32,10 @@ def notice_in(method: str, params: Any) -> Notice | None:
     """The notice that a notification is; None for any other one, and for one that says nothing."""
     if method not in _METHODS or not isinstance(params, Mapping):
         return None
-    told, limit = params.get("message"), params.get("rateLimit")
-    message = shown(told) if isinstance(told, str) else ""
+    message = shown(text_in(params.get("message")))
     if not message:
         return None
-    if isinstance(limit, Mapping) and _is_used_up(limit.get("percentRemaining")):
-        return Notice(message, _moment(limit.get("resetDate")))
-    return Notice(message)
-
-
-def _is_used_up(left: Any) -> bool:
-    return isinstance(left, int | float) and not isinstance(left, bool) and left <= 0
-
-
-def _moment(text: Any) -> datetime | None:
-    """An ISO date and time, as UTC's; without an offset it is that already."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None
+    limit = mapping_in(params.get("rateLimit"))
+    left = number_in(limit.get("percentRemaining"))
+    is_used_up = left is not None and left <= 0
+    return Notice(message, moment_in(limit.get("resetDate")) if is_used_up else None)

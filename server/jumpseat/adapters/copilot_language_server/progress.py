@@ -31,8 +31,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.copilot_extras import CURRENCY
-
-_MAX_COUNT = 2**53
+from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, number_in, text_in
 
 
 class ProgressDecoder:
@@ -131,7 +130,7 @@ class ProgressDecoder:
         if self._misses_thinking:
             told = "The language server showed no reasoning; it passes the level on to some models only."
             self._blocks.emit(WarningEvent("thinking_ignored", told))
-        self._add_cost(_mapping(answer).get("preciseCredits"))
+        self._add_cost(mapping_in(answer).get("preciseCredits"))
         self._blocks.emit(DoneEvent(stop_reason, self._usage or Usage(), raw))
         return self._blocks.take()
 
@@ -155,7 +154,7 @@ class ProgressDecoder:
             wanted = {"message": "Authorization required"}
             raise turn_error(wanted, provider=self._provider, model=self._model)
         if (reason := self._told_at_the_end("cancellationReason")) is not None:
-            told = shown(_text(reason))
+            told = shown(text_in(reason))
             raise ProtocolError(
                 f"{self._provider} cancelled the chat by itself{f': {told}' if told else ''}.",
                 provider=self._provider,
@@ -168,33 +167,33 @@ class ProgressDecoder:
     def _told_at_the_end(self, key: str) -> Any:
         """What the last report says, where newer versions put it or where older ones did."""
         told = self._end.get(key)
-        return _mapping(self._end.get("result")).get(key) if told is None else told
+        return mapping_in(self._end.get("result")).get(key) if told is None else told
 
     def _take_report(self, report: Mapping[str, Any]) -> None:
-        for notice in _mappings(report.get("notifications")):
-            self._complaint = _text(notice.get("message"))
+        for notice in mappings_in(report.get("notifications")):
+            self._complaint = text_in(notice.get("message"))
             self._warn(self._complaint)
-        for step in _mappings(report.get("steps")):
+        for step in mappings_in(report.get("steps")):
             self._take_step(step)
-        thought = _joined(_mapping(report.get("thinking")).get("text"))
+        thought = _joined(mapping_in(report.get("thinking")).get("text"))
         if thought:
             self._begin()
             self._misses_thinking = False
             self._blocks.thinking(thought)
         # A marker of the server's own, which editors act on and nobody is meant to read.
         if report.get("hideText") is not True:
-            rounds = list(_mappings(report.get("editAgentRounds")))
-            if any(_text(each.get("reply")) for each in rounds):
+            rounds = mappings_in(report.get("editAgentRounds"))
+            if any(text_in(each.get("reply")) for each in rounds):
                 for each in rounds:
                     self._take_round(each)
             else:
-                self._say(_text(report.get("reply")))
+                self._say(text_in(report.get("reply")))
         for url, title in _sources(report):
             self._cite(url, title)
         self._take_usage(report.get("tokenUsage"))
 
     def _take_round(self, told: Mapping[str, Any]) -> None:
-        reply = _text(told.get("reply"))
+        reply = text_in(told.get("reply"))
         if not reply:
             return
         if self._round not in (None, told.get("roundId")):
@@ -225,7 +224,7 @@ class ProgressDecoder:
 
     def _take_step(self, step: Mapping[str, Any]) -> None:
         """A step of the server's own work, told when it starts and not again."""
-        key, title = _text(step.get("id")), shown(_text(step.get("title")))
+        key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
             self._blocks.emit(ProgressEvent(title))
@@ -240,10 +239,10 @@ class ProgressDecoder:
         """Tokens of the whole turn so far; the prompt's include those from the cache."""
         if not isinstance(told, Mapping):
             return
-        given, cached = _count(told.get("promptTokens")), _count(told.get("cachedTokens"))
+        given, cached = count_in(told.get("promptTokens")) or 0, count_in(told.get("cachedTokens")) or 0
         usage = Usage(
             input_tokens=max(given, cached),
-            output_tokens=_count(told.get("completionTokens")),
+            output_tokens=count_in(told.get("completionTokens")) or 0,
             cache_read_tokens=cached,
         )
         if usage != self._usage:
@@ -252,42 +251,25 @@ class ProgressDecoder:
             self._blocks.emit(UsageEvent(usage))
 
     def _add_cost(self, credits_used: Any) -> None:
-        is_number = isinstance(credits_used, int | float) and not isinstance(credits_used, bool)
-        if is_number and 0 <= credits_used < _MAX_COUNT:
-            self._usage = replace(self._usage or Usage(), cost=Cost(float(credits_used), CURRENCY))
+        amount = number_in(credits_used)
+        if amount is not None and amount >= 0:
+            self._usage = replace(self._usage or Usage(), cost=Cost(float(amount), CURRENCY))
             self._blocks.emit(UsageEvent(self._usage))
 
 
 def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Public code that the answer matches, and pages of a search, as (url, title)."""
-    for annotation in _mappings(report.get("annotations")):
+    for annotation in mappings_in(report.get("annotations")):
         if annotation.get("type") == "ip_code_citations":
-            citation = _mapping(annotation.get("citations"))
-            yield _text(citation.get("url")), _text(citation.get("license"))
-    for reference in _mappings(report.get("references")):
-        for result in _mappings(_mapping(reference.get("data")).get("results")):
-            yield _text(result.get("url")), _text(result.get("title"))
+            citation = mapping_in(annotation.get("citations"))
+            yield text_in(citation.get("url")), text_in(citation.get("license"))
+    for reference in mappings_in(report.get("references")):
+        for result in mappings_in(mapping_in(reference.get("data")).get("results")):
+            yield text_in(result.get("url")), text_in(result.get("title"))
 
 
 def _joined(text: Any) -> str:
     """Reasoning comes as one text, or as the parts of a summary."""
     if isinstance(text, list):
-        return "".join(map(_text, text))
-    return _text(text)
-
-
-def _count(value: Any) -> int:
-    is_count = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_COUNT
-    return int(value) if is_count else 0
-
-
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (each for each in value if isinstance(each, Mapping)) if isinstance(value, list) else iter(())
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+        return "".join(map(text_in, text))
+    return text_in(text)

@@ -28,7 +28,7 @@ def test_a_limit_that_is_used_up_says_when_it_ends(reset):
     assert told == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("reset", ["soon", "", None, 7, "9999-12-31T23:59:59-23:59"])
+@pytest.mark.parametrize("reset", ["soon", "", None, True, "9999-12-31T23:59:59-23:59"])
 def test_a_date_that_is_none_is_left_out(reset):
     assert notice_in(RATE, limit(0, reset)) == Notice("You've used it.")
 
