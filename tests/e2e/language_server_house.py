@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -19,8 +20,9 @@ from typing import Any, Literal
 
 import pytest
 
+from jumpseat.testing.upstream import Gate
 from tests.daemon import Daemon, running_daemon
-from tests.emulator import CopilotEmulator
+from tests.emulator import CopilotEmulator, faults
 from tests.fakes.loopback_proxy import LoopbackProxy
 from tests.fakes.tls_front import Authority, TlsFront
 
@@ -36,6 +38,12 @@ Manner = Literal["direct", "npm", "tee"]
 
 PROVIDER = "ls"
 """The daemon's provider whose backend it is."""
+
+MODEL = "claude-sonnet-4.6"
+"""A model whose words the program hands on one by one."""
+
+MESSAGES = "/v1/messages"
+"""Where this model is asked."""
 
 ENTERPRISE = "ghe.test"
 """A GitHub that only the proxy knows."""
@@ -107,10 +115,30 @@ class House:
         return exchange.result
 
 
-def asking(text: str, *, model: str = "claude-sonnet-4.6", **params: Any) -> dict[str, Any]:
-    """The params of a chat. The model is one whose words the program hands on one by one."""
+def asking(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
+    """The params of a chat."""
     messages = [*params.pop("messages", ()), {"role": "user", "content": text}]
     return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
+
+
+async def begun(inside: House, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
+    """Start a chat whose answer stops after its first words; gives its request's id once they are here."""
+    emulator.script(MODEL, faults.gated(gate, after=8))
+    request = inside.daemon.start("chat/start", asking("Count to 30", model=MODEL, **params))
+    await inside.daemon.read_delta("text_delta")
+    return request
+
+
+def heard(result: Any) -> str:
+    """What the model heard from the user; the server puts words of its own around it."""
+    found = re.search(r"<userRequest>\n(.*)\n</userRequest>", result["text"], re.DOTALL)
+    assert found is not None, result
+    return found[1]
+
+
+def answered(exchange: Any) -> str:
+    """The deltas of the text, joined."""
+    return "".join(delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta")
 
 
 @contextlib.asynccontextmanager

@@ -13,7 +13,7 @@ from jumpseat.adapters.base import HttpAdapter
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS
 from tests.plugins import EXAMPLE
-from tests.unit.test_docs import PLUGINS, fences, names_in, read, spans, table
+from tests.unit.pages import PLUGINS, fences, names_in, read, spans, table
 
 SOURCES = sorted([*EXAMPLE.rglob("*.py"), EXAMPLE / "pyproject.toml"])
 PUBLIC = {"jumpseat.chat", "jumpseat.adapters.base", "jumpseat.dialects", "jumpseat.http", "jumpseat.testing"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -10,10 +10,14 @@ from jumpseat.adapters.copilot_language_server import requests
 from jumpseat.adapters.copilot_language_server.completion import Completions
 from jumpseat.adapters.copilot_language_server.conversation import Conversations
 from jumpseat.adapters.copilot_language_server.server import LanguageServer
-from jumpseat.chat import ChatRequest, Fold, Message, Response, StreamEvent
+from jumpseat.chat import ChatRequest, Fold, Message, Response, StreamEvent, TextDeltaEvent
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.testing.laws import assert_laws
+from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
+
+CREATE, TURN, DESTROY = "conversation/create", "conversation/turn", "conversation/destroy"
+MISSING = RpcError(-32601, "Method not found")
 
 PATIENCE_SECONDS = 20.0
 """Far more than anything here takes."""
@@ -104,3 +108,8 @@ async def failure_of(
         assert_laws(events, ended=False)
         return error, events
     raise AssertionError(f"the chat did not fail; it came to {events}")
+
+
+def text_in(events: Iterable[StreamEvent]) -> str:
+    """The text of the answer that came."""
+    return "".join(event.text for event in events if isinstance(event, TextDeltaEvent))

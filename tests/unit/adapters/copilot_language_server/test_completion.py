@@ -20,9 +20,10 @@ from jumpseat.chat import (
 )
 from jumpseat.wire import RpcError
 from tests.attempts import is_quick
-from tests.fakes.language_server import NEVER, FakeLanguageServer
+from tests.fakes.language_server import NEVER
 from tests.fakes.language_server_answers import panel_item
 from tests.unit.adapters.copilot_language_server.chats import (
+    MISSING,
     answer_of,
     asked,
     completions,
@@ -32,13 +33,6 @@ from tests.unit.adapters.copilot_language_server.chats import (
 
 PANEL, INLINE = "textDocument/copilotPanelCompletion", "textDocument/inlineCompletion"
 OPEN, CLOSE = "textDocument/didOpen", "textDocument/didClose"
-MISSING = RpcError(-32601, "Method not found")
-
-
-@pytest.fixture
-async def fake():
-    async with FakeLanguageServer() as server:
-        yield server
 
 
 def panel(fake, *texts, result=None):

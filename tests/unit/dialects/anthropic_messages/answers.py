@@ -8,6 +8,10 @@ from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.anthropic_messages import event, message, message_stream
 
+TEXT = {"type": "text", "text": ""}
+THINKING = {"type": "thinking", "thinking": "", "signature": ""}
+"""Blocks as they start."""
+
 
 def raw(*events, named=True):
     """The bytes of a stream of (name, data) pairs, or of literal data."""
@@ -27,6 +31,14 @@ def stream(*blocks, **more):
 
 def started(**more):
     return event("message_start", message=message(**more))
+
+
+def words(text):
+    return {"type": "text_delta", "text": text}
+
+
+def json_piece(text):
+    return {"type": "input_json_delta", "partial_json": text}
 
 
 def block(index, start, *deltas):

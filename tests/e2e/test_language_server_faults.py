@@ -1,0 +1,120 @@
+"""What goes wrong with the real Copilot language server: refusals of the emulator, and processes that end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.upstream import Gate
+from tests.attempts import is_quick
+from tests.e2e.language_server_house import MESSAGES, MODEL, PROVIDER, asking, begun, heard, house
+from tests.emulator import faults
+from tests.processes import descendants, is_gone
+
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-emulator")]
+
+
+@pytest.mark.requirement("language-server:errors", "6:quota", "6:rate-limit", "6:content-filter", "6:data")
+async def test_what_the_service_refuses_is_said_by_kind(inside, emulator):
+    async def error_of(*behaviours: Any) -> Any:
+        emulator.script(MODEL, *behaviours)
+        return (await inside.daemon.request("chat/start", asking("Hello"))).error
+
+    assert (await inside.ask("Hello"))["stopReason"] == "end_turn"
+    refusals = {
+        1003: [faults.quota_exceeded()],
+        1002: [faults.rate_limited(600)],
+        1006: [faults.filtered()],
+        1001: [faults.forbidden()],
+    }
+    for code, behaviours in refusals.items():
+        error = await error_of(*behaviours)
+        assert error["code"] == code, error
+        assert error["data"]["provider"] == PROVIDER
+        assert error["data"]["hint"]
+        assert "Request ID" not in error["message"]
+    unknown = (await inside.daemon.request("chat/start", asking("Hello", model="gpt-99"))).error
+    assert unknown["code"] == 1004
+    assert "gpt-99" in unknown["message"]
+
+
+@pytest.mark.requirement("language-server:limits", "6:rate-limit", "2:retry")
+async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daemon(inside, emulator):
+    emulator.script(MODEL, *[faults.rate_limited(1)] * 12)
+    chat = await inside.daemon.request("chat/start", asking("Hello"))
+    assert chat.error["code"] == 1002
+    assert chat.error["data"]["retryable"] is True
+    assert "retry" not in chat.delta_types
+    assert len(emulator.requests(path=MESSAGES)) == 4, "the server's own tries"
+
+
+@pytest.mark.requirement("language-server:terms", "6:authorization")
+async def test_a_model_whose_terms_nobody_accepted_is_1001(inside, emulator):
+    chat = await inside.daemon.request("chat/start", asking("Hello", model="claude-haiku-4.5"))
+    assert chat.error["code"] == 1001
+    assert f"`jumpseat accept-terms {PROVIDER}:claude-haiku-4.5`" in chat.error["data"]["hint"]
+    assert emulator.charges == []
+
+
+@pytest.mark.requirement("2:retry", "6:server")
+async def test_a_service_that_fails_is_asked_again_by_the_daemon_too(inside, emulator):
+    # The server itself asks twice.
+    emulator.script(MODEL, faults.server_error(), faults.server_error())
+    chat = await inside.daemon.request("chat/start", asking("Hello"))
+    (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]
+    assert retry["error"]["code"] == 1007
+    assert heard(chat.result) == "Hello"
+
+
+@pytest.mark.requirement("language-server:crash", "2:error-in-mid-stream", "6:protocol")
+@pytest.mark.parametrize("manner", ["direct", "npm"])
+async def test_a_server_that_is_killed_in_mid_chat_costs_that_chat_alone(home, emulator, manner):
+    async with house(home, emulator, manner=manner) as inside:
+
+        async def seconds_until_it_is_told() -> float:
+            request = await begun(inside, emulator, Gate())
+            started = descendants(inside.daemon.process.pid)
+            killed = time.monotonic()
+            os.kill(started[0], signal.SIGKILL)
+            ended = await inside.daemon.read_until(request)
+            took = time.monotonic() - killed
+            again = await inside.ask("Still there?")
+
+            assert ended.error["code"] == 1009
+            assert ended.error["data"]["partial"]["text"].startswith("1")
+            assert "signal 9" in ended.error["message"]
+            assert heard(again) == "Still there?"
+            last = emulator.requests(path=MESSAGES)[-1].json
+            assert not last.get("tools"), "the new one has its tools again"
+            assert all([await is_gone(pid) for pid in started]), "npm's entry had started the server"
+            return took
+
+        await is_quick(seconds_until_it_is_told, within=1)
+
+
+@pytest.mark.requirement("language-server:shutdown", "1:stdin-eof")
+@pytest.mark.parametrize("manner", ["direct", "npm"])
+async def test_a_daemon_that_is_killed_in_mid_chat_leaves_no_process(home, emulator, manner):
+    async with house(home, emulator, manner=manner) as inside:
+        await begun(inside, emulator, Gate())
+        started = descendants(inside.daemon.process.pid)
+        inside.daemon.process.kill()
+        await inside.daemon.exit_code()
+        assert len(started) == (1 if manner == "direct" else 2)
+        assert all([await is_gone(pid) for pid in started])
+
+
+@pytest.mark.requirement("language-server:shutdown", "1:exit-code", "1:shutdown-cancels")
+async def test_a_daemon_that_is_shut_down_in_mid_chat_leaves_no_process(inside, emulator):
+    await begun(inside, emulator, Gate())
+    started = descendants(inside.daemon.process.pid)
+    shutdown = inside.daemon.start("shutdown")
+    while (await inside.daemon.read()).get("id") != shutdown:
+        pass
+    inside.daemon.notify("exit")
+    assert await inside.daemon.exit_code() == 0
+    assert all([await is_gone(pid) for pid in started])

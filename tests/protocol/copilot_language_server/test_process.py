@@ -1,0 +1,199 @@
+"""The process of the Copilot language server: what starts it, how it ends, and what that does to a chat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from jumpseat.wire import RpcError
+from tests.attempts import ATTEMPTS, is_quick
+from tests.daemon import Daemon, running_daemon, user
+from tests.fakes.language_server import FakeLanguageServer
+from tests.fakes.language_server_answers import begin, end, round_reply, turn
+from tests.protocol.copilot_language_server.daemons import CLS, KIND, chat, configure, listed, started, told
+
+SECRET = "gho_thisIsTheChildsOwnSecret0123456789"
+
+
+@pytest.mark.requirement("language-server:command")
+async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_installs_it(
+    home: Path, tmp_path: Path
+) -> None:
+    async with started(home, None, command=[str(tmp_path / "nothing")]) as daemon:
+        row = await listed(daemon)
+        error = (await chat(daemon)).error
+        status = (await daemon.request("auth/status", CLS)).result
+
+    assert (row["kind"], row["configured"]) == (KIND, False)
+    assert "npm install -g @github/copilot-language-server" in row["auth"]["message"]
+    assert status["message"] == row["auth"]["message"]
+    assert error["code"] == 1010
+    assert "npm install -g @github/copilot-language-server" in error["data"]["hint"]
+    assert "providers.cls.command" in error["message"] + error["data"]["hint"]
+
+
+@pytest.mark.requirement("language-server:failed-start")
+async def test_a_program_that_is_no_language_server_is_1008_with_its_last_words(
+    home: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "other"
+    program.write_text("#!/bin/sh\necho 'Node.js 22.13 is wanted' >&2\nexit 24\n", "utf-8")
+    program.chmod(0o755)
+    async with started(home, None, command=[str(program)]) as daemon:
+        row = await listed(daemon)
+        error = (await chat(daemon)).error
+
+    assert error["code"] == 1008
+    assert "exit code 24" in error["message"]
+    assert "Node.js 22.13 is wanted" in error["data"]["hint"]
+    assert row["auth"]["state"] == "signed_out"
+    assert "exit code 24" in row["auth"]["message"]
+
+
+@pytest.mark.requirement("language-server:broken-framing")
+async def test_what_is_no_message_is_1009_and_the_next_chat_starts_the_server_again(
+    served: Daemon, fake: FakeLanguageServer
+) -> None:
+    fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
+    request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
+    await served.read_delta("text_delta")
+
+    fake.send_bytes(b"Node.js crashed here\r\n\r\n")
+    error = (await served.read_until(request_id)).error
+    fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
+    again = await chat(served)
+
+    assert error["code"] == 1009
+    assert error["data"]["partial"]["text"] == "Hel"
+    assert again.result["text"] == "You said: Hi"
+    assert len(fake.starts) == 2
+
+
+@pytest.mark.requirement("language-server:crash", "language-server:restart")
+async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_the_partial(
+    served: Daemon, fake: FakeLanguageServer
+) -> None:
+    async def seconds_until_it_is_told() -> float:
+        fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
+        request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
+        await served.read_delta("text_delta")
+        count = len(fake.starts)
+
+        began = time.monotonic()
+        fake.kill()
+        exchange = await served.read_until(request_id)
+        seconds = time.monotonic() - began
+        fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
+        again = await chat(served)
+
+        assert exchange.error["code"] == 1009
+        assert exchange.error["data"]["partial"]["text"] == "Hel"
+        assert exchange.deltas[-1]["type"] == "done"
+        assert again.result["text"] == "You said: Hi"
+        assert len(fake.starts) == count + 1
+        return seconds
+
+    await is_quick(seconds_until_it_is_told, within=1.0)
+
+
+@pytest.mark.requirement("language-server:overlay")
+@pytest.mark.parametrize("with_command", [True, False])
+async def test_no_client_can_have_a_program_started(
+    home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, with_command: bool
+) -> None:
+    # A program of the right name is on the PATH; nobody but the user may have it run.
+    folder = home / "bin"
+    folder.mkdir()
+    witness = home / "ran"
+    program = folder / "copilot-language-server"
+    program.write_text(f"#!/bin/sh\ntouch {witness}\n", "utf-8")
+    program.chmod(0o755)
+    table = {"kind": KIND, **({"command": fake.command} if with_command else {})}
+    async with running_daemon(home, env={"PATH": str(folder)}) as daemon:
+        params = {
+            "processId": None,
+            "capabilities": {},
+            "initializationOptions": {"config": {"providers": {"cls": table}}},
+        }
+        exchange = await daemon.request("initialize", params)
+        if with_command:
+            error = exchange.error
+        else:
+            daemon.notify("initialized", {})
+            row = await listed(daemon)
+            assert row["auth"]["state"] == "signed_out"
+            error = (await chat(daemon)).error
+
+    assert error["code"] == 1010
+    assert fake.starts == []
+    assert not witness.exists()
+
+
+@pytest.mark.requirement("language-server:no-secrets", "language-server:environment")
+async def test_the_childs_secrets_never_reach_our_log_or_a_client(
+    home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GH_COPILOT_TOKEN", SECRET)
+    monkeypatch.setenv("GROQ_API_KEY", "gsk-the-key-of-another-provider")
+    async with started(home, fake, "--log-level", "debug") as daemon:
+        first = await chat(daemon)
+        fake.stderr(f"using token {SECRET}\nAuthorization: Bearer {SECRET}x\n")
+        fake.on("conversation/create", RpcError(-32603, f"bad token {SECRET}"))
+        second = await chat(daemon, user("Another"))
+        log = await daemon.whole_log()
+
+    (start,) = fake.starts
+    assert start.env["GH_COPILOT_TOKEN"] == SECRET
+    assert "GROQ_API_KEY" not in start.env
+    assert "using token" in log
+    assert SECRET not in log
+    assert SECRET not in json.dumps([first.response, first.notifications, second.response])
+
+
+@pytest.mark.requirement("language-server:shutdown")
+async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageServer) -> None:
+    for _ in range(ATTEMPTS):
+        async with started(home, fake) as daemon:
+            await chat(daemon)
+            daemon.close_stdin()
+            await daemon.exit_code()
+        await fake.current.ended()
+        if "shutdown" in fake.methods:
+            return  # Else it was killed before it came to hear it, on a machine that is busy.
+    pytest.fail("it was never asked to shut down")
+
+
+@pytest.mark.requirement("language-server:shutdown", "language-server:restart")
+async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_has_ended(
+    served: Daemon, home: Path, fake: FakeLanguageServer
+) -> None:
+    more = asyncio.Event()
+    fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), more, round_reply("lo"), end()))
+    request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
+    await served.read_delta("text_delta")
+    configure(home, fake, timeout=77)
+    served.notify("workspace/didChangeConfiguration", {"settings": {}})
+    await told(served, "providers/didChange")
+    running = list(fake.starts)
+    more.set()
+    first = await served.read_until(request_id)
+    await running[0].ended()
+    fake.on("conversation/create", lambda params: fake.default("conversation/create", params))
+    second = await chat(served)
+
+    assert first.result["text"] == "Hello"
+    assert second.result["text"] == "You said: Hi"
+    assert (len(running), len(fake.starts)) == (1, 2)
+
+
+@pytest.mark.requirement("language-server:initialize")
+async def test_the_server_is_told_which_editor_asks(served: Daemon, fake: FakeLanguageServer) -> None:
+    await chat(served)
+
+    (params,) = fake.params("initialize")
+    assert params["initializationOptions"]["editorInfo"] == {"name": "tests", "version": "0"}
+    assert params["processId"] == served.process.pid

@@ -1,0 +1,32 @@
+"""Chats through the adapter of Anthropic's Messages API, for the tests beside this."""
+
+from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.chat import ChatRequest, Message
+from jumpseat.config import ProviderConfig
+from jumpseat.testing.answers.anthropic_messages import error_body
+from jumpseat.testing.upstream import Reply
+from tests.unit.adapters.streams import events_of, folded
+
+MODEL = "claude-haiku-4-5"
+
+
+def adapter_for(upstream, http, **config):
+    table = {"kind": "anthropic", "base_url": upstream.origin, "api_key": "key-of-acme", **config}
+    return AnthropicAdapter("acme", ProviderConfig(**table), http)
+
+
+def request_for(*messages, **more):
+    return ChatRequest(**{"messages": messages or (Message.user("Hi"),), "model": MODEL, **more})
+
+
+async def collect(adapter, request=None):
+    """The events of a chat, and the error that ended them if one did."""
+    return await events_of(adapter, request or request_for())
+
+
+def response_of(events):
+    return folded(events, MODEL)
+
+
+def refused(text, kind="invalid_request_error", status=400, **headers):
+    return Reply.json(error_body(kind, text), status, **headers)

@@ -1,0 +1,23 @@
+"""Chats through the adapter of OpenAI-compatible providers, for the tests beside this."""
+
+from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.chat import ChatRequest, Message, TextDeltaEvent
+from jumpseat.config import ProviderConfig
+from tests.unit.adapters.streams import events_of
+
+
+def adapter_for(base_url, http, **config):
+    return OpenAIAdapter("acme", ProviderConfig(kind="openai", base_url=base_url, **config), http)
+
+
+def request_for(text="Hi", **more):
+    return ChatRequest(**{"messages": (Message.user(text),), "model": "fake-model", **more})
+
+
+async def collect(adapter, request=None):
+    """The events of a chat, and the error that ended them if one did."""
+    return await events_of(adapter, request or request_for())
+
+
+def text_of(events):
+    return "".join(event.text for event in events if isinstance(event, TextDeltaEvent))

@@ -1,0 +1,106 @@
+"""Every command, flag and `make` target that a page names exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.unit.pages import PAGES, README, ROOT, WAIT_SECONDS, fences, prose, read, spans
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The commands of a page: its shell blocks line by line, and the code spans."""
+    blocks = [*fences(page, "sh"), *fences(page, "")]
+    return [line for block in blocks for line in block.splitlines()] + spans(prose(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    named = {
+        found[1] for line in shell_lines(page) if (found := re.match(r"make ([a-z-]+)", line)) is not None
+    }
+
+    assert named <= targets
+    assert page != README or named >= {"chat", "test"}
+
+
+def jumpseat_commands(line: str) -> Iterator[list[str]]:
+    """The words of each `jumpseat …` in a pipeline."""
+    if "jumpseat" not in line or "_JUMPSEAT_COMPLETE" in line:
+        return
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return
+    command: list[str] | None = None
+    for word in [*words, "|"]:
+        if word in ("|", ">", "&&", ";"):
+            if command is not None:
+                yield command
+            command = None
+        elif command is not None:
+            command.append(word.strip("[]"))
+        elif word == "jumpseat":
+            command = []
+
+
+@cache
+def help_of(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "jumpseat", *command, "--help"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"jumpseat {' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+def subcommands(*command: str) -> list[str]:
+    """The commands in the help of a group."""
+    _, _, listed = help_of(*command).partition("\nCommands:\n")
+    return re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE)
+
+
+def flags(*command: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", help_of(*command)))
+
+
+COMMAND_LINES = [
+    pytest.param(words, id=f"{page.parent.name}: {' '.join(words)[:60]}")
+    for page in PAGES
+    for line in shell_lines(page)
+    for words in jumpseat_commands(line)
+]
+
+
+@pytest.mark.xdist_group("help")  # Each help is a process, whose words are kept where they were read.
+@pytest.mark.parametrize("words", COMMAND_LINES)
+def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> None:
+    command: list[str] = []
+    rest = list(words)
+    while rest and not rest[0].startswith("-") and "Commands:" in help_of(*command):
+        assert rest[0] in subcommands(*command)
+        command.append(rest.pop(0))
+
+    assert {word for word in rest if word.startswith("-")} <= flags(*command)
+
+
+def test_every_command_is_named_in_the_readme_and_every_stray_flag_is_one_of_theirs() -> None:
+    commands = [(name,) for name in subcommands()] + [("local", name) for name in subcommands("local")]
+    text = read(README)
+
+    assert [command for command in commands if f"jumpseat {' '.join(command)}" not in text] == []
+    known = flags().union(*(flags(*command) for command in commands))
+    stray = {span.split()[0] for span in spans(prose(README)) if span.startswith("--")}
+    assert stray <= known
+    assert stray != set()

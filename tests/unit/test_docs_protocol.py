@@ -1,0 +1,110 @@
+"""The protocol page says what the code does: methods, names, codes, the answer to `initialize`."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import get_args
+
+import pytest
+
+from jumpseat import wire
+from jumpseat.auth.status import AuthState
+from jumpseat.chat import BLOCK_CLASSES, StopReason
+from jumpseat.config.schema import Config, ProviderConfig
+from jumpseat.providers import KINDS
+from jumpseat.rpc.faults import CODES, RpcFault, wire_error
+from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
+from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
+from jumpseat.rpc.params import ChatStartParams, InitializationOptions
+from tests.unit.pages import PROTOCOL, SOURCES, fences, names_in, read, spans, table
+
+
+def methods_of_the_page(direction: str, works: str) -> dict[str, str]:
+    return {
+        spans(name)[0]: kind
+        for name, kind, way, state, *_ in table(PROTOCOL, "method", "kind")
+        if (way, state) == (direction, works)
+    }
+
+
+def test_the_method_table_is_the_codes_method_table() -> None:
+    assert methods_of_the_page("client → daemon", "yes") == {
+        method.name: method.kind for method in METHODS.values()
+    }
+
+
+def test_the_method_table_has_everything_that_is_sent() -> None:
+    assert methods_of_the_page("daemon → client", "yes") == {
+        **dict.fromkeys(NOTIFICATIONS_SENT, "notification"),
+        **dict.fromkeys(REQUESTS_SENT, "request"),
+    }
+
+
+def test_a_row_of_the_method_table_is_in_a_known_direction_and_state_and_there_once() -> None:
+    rows = table(PROTOCOL, "method", "kind")
+
+    assert {row[1] for row in rows} <= {"request", "notification"}
+    assert {row[2] for row in rows} <= {"client → daemon", "daemon → client"}
+    assert {row[3] for row in rows} <= {"yes", "not yet"}
+    assert len(names_in(rows)) == len(set(names_in(rows))) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        pytest.param(("`delta.type`",), DELTA_TYPES, id="delta types"),
+        pytest.param(("type", "keys"), [block.type for block in BLOCK_CLASSES], id="block types"),
+        pytest.param(("`stopReason`",), get_args(StopReason), id="stop reasons"),
+        pytest.param(("`state`",), get_args(AuthState), id="authentication states"),
+        pytest.param(
+            ("param",),
+            [field.alias for field in ChatStartParams.model_fields.values()],
+            id="params of chat/start",
+        ),
+        pytest.param(
+            ("`initializationOptions`",),
+            [field.alias for field in InitializationOptions.model_fields.values()],
+            id="initialization options",
+        ),
+        pytest.param(("key of a provider",), list(ProviderConfig.model_fields), id="keys of a provider"),
+    ],
+)
+def test_the_names_in_a_table_are_the_codes(header: tuple[str, ...], expected: list[str]) -> None:
+    assert sorted(names_in(table(PROTOCOL, *header))) == sorted(expected)
+
+
+def test_the_warnings_are_those_that_the_code_gives() -> None:
+    given = {
+        node.args[0].value
+        for path in SOURCES[0].rglob("*.py")
+        for node in ast.walk(ast.parse(read(path)))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "WarningEvent"
+        if node.args and isinstance(node.args[0], ast.Constant)
+    }
+
+    assert set(names_in(table(PROTOCOL, "warning"))) == given
+
+
+def test_the_error_codes_and_kinds_are_the_codes() -> None:
+    faults = [code for code in vars(wire).values() if type(code) is int and code < 0]
+    expected = {code: wire_error(RpcFault(code, "")).data["kind"] for code in faults}
+    expected |= {code: error.kind for error, code in CODES.items()}
+
+    assert {int(row[0]): spans(row[1])[0] for row in table(PROTOCOL, "code")} == expected
+
+
+def test_the_kinds_of_providers_and_the_top_level_keys_are_named() -> None:
+    kinds = next(row[2] for row in table(PROTOCOL, "key of a provider") if row[0] == "`kind`")
+    top = next(line for line in read(PROTOCOL).splitlines() if line.startswith("Top level: "))
+
+    assert set(spans(kinds)) == set(KINDS)
+    assert {name.partition(".")[0] for name in spans(top)} >= set(Config.model_fields)
+
+
+def test_the_answer_to_initialize_is_shown_as_it_is() -> None:
+    shown = json.loads(fences(PROTOCOL, "json")[0])["capabilities"]["experimental"]["jumpseat"]
+
+    assert shown["methods"] == [method.name for method in METHODS.values() if not method.lifecycle]
+    assert tuple(shown["deltaTypes"]) == DELTA_TYPES
+    assert shown["blockTypes"] == [block.type for block in BLOCK_CLASSES]

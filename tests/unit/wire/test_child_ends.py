@@ -1,0 +1,192 @@
+"""Real programs that end by themselves, or have to be ended: killed, gone, closed, or not a peer at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import stat
+import time
+
+import pytest
+
+from jumpseat.wire import PeerClosed
+from jumpseat.wire import child as child_module
+from jumpseat.wire.child import Child
+from tests.attempts import is_quick
+from tests.fakes.language_server import NEVER, FakeLanguageServer
+from tests.unit.wire.children import (
+    AT_ONCE_SECONDS,
+    PATIENCE_SECONDS,
+    POSIX,
+    Told,
+    bounded,
+    failure_of,
+    python,
+    waiting_request,
+)
+
+pytestmark = POSIX
+
+
+async def test_kill_9_fails_whoever_waits_within_a_second_and_says_the_signal(
+    fake: FakeLanguageServer, told: Told
+) -> None:
+    async def seconds_until_it_fails() -> float:
+        count = len(fake.starts) + 1
+        child = await told.start(fake.command)
+        await fake.wait_for_start(count)
+        fake.on("ask", NEVER)
+        task = asyncio.ensure_future(child.peer.request("ask"))
+        await fake.wait_for("ask", count)
+        killed = time.monotonic()
+        fake.kill()
+        assert await failure_of(task) == "it was killed by signal 9"
+        took = time.monotonic() - killed
+        assert await bounded(child.ended()) == "it was killed by signal 9"
+        assert not child.running
+        assert child.why == "it was killed by signal 9"
+        with pytest.raises(PeerClosed, match="signal 9"):
+            await child.peer.request("more")
+        return took
+
+    await is_quick(seconds_until_it_fails, within=AT_ONCE_SECONDS)
+
+
+async def test_what_it_said_before_it_died_is_heard_first(
+    child: Child, fake: FakeLanguageServer, told: Told
+) -> None:
+    task = await waiting_request(child, fake)
+    for number in range(200):
+        fake.notify("piece", number)
+    fake.stderr("I am\nout of memory")
+    fake.exit(3)
+    assert await failure_of(task) == "it ended with exit code 3"
+    assert [params for _, params in told.notifications] == list(range(200))
+    assert told.log == ["I am", "out of memory"]
+    assert child.last_words == "I am\nout of memory"
+
+
+async def test_what_is_still_in_its_streams_when_it_is_gone_is_heard(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", PATIENCE_SECONDS)
+    # Another process, out of reach, says it once this one is dead.
+    last = (
+        "import os, sys, time\n"
+        "while os.getppid() == int(sys.argv[1]):\n"
+        "    time.sleep(0.02)\n"
+        'body = b\'{"jsonrpc":"2.0","method":"late"}\'\n'
+        "os.write(1, b'Content-Length: %d\\r\\n\\r\\n%b' % (len(body), body))\n"
+        "os.write(2, b'late words')"
+    )
+    program = (
+        "import os, subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-I', '-S', '-c', {last!r}, str(os.getpid())],"
+        " start_new_session=True)\n"
+        "os._exit(5)"
+    )
+    child = await told.start(python(program))
+    assert await bounded(child.ended()) == "it ended with exit code 5"
+    assert told.notifications == [("late", None)]
+    assert child.last_words == "late words"
+
+
+async def test_a_grandchild_that_holds_its_streams_delays_nobody_and_goes_with_it(
+    child: Child, fake: FakeLanguageServer
+) -> None:
+    grandchild = await fake.grandchild()
+    task = await waiting_request(child, fake)
+    fake.kill()
+    assert await failure_of(task) == "it was killed by signal 9"
+    await grandchild.ended()
+
+
+def descriptors() -> list[int]:
+    """Those of this process that lead to a pipe or a socket."""
+    found = []
+    for name in range(256):
+        with contextlib.suppress(OSError):
+            mode = os.fstat(name).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+                found.append(name)
+    return found
+
+
+async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_for_long(told: Told) -> None:
+    before = descriptors()
+    program = (
+        "import os, subprocess, sys, time\n"
+        "held = subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)'],"
+        " start_new_session=True)\n"
+        "print(held.pid, file=sys.stderr, flush=True)\n"
+        "os._exit(5)"
+    )
+    child = await told.start(python(program))
+    child.peer.notify("huge", "x" * 10_000_000)
+    assert await bounded(child.ended()) == "it ended with exit code 5"
+    for _ in range(3):
+        await asyncio.sleep(0)
+    try:
+        assert descriptors() == before
+    finally:
+        os.kill(int(told.log[0]), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("garbage", "reason"),
+    [
+        (b"Need to install the following packages:\n\n", "not a header line"),
+        (b"Content-Length: 5\r\n\r\n{oops", "not valid JSON"),
+        (b"Content-Length: x\r\n\r\n{}", "not a number"),
+        (b'Content-Length: 12\r\n\r\n{"none": {}}', '"jsonrpc": "2.0"'),
+        (b'Content-Length: 24\r\n\r\n{"jsonrpc":"2.0","id":1}', "a result or an error"),
+    ],
+    ids=["text", "no JSON", "bad header", "no message", "no answer"],
+)
+async def test_what_is_no_message_ends_it_at_once(
+    child: Child, fake: FakeLanguageServer, garbage: bytes, reason: str
+) -> None:
+    grandchild = await fake.grandchild()
+    task = await waiting_request(child, fake)
+    fake.send_bytes(garbage)
+    assert reason in await failure_of(task)
+    why = await bounded(child.ended())
+    assert why.startswith("it sent something that is no message (")
+    assert reason in why
+    await fake.current.ended()
+    await grandchild.ended()
+
+
+async def test_one_that_closes_its_output_and_runs_on_is_ended(told: Told) -> None:
+    child = await told.start(python("import os, time; os.close(1); time.sleep(60)"))
+    with pytest.raises(PeerClosed, match="it closed its output"):
+        await bounded(child.peer.request("ask"))
+    assert await bounded(child.ended()) == "it closed its output"
+
+
+async def test_one_that_closes_its_output_while_another_process_holds_its_stderr_ends_all_the_same(
+    told: Told,
+) -> None:
+    program = (
+        "import os, subprocess, sys, time\n"
+        "held = subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)'],"
+        " start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)\n"
+        "print(held.pid, file=sys.stderr, flush=True)\n"
+        "os.close(1)\n"
+        "time.sleep(60)"
+    )
+    child = await told.start(python(program))
+    await told.until_logged(1)
+    try:
+        assert await bounded(child.ended()) == "it closed its output"
+    finally:
+        os.kill(int(told.log[0]), signal.SIGKILL)
+
+
+async def test_one_that_closes_its_input_and_runs_on_is_ended(told: Told) -> None:
+    child = await told.start(python("import os, time; os.close(0); time.sleep(60)"))
+    with pytest.raises(PeerClosed, match="it closed its input"):
+        await bounded(child.peer.request("ask"))
+    assert await bounded(child.ended()) == "it closed its input"

@@ -1,0 +1,136 @@
+"""Real programs that are stopped, gone with all they started; and that end with us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+
+import pytest
+
+from jumpseat.wire.child import Child
+from tests.attempts import ATTEMPTS, is_quick
+from tests.fakes.language_server import FakeLanguageServer
+from tests.unit.wire.children import (
+    AT_ONCE_SECONDS,
+    PATIENCE_SECONDS,
+    POSIX,
+    Told,
+    bounded,
+    failure_of,
+    python,
+    waiting_request,
+)
+
+pytestmark = POSIX
+
+
+# -- stopping
+
+
+async def test_stop_ends_its_input_and_waits_for_its_own_end(child: Child, fake: FakeLanguageServer) -> None:
+    task = await waiting_request(child, fake)
+    await bounded(child.stop(10 * PATIENCE_SECONDS))
+    assert await failure_of(task) == "it was stopped"
+    assert fake.current.saw_eof
+    await fake.current.ended()
+
+
+async def test_one_that_ignores_the_end_of_its_input_has_a_signal_to_tidy_up_by(told: Told) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "def tidy(*_):\n"
+        "    print('tidied', file=sys.stderr, flush=True)\n"
+        "    os._exit(0)\n"
+        "signal.signal(signal.SIGTERM, tidy)\n"
+        "print('ready', file=sys.stderr, flush=True)\n"
+        "while True:\n"
+        "    signal.pause()"
+    )
+    for attempt in range(ATTEMPTS):
+        told.log.clear()
+        child = await told.start(python(program))
+        await told.until_logged(1)
+        # Half of it is for tidying up, which a machine that is busy may not come to.
+        await bounded(child.stop(4**attempt), 4**ATTEMPTS)
+        if told.log == ["ready", "tidied"]:
+            return
+    raise AssertionError(told.log)
+
+
+async def test_one_that_ignores_every_wish_to_end_is_killed_with_all_it_started(
+    fake: FakeLanguageServer, told: Told
+) -> None:
+    fake.stubborn = True
+
+    async def seconds_beyond_what_it_may_take() -> float:
+        count = len(fake.starts) + 1
+        child = await told.start(fake.command)
+        await fake.wait_for_start(count)
+        grandchild = await fake.grandchild()
+        began = time.monotonic()
+        await bounded(child.stop(0.4))
+        took = time.monotonic() - began
+        assert took >= 0.4
+        assert await bounded(child.ended()) == "it was stopped"
+        await fake.current.ended()
+        await grandchild.ended()
+        return took - 0.4
+
+    await is_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
+
+
+async def test_whoever_is_cancelled_while_it_stops_has_it_killed_at_once(
+    fake: FakeLanguageServer, told: Told
+) -> None:
+    fake.stubborn = True
+    child = await told.start(fake.command)
+    await fake.wait_for_start()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await child.stop(60)
+    assert await bounded(child.ended()) == "it was stopped"
+
+
+async def test_stopping_twice_or_what_is_dead_is_nothing(child: Child, fake: FakeLanguageServer) -> None:
+    fake.exit(0)
+    await bounded(child.ended())
+    await bounded(child.stop(60), 1)
+    child.kill()
+    assert await bounded(child.ended()) == "it ended with exit code 0"
+
+
+# -- our own end
+
+
+PARENT = """
+import asyncio, os, sys
+from jumpseat.wire.child import start_child
+
+async def nothing(method, params):
+    return None
+
+async def main():
+    child = await start_child(
+        sys.argv[1:], env=os.environ,
+        on_notification=lambda method, params: None, on_request=nothing, on_log=print,
+    )
+    await child.ended()
+
+asyncio.run(main())
+"""
+
+
+async def test_kill_9_of_ourselves_leaves_no_child(fake: FakeLanguageServer) -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, *fake.command)
+    try:
+        start = await fake.wait_for_start()
+        assert start.pid != parent.pid
+        parent.kill()
+        await start.ended()
+        assert start.saw_eof
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            parent.kill()
+        await parent.wait()
