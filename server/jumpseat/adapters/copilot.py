@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.adapters.base import Adapter, OnPrompt, Replan
+from jumpseat.adapters.base_default import default_model
 from jumpseat.adapters.base_probe import told_by
 from jumpseat.adapters.copilot_catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
 from jumpseat.adapters.copilot_fitting import fitted
@@ -24,7 +25,6 @@ from jumpseat.adapters.copilot_models import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
-    default_model,
     included_model,
 )
 from jumpseat.adapters.copilot_refusals import Place, cure, explained, too_new

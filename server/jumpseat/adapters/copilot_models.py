@@ -7,10 +7,11 @@ row does not say stays unknown. Above it is the `copilot` adapter; it does no I/
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from jumpseat.adapters.base_default import can_be_used, choose_default, cost
 from jumpseat.chat import Billing, ModelInfo, PolicyState, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
 
@@ -54,48 +55,14 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
             found[model.model] = model
         default = model.model if row.get("is_chat_default") is True else default
         fallback = model.model if row.get("is_chat_fallback") is True else fallback
-    chosen = _default(found.values(), (default, fallback))
+    chosen = choose_default(found.values(), (default, fallback))
     return [replace(model, is_default=model is chosen) for model in found.values()]
-
-
-def can_be_used(model: ModelInfo) -> bool:
-    """Whether nothing stands between the account and the model: no terms, no policy."""
-    return model.policy in (None, "enabled")
-
-
-def default_model(models: Sequence[ModelInfo]) -> str | None:
-    """The model of `read_models` for chats that name none."""
-    return next((model.model for model in models if model.is_default), None)
 
 
 def included_model(models: Sequence[ModelInfo]) -> str | None:
     """A model that costs nothing beyond the plan, as pickers show it."""
     offered = [model for model in models if model.picker_enabled and can_be_used(model)]
-    return next((model.model for model in offered if model.billing and _cost(model) == 0), None)
-
-
-def _default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
-    """The service's own default, else its fallback, else what costs least of what is shown in pickers."""
-    usable = [model for model in models if can_be_used(model)]
-    for name in filter(None, named):
-        for model in usable:
-            if model.model == name:
-                return model
-    return min(
-        usable, key=lambda model: (not model.picker_enabled, model.preview, _cost(model)), default=None
-    )
-
-
-def _cost(model: ModelInfo) -> float:
-    """A number to compare prices by; what is not known counts as dear."""
-    billing = model.billing
-    if billing is None:
-        return 1.0
-    if billing.multiplier is not None:
-        return billing.multiplier
-    prices = (billing.token_prices or {}).get("default")
-    price = prices.get("output_price") if isinstance(prices, Mapping) else None
-    return float(price) if isinstance(price, int | float) else 1.0
+    return next((model.model for model in offered if model.billing and cost(model) == 0), None)
 
 
 def _model(row: Any, provider: str) -> ModelInfo | None:

@@ -91,7 +91,7 @@ class _Run:
         process = self._started()
         output, errors = bytearray(), bytearray()
         assert process.stdout is not None  # noqa: S101 - both are pipes
-        assert process.stderr is not None  # noqa: S101
+        assert process.stderr is not None  # noqa: S101 - both are pipes
         readers = [
             threading.Thread(target=self._read, args=(process.stdout, output), name="command", daemon=True),
             threading.Thread(target=self._drain, args=(process.stderr, errors), name="command", daemon=True),

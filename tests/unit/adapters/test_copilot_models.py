@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from jumpseat.adapters.copilot_models import default_model, read_models
+from jumpseat.adapters.base_default import default_model
+from jumpseat.adapters.copilot_models import read_models
 from jumpseat.chat import Billing, ProtocolError
 
 PRICES = {"batch_size": 1_000_000, "default": {"input_price": 330, "output_price": 1650}}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.adapters.base import Adapter, Capabilities, OnPrompt
+from jumpseat.adapters.base_default import default_model
 from jumpseat.adapters.base_probe import told_by
 from jumpseat.adapters.copilot_language_server import requests
 from jumpseat.adapters.copilot_language_server.command import check_command, passed_over
@@ -22,7 +23,7 @@ from jumpseat.adapters.copilot_language_server.completion import Completions
 from jumpseat.adapters.copilot_language_server.conversation import Conversations, NotOffered
 from jumpseat.adapters.copilot_language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.copilot_language_server.identity import Account, LanguageServerIdentity
-from jumpseat.adapters.copilot_language_server.models import LanguageServerModels, default_model
+from jumpseat.adapters.copilot_language_server.models import LanguageServerModels
 from jumpseat.adapters.copilot_language_server.server import Connection, LanguageServer
 from jumpseat.auth import AuthStatus
 from jumpseat.auth.editor_sign_ins import copilot_directory

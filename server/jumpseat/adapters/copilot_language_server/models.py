@@ -8,10 +8,11 @@ list; what a row does not say stays unknown. Source of the shapes: answers of `c
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from jumpseat.adapters.base_default import choose_default
 from jumpseat.adapters.copilot_language_server.errors import request_error
 from jumpseat.adapters.copilot_language_server.server import Connection
 from jumpseat.chat import (
@@ -183,35 +184,8 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
         fallback = model.model if row.get("isChatFallback") is True else fallback
     if completion and not found:
         found[COMPLETION_MODEL] = _completing(COMPLETION_MODEL, "Code completion", provider)
-    chosen = _default(found.values(), (default, fallback))
+    chosen = choose_default(found.values(), (default, fallback))
     return [replace(model, is_default=model is chosen) for model in found.values()]
-
-
-def default_model(models: Iterable[ModelInfo]) -> str | None:
-    """The model of `read_models` for chats that name none."""
-    return next((model.model for model in models if model.is_default), None)
-
-
-def _default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
-    """The server's own default, else its fallback, else what costs least; nothing that has terms first."""
-    usable = [model for model in models if model.policy in (None, "enabled")]
-    for name in filter(None, named):
-        for model in usable:
-            if model.model == name:
-                return model
-    return min(usable, key=lambda model: (model.preview, _cost(model)), default=None)
-
-
-def _cost(model: ModelInfo) -> float:
-    """A number to compare prices by; what is not known counts as dear."""
-    billing = model.billing
-    if billing is None:
-        return 1.0
-    if billing.multiplier is not None:
-        return billing.multiplier
-    prices = mapping_in((billing.token_prices or {}).get("default"))
-    is_free = bool(prices) and not any(prices.get(key) for key in ("inputPrice", "outputPrice"))
-    return 0.0 if is_free else 1.0
 
 
 def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base_default import default_model
 from jumpseat.adapters.copilot_language_server.models import (
     COMPLETION_MODEL,
     LanguageServerModels,
-    default_model,
     read_models,
 )
 from jumpseat.chat import AuthenticationError, AuthorizationError, Billing, ProtocolError, RequestError

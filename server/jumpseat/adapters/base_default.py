@@ -1,0 +1,51 @@
+"""Which model of an account's list a chat gets that names none, where models have terms and prices.
+
+Pure. Above it are the adapters that come to one Copilot account by two ways, whose lists tell the same in two
+spellings; below it the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jumpseat.chat import ModelInfo
+from jumpseat.dialects.loose_values import mapping_in, number_in
+
+_PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
+
+
+def default_model(models: Iterable[ModelInfo]) -> str | None:
+    """The name of the row that is marked as the default."""
+    return next((model.model for model in models if model.is_default), None)
+
+
+def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
+    """The first of these names that can be used, else what costs least of what pickers show.
+
+    Args:
+        models: the list.
+        named: what the service marks as its default, then as its fallback; "" where it marks none.
+    """
+    usable = [model for model in models if can_be_used(model)]
+    for name in filter(None, named):
+        for model in usable:
+            if model.model == name:
+                return model
+    return min(usable, key=lambda model: (not model.picker_enabled, model.preview, cost(model)), default=None)
+
+
+def can_be_used(model: ModelInfo) -> bool:
+    """Whether nothing stands between the account and the model: no terms, no policy."""
+    return model.policy in (None, "enabled")
+
+
+def cost(model: ModelInfo) -> float:
+    """A number to compare prices by; what is not known counts as dear."""
+    billing = model.billing
+    if billing is None:
+        return 1.0
+    if billing.multiplier is not None:
+        return billing.multiplier
+    prices = mapping_in((billing.token_prices or {}).get("default"))
+    known = [price for key in _PRICES if (price := number_in(prices.get(key))) is not None]
+    return sum(known) if known else 1.0
