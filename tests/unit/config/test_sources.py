@@ -206,6 +206,7 @@ async def test_a_machine_without_the_package_is_told_how_to_install_it(
 @pytest.mark.requirement("7:keyring-source")
 async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
+    monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # The extra may not be installed.
 
     assert "cannot be asked: PermissionError" in (await failure("keyring:svc/me")).message
 
