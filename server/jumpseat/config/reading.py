@@ -18,7 +18,11 @@ from pydantic_core import ErrorDetails
 from jumpseat.chat import ConfigError
 from jumpseat.config.faults import Fault
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
+from jumpseat.config.regular_file import read_regular
 from jumpseat.config.schema import Config
+
+MOST_BYTES = 1024 * 1024
+"""A larger file is no configuration that somebody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +45,14 @@ def read(path: Path, *, required: bool) -> Source:
         ConfigError: it cannot be read, or is no TOML; the message has line and column.
     """
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_regular(path, MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         if required:
             raise ConfigError(f"The configuration file {path} does not exist.") from None
         return Source(str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The configuration file {path} cannot be read: {error}.") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"The configuration file {path} cannot be read: {why}.") from None
     try:
         return Source(str(path), text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

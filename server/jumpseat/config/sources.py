@@ -7,7 +7,6 @@ Reading one is bounded, never blocks the loop, and shows nothing of the value in
 from __future__ import annotations
 
 import os
-import stat
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config.bounded import in_time
 from jumpseat.config.commands import CommandError, output_of
 from jumpseat.config.keyring_storage import BoundedKeyring, KeyringError, system_keyring
+from jumpseat.config.regular_file import read_regular
 
 SOURCE_PREFIXES = ("env:", "cmd:", "file:", "keyring:", "python:", "schema:")
 
@@ -118,23 +118,15 @@ async def _command(line: str, directory: Path, where: str) -> str:
 def _file(name: str, directory: Path) -> str:
     told = f"{name!r}"
     try:
-        path = directory / Path(name).expanduser()
-        # Not opened before it is known to be a file: a pipe would wait for a writer.
-        if not stat.S_ISREG(path.stat().st_mode):
-            kind = "a directory" if path.is_dir() else "no regular file"
-            raise SourceError(f"{told} is {kind}", "Name the file that holds the value.")
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        content = read_regular(directory / Path(name).expanduser(), MAX_FILE_BYTES)
     except FileNotFoundError:
         raise SourceError(f"the file {told} does not exist", "Make it, or correct its path.") from None
     except (OSError, ValueError, RuntimeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
         raise SourceError(
-            f"the file {told} cannot be read ({type(error).__name__})", "See to its permissions and its path."
+            f"the file {told} cannot be read: {why}",
+            "Name the file that holds the value; check its permissions.",
         ) from None
-    if len(content) > MAX_FILE_BYTES:
-        raise SourceError(
-            f"the file {told} is larger than {MAX_FILE_BYTES // 1024} KiB", "Name the file with the value."
-        )
     try:
         return content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:

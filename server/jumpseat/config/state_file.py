@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.regular_file import read_regular
 from jumpseat.config.watch import stamp_of
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,9 @@ LEFTOVER_SECONDS = 60.0
 
 UNFINISHED_SECONDS = 0.25
 """How long a file may be empty or cut off: an editor that saves in place empties it before it writes."""
+
+MOST_BYTES = 16 * 1024 * 1024
+"""A larger file is neither read nor written."""
 
 VERSION_KEY = "version"
 
@@ -92,6 +96,8 @@ class StateFile:
         """
         self._refuse_newer()
         body = _written({VERSION_KEY: self.version, **content})
+        if len(body) > MOST_BYTES:  # It could not be read again.
+            raise ConfigError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         # A link that the user made to a file of their own is followed; for secrets there are none.
         target = self.path if self._private else self.path.resolve()
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
@@ -197,14 +203,12 @@ class StateFile:
         return content
 
     def _checked_bytes(self) -> bytes:
-        # The descriptor is what is checked, so that nothing can be put in its place in between.
-        no_follow = getattr(os, "O_NOFOLLOW", 0) if self._private else 0
-        descriptor = os.open(self.path, os.O_RDONLY | no_follow | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
+        def check(found: os.stat_result) -> None:
             if self._private and sys.platform != "win32":
                 _refuse_loose(self.path.parent.stat(), self.path.parent, "700")
-                _refuse_loose(os.fstat(file.fileno()), self.path, "600")
-            return file.read()
+                _refuse_loose(found, self.path, "600")
+
+        return read_regular(self.path, MOST_BYTES, follow=not self._private, check=check)
 
     def _migrated(self, content: dict[str, Any]) -> dict[str, Any]:
         found = content.pop(VERSION_KEY, self.version)

@@ -175,7 +175,7 @@ async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
 async def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    assert "is no regular file" in (await failure("file:pipe", table_of(tmp_path, ""))).message
+    assert "it is not a regular file" in (await failure("file:pipe", table_of(tmp_path, ""))).message
 
 
 @pytest.mark.requirement("7:keyring-source")

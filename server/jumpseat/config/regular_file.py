@@ -1,0 +1,57 @@
+"""Reading a file that may be anything: regular files only, bounded, and without waiting.
+
+A pipe would wait for a writer, and `/dev/zero` never ends. Above it is everything in this package that
+reads a file of the user's; below it is nothing of ours.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe returns at once; a regular file does not heed it.
+)
+
+
+def read_regular(
+    path: Path,
+    most_bytes: int,
+    *,
+    follow: bool = True,
+    check: Callable[[os.stat_result], None] = lambda found: None,
+) -> bytes:
+    """The content of a regular file.
+
+    Args:
+        path: where it lies.
+        most_bytes: a larger file is refused.
+        follow: whether `path` may be a symbolic link.
+        check: called with what was opened, before anything is read of it.
+
+    Raises:
+        OSError: it cannot be read; `strerror` ends the sentence "it cannot be read: …".
+    """
+    no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
+    # The descriptor is what is checked, so that nothing can be put in its place in between.
+    descriptor = os.open(path, _FLAGS | no_follow)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+            raise OSError(errno.EINVAL, f"it is {kind}", str(path))
+        check(found)
+        content = bytearray()
+        while len(content) <= most_bytes and (part := os.read(descriptor, most_bytes + 1 - len(content))):
+            content += part
+    finally:
+        os.close(descriptor)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
+    return bytes(content)
