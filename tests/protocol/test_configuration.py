@@ -313,3 +313,40 @@ async def test_rows_of_the_file_are_served_checked_and_sent_where_they_say(
     error = (await daemon.request("chat/start", {**CHAT, "settings": wrong})).error
     assert error["code"] == -32602
     assert [each["path"] for each in error["data"]["errors"]] == [f"settings.{key}" for key in wrong]
+
+
+@pytest.mark.requirement("1:order", "7:reread")
+async def test_a_chat_right_behind_a_changed_configuration_gets_it_and_one_before_it_does_not(
+    overlaid: Daemon, upstream: FakeUpstream
+) -> None:
+    def overlay(model: str) -> dict[str, Any]:
+        settings = {"jumpseat": {"default_model": f"one:{model}"}}
+        return {"jsonrpc": "2.0", "method": CHANGED, "params": {"settings": settings}}
+
+    def start(number: int) -> dict[str, Any]:
+        params = {"messages": [user("hi")], "stream": False}
+        return {"jsonrpc": "2.0", "id": number, "method": "chat/start", "params": params}
+
+    overlaid.send(start(1), overlay("a"), start(2), overlay("b"), start(3))
+    models: dict[int, str] = {}
+    while len(models) < 3:
+        message = await overlaid.read()
+        if "id" in message:
+            models[message["id"]] = message["result"]["provider"] + ":" + message["result"]["model"]
+    asked = [request.json["model"] for request in upstream.requests]
+    assert (models[1].partition(":")[0], sorted(asked)) == ("two", ["a", "b", "m"])
+
+
+@pytest.mark.requirement("1:order", "5:settings-precedence")
+async def test_a_chat_right_behind_saved_settings_gets_them(
+    home: Path, daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    rewrite(home, table("one", upstream))
+    await daemon.initialize()
+    for limit in (11, 12, 13):
+        daemon.start("settings/save", {"settings": {"max_tokens": limit}})
+        started = daemon.start("chat/start", {"messages": [user("hi")], "model": "one:m"})
+        while (await daemon.read()).get("id") != started:
+            pass
+        assert upstream.requests[-1].json["max_tokens"] == limit

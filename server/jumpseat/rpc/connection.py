@@ -18,7 +18,7 @@ from jumpseat.rpc.faults import RpcFault, wire_error
 from jumpseat.rpc.method import Call, Method, Outcome
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.outbox import FrameWriter, Outbox
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.session import InFlight, Session
 from jumpseat.wire import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -123,6 +123,7 @@ class Connection:
             raise RpcFault(METHOD_NOT_FOUND, f"There is no method named {message.method[:100]!r}.")
         params = method.params.model_validate(message.params)
         entry = session.admit(message.id, message.method, batch)
+        session.line_up(entry, changes=method.changes)
         call = Call(params, message.id, entry)
         try:
             if method.admit is not None:
@@ -144,7 +145,9 @@ class Connection:
         except ValueError as error:
             logger.warning("the notification %s is ignored: %s", message.method, wire_error(error).message)
             return
-        self._dispatcher.notification(message.method, Call(params))
+        entry = InFlight(message.method)
+        self.session.line_up(entry, changes=method.changes)
+        self._dispatcher.notification(message.method, Call(params, entry=entry))
 
     def _answer(self, request_id: RequestId, outcome: Outcome) -> None:
         entry = self.session.release(request_id)

@@ -7,6 +7,7 @@ one block are joined, and what marks a boundary (a start, a done) goes out at on
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from jumpseat.chat import (
     DoneEvent,
@@ -64,6 +65,7 @@ class DeltaSink(Sink):
         stream: bool,
         coalesce_ms: int = 0,
         progress_token: str | int | None = None,
+        on_begin: Callable[[], None] = lambda: None,
     ) -> None:
         """
         Args:
@@ -73,11 +75,13 @@ class DeltaSink(Sink):
             stream: False for a turn without deltas: only progress is sent.
             coalesce_ms: the least time between two notifications of deltas; 0 sends each as it comes.
             progress_token: the client's `workDoneToken`.
+            on_begin: called once, with the first event.
         """
         self._outbox = outbox
         self._stream = stream
         self._interval = coalesce_ms / 1000
         self._progress = Progress(outbox, progress_token)
+        self._on_begin: Callable[[], None] | None = on_begin
         self._seq = 0
         identity = encode({"requestId": request_id, "turnId": turn_id})[1:-1]
         self._head = b'{"jsonrpc":"2.0","method":"chat/delta","params":{' + identity + b',"seq":'
@@ -87,6 +91,9 @@ class DeltaSink(Sink):
 
     def send(self, event: StreamEvent) -> None:
         """Send the event, now or with the deltas that are being held."""
+        if self._on_begin is not None:
+            self._on_begin()
+            self._on_begin = None
         if isinstance(event, ProgressEvent):
             self._progress.report(event)
             return

@@ -52,6 +52,7 @@ class Dispatcher:
             methods: the method table.
             answer: called exactly once for each request that was dispatched.
         """
+        self._session = session
         server = JsonRPCServer(_Protocol, cattrs.Converter)
         self._protocol = server.protocol
         assert isinstance(self._protocol, _Protocol)  # noqa: S101 - narrows pygls's declared type
@@ -68,11 +69,22 @@ class Dispatcher:
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
     def notification(self, method: str, call: Call[Any]) -> None:
-        """Run a notification's handler, a plain function, at once.
+        """Run a notification's handler; a plain function at once, a coroutine function in the background.
 
         pygls has no part in it: it would take `$/cancelRequest` for itself, and adds nothing to the others.
         """
-        self._notified[method](call)
+        handler = self._notified[method]
+        if not inspect.iscoroutinefunction(handler):
+            handler(call)
+            return
+
+        async def run() -> None:
+            try:
+                await handler(call)
+            finally:
+                call.entry.finished.set()
+
+        self._session.run_in_background(method, run)
 
     def cancel(self, request_id: RequestId) -> bool:
         """Cancel a request; False where it is unknown, finished, or was cancelled before."""
@@ -86,11 +98,15 @@ class Dispatcher:
 def _guarded(method: Method, session: Session) -> Callable[[Call[Any]], Any]:
     """The handler as pygls gets it: it never raises, so that no text of an exception can leak."""
     handler = method.handler
+    # `shutdown` ends what waits, so it waits for nothing itself.
+    in_order = method.changes or not method.lifecycle
 
     if inspect.iscoroutinefunction(handler):
 
         async def run(call: Call[Any]) -> Outcome:
             try:
+                if in_order:
+                    await session.wait_for_its_turn(call.entry)
                 return _outcome(await handler(session, call))
             except asyncio.CancelledError:
                 return Outcome(error=CANCELLED)

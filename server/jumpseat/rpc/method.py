@@ -35,7 +35,7 @@ class Outcome:
 
 Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
 """`(session, call)`. A plain function runs before the next message is read; a coroutine function is a
-task that `$/cancelRequest` cancels."""
+task that `$/cancelRequest` cancels, and that waits for the changes that came before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,9 @@ class Method:
     kind: Literal["request", "notification"] = "request"
     admit: Callable[[Session, Any], None] | None = None
     """Runs before the next message is read and before the handler's task exists; may refuse the call."""
+
+    changes: bool = False
+    """Whether the requests behind it wait until it has taken effect; the handler is a coroutine function."""
 
     lifecycle: bool = False
     """Whether the method belongs to LSP's lifecycle rather than to jumpseat's own contract."""

@@ -41,6 +41,7 @@ _ROWS = (
         configuration.did_change_configuration,
         params.DidChangeConfigurationParams,
         kind="notification",
+        changes=True,
         lifecycle=True,
     ),
     Method("chat/start", chat.chat_start, params.ChatStartParams, admit=chat.reserve_turn),
@@ -51,12 +52,12 @@ _ROWS = (
     Method("models/setPolicy", models.models_set_policy, params.SetPolicyParams),
     Method("providers/list", providers.providers_list, params.ProvidersListParams),
     Method("settings/get", settings.settings_get),
-    Method("settings/save", settings.settings_save, params.SettingsSaveParams),
+    Method("settings/save", settings.settings_save, params.SettingsSaveParams, changes=True),
     Method("transcript/parse", transcript.transcript_parse, params.TranscriptParseParams),
     Method("transcript/render", transcript.transcript_render, params.TranscriptRenderParams),
     Method("auth/status", auth.auth_status, params.AuthStatusParams),
     Method("auth/signIn", auth.sign_in, params.SignInParams),
-    Method("auth/signOut", auth.sign_out, params.SignOutParams),
+    Method("auth/signOut", auth.sign_out, params.SignOutParams, changes=True),
 )
 
 METHODS: Mapping[str, Method] = {method.name: method for method in _ROWS}

@@ -28,15 +28,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+BEGIN_SECONDS = 1.0
+"""How long a change waits for the turns before it to begin."""
+
 
 @dataclass(slots=True)
 class InFlight:
-    """A request that has no response yet."""
+    """A request that has no response yet, or a notification that has not taken effect."""
 
     method: str
     batch: Batch | None = None
     turn_id: str | None = None
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a turn depends on no later change: it sent its first event, or it ended."""
+
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    behind: InFlight | None = None
+    """The last change that came before it and may not have taken effect yet."""
+
+    ahead: Sequence[InFlight] = ()
+    """For a change: the turns that came before it and had not begun."""
 
 
 @dataclass(slots=True)
@@ -76,6 +87,7 @@ class Session:
     """The recent answers, for a client that can hold only a part of them."""
 
     _registry: Registry | None = None
+    _last_change: InFlight | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -107,8 +119,41 @@ class Session:
         """Forget a request that was answered."""
         entry = self.in_flight.pop(request_id, None)
         if entry is not None:
+            entry.begun.set()
             entry.finished.set()
         return entry
+
+    def line_up(self, entry: InFlight, *, changes: bool) -> None:
+        """Give a message its place in the order of arrival; called as it arrives.
+
+        Args:
+            entry: the message's.
+            changes: whether what comes later must wait until this message has taken effect.
+        """
+        last = self._last_change
+        while last is not None and last.finished.is_set():
+            last = last.behind
+        entry.behind = last
+        if changes:
+            entry.ahead = [
+                other for other in self.in_flight.values() if other.turn_id and not other.begun.is_set()
+            ]
+        self._last_change = entry if changes else last
+
+    async def wait_for_its_turn(self, entry: InFlight) -> None:
+        """Return once what came before this message has taken effect.
+
+        A change also waits until the turns before it have begun, but not for long: a turn may ask its
+        provider for a list of models first, and a change that waits holds back the requests behind it.
+        """
+        while entry.behind is not None:
+            await entry.behind.finished.wait()
+            entry.behind = entry.behind.behind
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(BEGIN_SECONDS):
+                for turn in entry.ahead:
+                    await turn.begun.wait()
+        entry.ahead = ()
 
     def request_of_turn(self, turn_id: str) -> RequestId | None:
         """The id of the request that runs this turn."""

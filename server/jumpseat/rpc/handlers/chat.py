@@ -63,6 +63,7 @@ async def outcome_of_turn(
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
         progress_token=call.params.work_done_token,
+        on_begin=call.entry.begun.set,
     )
     try:
         return Outcome(await run(sink, turn_id))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from jumpseat.chat import ConfigError
@@ -53,7 +52,7 @@ def follow_configuration(session: Session, watcher: Watcher) -> None:
     session.run_in_background("following the configuration file", follow)
 
 
-def did_change_configuration(session: Session, call: Call[DidChangeConfigurationParams]) -> None:
+async def did_change_configuration(session: Session, call: Call[DidChangeConfigurationParams]) -> None:
     """Read the file anew; `settings.jumpseat`, where it is there, takes the place of the overlay."""
     overlay = call.params.settings.get("jumpseat")
     if not isinstance(overlay, dict | list | None):
@@ -61,7 +60,7 @@ def did_change_configuration(session: Session, call: Call[DidChangeConfiguration
         overlay = None
     # What Lua makes of an empty object means absent, as the object itself does.
     wanted = overlay if isinstance(overlay, dict) and overlay else None
-    session.run_in_background("rereading the configuration", partial(reread, session, wanted))
+    await reread(session, wanted)
 
 
 async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:

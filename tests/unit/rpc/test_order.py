@@ -1,0 +1,165 @@
+"""Messages take effect in the order in which they come, and none of them stops the connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.rpc.connection import Connection
+from jumpseat.rpc.method import Call, Method
+from jumpseat.rpc.methods import METHODS
+from jumpseat.rpc.session import Session
+from jumpseat.wire import encode, encode_frame
+from tests.unit.rpc.recorder import RecordingWriter
+
+pytestmark = pytest.mark.requirement("1:order")
+
+
+class Office:
+    """A connection with changes that end when the test says so; what took effect is noted in `log`."""
+
+    def __init__(self) -> None:
+        self.writer = RecordingWriter()
+        self.log: list[Any] = []
+        self.gates: dict[Any, asyncio.Event] = {}
+        rows = (
+            Method("change", self.change, changes=True),
+            Method("$/change", self.change, kind="notification", changes=True, lifecycle=True),
+            Method("ask", self.ask),
+            Method("turn", self.turn, admit=self.reserve),
+        )
+        self.connection = Connection(
+            self.writer,
+            config_file=None,
+            stop=lambda: None,
+            watch_parent=lambda process_id: None,
+            methods={**METHODS, **{row.name: row for row in rows}},
+        )
+        self.send((0, "initialize"))
+        self.writer.bodies.clear()
+
+    def gate(self, name: Any) -> asyncio.Event:
+        return self.gates.setdefault(name, asyncio.Event())
+
+    async def change(self, session: Session, call: Call[Any]) -> None:
+        name = call.request_id or "notified"
+        self.log.append(f"{name} begins")
+        await self.gate(name).wait()
+        self.log.append(f"{name} took effect")
+
+    async def ask(self, session: Session, call: Call[Any]) -> None:
+        self.log.append(call.request_id)
+
+    def reserve(self, session: Session, call: Call[Any]) -> None:
+        call.entry.turn_id = str(call.request_id)
+
+    async def turn(self, session: Session, call: Call[Any]) -> None:
+        self.log.append(call.request_id)
+        await self.gate(call.request_id).wait()
+        self.log.append(f"{call.request_id} begins")
+        call.entry.begun.set()
+        await asyncio.Event().wait()
+
+    def send(self, *messages: tuple[Any, str], **params: Any) -> None:
+        """Requests, by id and method; a notification has no id."""
+        for request_id, method in messages:
+            message = {"jsonrpc": "2.0", "method": method, "params": params}
+            identified = message if request_id is None else {**message, "id": request_id}
+            self.connection.receive(encode_frame(encode(identified)))
+
+    def cancel(self, request_id: Any) -> None:
+        self.send((None, "$/cancelRequest"), id=request_id)
+
+    async def answered(self, count: int) -> list[Any]:
+        messages = await self.writer.until(lambda sent: len(sent) >= count)
+        return [message["id"] for message in messages]
+
+
+@pytest.fixture
+async def office(home: Any) -> Office:
+    return Office()
+
+
+async def settle() -> None:
+    """Let everything run that can run."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("message", [(1, "change"), (None, "$/change")])
+async def test_a_request_waits_for_the_change_before_it_and_not_for_the_one_behind(
+    office: Office, message: Any
+) -> None:
+    name = message[0] or "notified"
+    office.send((9, "ask"), message, (2, "ask"), (3, "change"))
+    await settle()
+    assert office.log == [9, f"{name} begins"]
+
+    office.gate(name).set()
+    await settle()
+    assert office.log[2:] == [f"{name} took effect", 2, "3 begins"]
+
+
+async def test_what_waits_for_a_change_can_be_cancelled_and_so_can_what_runs(office: Office) -> None:
+    office.send((1, "turn"))
+    await settle()
+    office.send((None, "$/change"), (2, "ask"))
+    office.cancel(1)
+    office.cancel(2)
+
+    assert sorted(await office.answered(2)) == [1, 2]
+    await settle()
+    assert office.log == [1, "notified begins"]
+
+
+async def test_a_change_that_is_cancelled_lets_nothing_overtake_the_one_before_it(office: Office) -> None:
+    office.send((1, "change"), (2, "change"), (3, "ask"))
+    await settle()
+    office.cancel(2)
+    assert await office.answered(1) == [2]
+    await settle()
+    assert office.log == ["1 begins"]
+
+    office.gate(1).set()
+    assert await office.answered(3) == [2, 1, 3]
+
+
+async def test_a_change_that_never_began_holds_nothing_back(office: Office) -> None:
+    office.send((1, "change"), (2, "ask"))
+    office.cancel(1)
+
+    assert await office.answered(2) == [1, 2]
+    assert office.log == [2]
+
+
+async def test_a_change_waits_for_the_turns_before_it_to_begin_and_not_to_end(office: Office) -> None:
+    office.send((1, "turn"))
+    await settle()
+    office.send((2, "change"))
+    await settle()
+    assert office.log == [1]
+
+    office.gate(1).set()
+    office.gate(2).set()
+    assert await office.answered(1) == [2]
+    assert office.log == [1, "1 begins", "2 begins", "2 took effect"]
+
+
+async def test_shutdown_waits_for_no_change(office: Office) -> None:
+    office.send((None, "$/change"), (1, "ask"), (2, "shutdown"))
+
+    assert await office.answered(2) == [1, 2]
+
+
+async def test_many_changes_leave_nothing_behind(office: Office) -> None:
+    for number in range(1, 200):
+        office.gate(number).set()
+        office.send((number, "change"))
+    office.send((1000, "ask"))
+    await office.answered(200)
+
+    assert office.log[-1] == 1000
+    last = office.connection.session._last_change
+    assert last is None or last.behind is None
