@@ -190,6 +190,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:token-kinds": "a prefix decides between exchange and direct use; the other way is tried once",
     "8:found-sign-ins": "sign-ins of the environment, of editors and of gh are found in order, and only read",
     "8:token-file": "tokens lie in files of mode 0600 in a directory of 0700, whole after any kill",
+    "8:sign-out-erases": "after a sign-out no file holds a token of the provider, or the error names it",
     "8:keyring": "the keyring comes first; one that is missing, broken or silent gives way to the file",
     "8:single-flight": "one exchange in a process and on a machine, however many ask; failures make no storm",
     "8:refresh": "a token is replaced before it expires, whatever the clocks do, and once if it is refused",

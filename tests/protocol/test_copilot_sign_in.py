@@ -267,6 +267,27 @@ async def test_the_tokens_that_daemons_share_go_with_the_sign_in(home, emulator,
     assert not shared.exists()
 
 
+@pytest.mark.requirement("8:sign-out-erases")
+async def test_after_a_sign_out_no_file_of_the_state_directory_holds_a_token(home, emulator):
+    auth = home / "auth"
+    async with copilot_daemon(home) as daemon:
+        await sign_in(daemon, emulator)
+        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        for path in list(auth.glob("*.json")):
+            # What a killed write and a crash of the system have left.
+            for copy in (f"{path.name}.broken-20260101T000000-abcdef", f".{path.name}.0123456789ab"):
+                (auth / copy).write_bytes(path.read_bytes()[:-2])
+        # The short-lived token of another sign-in to the same provider, whose daemon was killed.
+        (shared,) = auth.glob("copilot_token.*.json")
+        shared.with_name(f"{shared.stem[:-4]}0000.json").write_bytes(shared.read_bytes())
+        status = (await daemon.request("auth/signOut", {})).result
+
+    secrets = [each.value for each in emulator.credentials.all()]
+    kept = {path.name: path.read_text("utf-8", "replace") for path in auth.iterdir()}
+    assert status["state"] == "signed_out"
+    assert [name for name, text in kept.items() if any(secret in text for secret in secrets)] == []
+
+
 @pytest.mark.requirement("8:auth-status")
 @pytest.mark.parametrize(
     ("trouble", "state", "words"),

@@ -7,6 +7,7 @@ adapter; below it `auth/`, which finds, keeps and exchanges tokens.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,11 +17,12 @@ from jumpseat.adapters.base import OnPrompt
 from jumpseat.auth import AuthState, AuthStatus, Quota
 from jumpseat.auth.account import Account, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.auth.copilot_credentials import CopilotCredential, CopilotCredentials, not_signed_in
+from jumpseat.auth.copilot_tokens import forget_shared_tokens
 from jumpseat.auth.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import FoundSignIns, SignIn, find_sign_ins
 from jumpseat.auth.token_store import TokenStore
-from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.http import HttpClient
 
@@ -124,7 +126,8 @@ class CopilotIdentity:
         on_prompt(device.prompt)
         token = await flow.wait(device)
         login = await self._login_of(SignIn(token, "device"))
-        await self._forget_tokens_of_stored()
+        with contextlib.suppress(ConfigError):  # They expire by themselves, and a sign-out reports them.
+            await forget_shared_tokens(self._hosts)
         storage = await self._store.write(self._hosts, token, login=login)
         await self._forget()
         status = await self.status(refresh=True)
@@ -142,15 +145,25 @@ class CopilotIdentity:
         """Forget our own sign-in. Other programs' sign-ins stay theirs, and are not used until the next one.
 
         Raises:
-            ConfigError: the store cannot be written.
-            AuthenticationError: the keyring does not give the token up.
+            ConfigError: a file still holds a token; the message names it.
+            AuthenticationError: the keyring does not delete the token.
         """
+        failures: list[ChatError] = []
         if self._credentials is not None:
             await self._credentials.forget()
-        await self._forget_tokens_of_stored()
-        await self._store.delete(self._hosts)
+        # The sign-in first: no daemon begins another exchange without it.
+        for forget in (self._store.delete, forget_shared_tokens):
+            try:
+                await forget(self._hosts)
+            except ChatError as error:
+                failures.append(error)
         await self._forget()
-        return self._tell(await self.status())
+        status = self._tell(await self.status())
+        if not failures:
+            return status
+        first, *others = failures
+        first.message = " ".join(each.message for each in (first, *others))
+        raise first
 
     async def status(self, *, refresh: bool = False) -> AuthStatus:
         """Who is signed in, from what source; with `refresh` GitHub is asked for account and quotas."""
@@ -270,17 +283,6 @@ class CopilotIdentity:
                 # It has been replaced or signed out, maybe by a process that ended before ours exchanged it.
                 await credentials.forget()
             await credentials.aclose()
-
-    async def _forget_tokens_of_stored(self) -> None:
-        """Drop what daemons share of the stored sign-in, which this one may never have used."""
-        try:
-            stored = await self._store.read(self._hosts)
-        except AuthenticationError as error:
-            logger.warning("the tokens of the stored sign-in stay until they expire: %s", error.message)
-            return
-        if stored.token is not None:
-            sign_in = SignIn(stored.token, stored.storage or "file")
-            await CopilotCredentials(self._http, self._hosts, sign_in).forget()
 
     async def _login_of(self, sign_in: SignIn) -> str | None:
         """The account's name, for a sign-in that is new; a failure here does not undo it."""

@@ -11,6 +11,7 @@ Below it is `copilot_token.py`, which asks GitHub once; above it `copilot_creden
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import random
@@ -24,19 +25,42 @@ from jumpseat.auth.failure_memory import FailureMemory
 from jumpseat.auth.github_errors import again
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
-from jumpseat.auth.token_store import auth_directory
+from jumpseat.auth.token_store import auth_directory, still_there
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.single_flight import SingleFlight
-from jumpseat.config.state_file import StateFile
+from jumpseat.config.state_file import StateFile, erased
 from jumpseat.http import HttpClient
 
 logger = logging.getLogger(__name__)
 
+LOCK_SUFFIX = ".exchange.lock"
 LOCK_SECONDS = 20.0
 """How long to wait for another daemon's exchange: longer than one may take."""
 
 REPLACEMENT_SECONDS = 60.0
 """A token that replaced a refused one and is refused so soon itself is not replaced again."""
+
+
+async def forget_shared_tokens(
+    hosts: GitHubHosts, *, directory: Path | None = None, clock: Clock = SYSTEM_CLOCK
+) -> None:
+    """Remove every token of a provider that daemons share, whichever sign-in it is of.
+
+    An exchange that another daemon has under way is waited for, or it would leave its token behind.
+
+    Raises:
+        ConfigError: a file still holds a token; the message names it.
+    """
+    directory = directory or auth_directory()
+    if directory.is_symlink():
+        return  # Nothing of ours is read or written there.
+    prefix = _prefix(hosts)
+    async with contextlib.AsyncExitStack() as stack:
+        for lock in await asyncio.to_thread(lambda: list(directory.glob(f"{prefix}*{LOCK_SUFFIX}"))):
+            await stack.enter_async_context(exchange_lock(lock, seconds=LOCK_SECONDS, clock=clock))
+        left = await asyncio.to_thread(_erase, directory, prefix)
+    if left:
+        raise still_there(left, hosts)
 
 
 class CopilotTokens:
@@ -71,11 +95,10 @@ class CopilotTokens:
         self._jitter = jitter
         # Another provider id, another plane or another account is another file. The digest tells nothing of
         # the token, which is random.
-        whose = "\n".join((hosts.provider, hosts.key, sign_in.token.reveal()))
-        name = f"copilot_token.{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
-        directory = directory or auth_directory()
-        self._file = StateFile(directory / f"{name}.json", private=True)
-        self._lock_path = directory / f"{name}.exchange.lock"
+        name = f"{_prefix(hosts)}{_digest(hosts.provider, hosts.key, sign_in.token.reveal())}"
+        self._directory = directory or auth_directory()
+        self._file = StateFile(self._directory / f"{name}.json", private=True)
+        self._lock_path = self._directory / f"{name}{LOCK_SUFFIX}"
         self._flight: SingleFlight[CopilotToken] = SingleFlight()
         self._held: CopilotToken | None = None
         self._held_since = 0.0
@@ -125,13 +148,11 @@ class CopilotTokens:
         return True
 
     async def forget(self) -> None:
-        """Drop the token here and in the shared file, as a sign-out wants it."""
+        """Drop the token here and in the shared file."""
         await self._flight.aclose()
         self._held = None
-        try:
-            await asyncio.to_thread(self._file.delete)
-        except ConfigError as error:
-            logger.warning("%s", error.message)
+        for path in await asyncio.to_thread(_erase, self._directory, self._file.path.name):
+            logger.warning("%s holds a token and cannot be removed", path)
 
     async def aclose(self) -> None:
         """End an exchange under way."""
@@ -194,3 +215,17 @@ class CopilotTokens:
     @staticmethod
     def _secret_of(token: CopilotToken | None) -> str | None:
         return None if token is None else token.secret.reveal()
+
+
+def _prefix(hosts: GitHubHosts) -> str:
+    return f"copilot_token.{_digest(hosts.provider)}."
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _erase(directory: Path, prefix: str) -> list[Path]:
+    """Remove the files with this prefix, temporary and broken ones too; gives those that stay."""
+    found = [*directory.glob(f"{prefix}*"), *directory.glob(f".{prefix}*")]
+    return [path for path in found if path.suffix != ".lock" and not erased(path)]

@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.auth.github_hosts import GitHubHosts
-from jumpseat.chat import AuthenticationError
+from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.config import Secret, hidden
 from jumpseat.config.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
 from jumpseat.config.paths import state_dir
@@ -77,7 +77,7 @@ class TokenStore:
             ConfigError: the file is open to others, or cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
-        entry = _entry(await asyncio.to_thread(self._file.read), hosts)
+        entry = _table(_entries(await asyncio.to_thread(self._file.read)).get(_name(hosts)))
         if entry.get("signed_out") is True:
             return StoredSignIn(signed_out=True)
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
@@ -118,37 +118,68 @@ class TokenStore:
         return storage
 
     async def delete(self, hosts: GitHubHosts) -> None:
-        """Sign out: forget the token, and remember that this is what the user wants.
+        """Sign out: forget the provider's tokens, and remember that this is what the user wants.
+
+        Those for a host that the provider had before go too, and so do copies of the file.
 
         Raises:
-            ConfigError: the file cannot be written.
-            AuthenticationError: the token is in a keyring that does not give it up; it stays as it was.
+            ConfigError: a file still holds a token; the message names it.
+            AuthenticationError: the token is in a keyring that does not delete it; it stays as it was.
         """
-        entry = _entry(await asyncio.to_thread(self._file.read), hosts)
-        if entry.get("storage") == "keyring":
-            try:
-                await self._keyring.delete(_name(hosts))
-            except KeyringError as error:
-                raise AuthenticationError(
-                    f"The sign-in is in the system's keyring, which does not forget it: {error}.",
-                    provider=hosts.provider,
-                    hint="Unlock the keyring, and sign out again.",
-                ) from None
-        await self._put(hosts, {"signed_out": True})
+        try:
+            entries = _entries(await asyncio.to_thread(self._file.read))
+            names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
+            for name in names:
+                if _table(entries.get(name)).get("storage") == "keyring":
+                    await self._delete_from_keyring(name, hosts)
+
+            def signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
+                return _with(content, {name: {"signed_out": True} for name in names})
+
+            left = await asyncio.to_thread(self._file.erase, signed_out)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self._file.path} may still hold the token: {error.message}",
+                provider=hosts.provider,
+                hint=error.hint,
+            ) from None
+        if left:
+            raise still_there(left, hosts)
+
+    async def _delete_from_keyring(self, name: str, hosts: GitHubHosts) -> None:
+        try:
+            await self._keyring.delete(name)
+        except KeyringError as error:
+            raise AuthenticationError(
+                f"The sign-in is in the system's keyring, which does not delete it: {error}.",
+                provider=hosts.provider,
+                hint="Unlock the keyring, and sign out again.",
+            ) from None
 
     async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
-        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
-            entries = content.get("sign_ins")
-            known = entries if isinstance(entries, dict) else {}
-            return {**content, "sign_ins": {**known, _name(hosts): entry}}
-
-        await asyncio.to_thread(self._file.update, changed)
+        await asyncio.to_thread(self._file.update, lambda content: _with(content, {_name(hosts): entry}))
 
 
-def _entry(content: Mapping[str, Any], hosts: GitHubHosts) -> dict[str, Any]:
-    entries = content.get("sign_ins")
-    entry = entries.get(_name(hosts)) if isinstance(entries, dict) else None
-    return entry if isinstance(entry, dict) else {}
+def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
+    """The error for files with tokens that a sign-out could not remove."""
+    named = ", ".join(sorted(map(str, paths)))
+    return ConfigError(
+        f"These files still hold tokens and cannot be removed: {named}.",
+        provider=hosts.provider,
+        hint="Make their directory writable and sign out again, or remove them yourself.",
+    )
+
+
+def _entries(content: Mapping[str, Any]) -> dict[str, Any]:
+    return _table(content.get("sign_ins"))
+
+
+def _with(content: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**content, "sign_ins": {**_entries(content), **entries}}
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _name(hosts: GitHubHosts) -> str:

@@ -98,22 +98,10 @@ class StateFile:
         body = _written({VERSION_KEY: self.version, **content})
         if len(body) > MOST_BYTES:  # It could not be read again.
             raise ConfigError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
-        # A link that the user made to a file of their own is followed; for secrets there are none.
-        target = self.path if self._private else self.path.resolve()
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         try:
-            self._make_directory()
-            _remove_leftovers(target)
-            self._write_new(temporary, body)
-            temporary.replace(target)
-            _sync_directory(target.parent)
+            self._replace(body)
         except OSError as error:
-            raise ConfigError(
-                f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write
-            ) from None
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+            raise self._not_written(error) from None
 
     def update(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         """Read, change and write under the lock, and return what was written.
@@ -126,16 +114,31 @@ class StateFile:
             self.write(changed)
             return changed
 
-    def delete(self) -> None:
-        """Remove the file if it is there.
+    def erase(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> list[Path]:
+        """Like `update`, for a change that removes a secret: the copies of the file are removed too.
+
+        Where there is no room for a new file, the old one is overwritten.
+
+        Returns:
+            The copies that could not be removed.
 
         Raises:
-            ConfigError: it cannot be removed.
+            ConfigError: the file is as it was.
         """
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise ConfigError(f"{self.path} cannot be removed: {_reason(error)}.") from None
+        with self.locked():
+            changed = change(self.read())
+            self._refuse_newer()
+            body = _written({VERSION_KEY: self.version, **changed})
+            try:
+                self._replace(body)
+            except OSError as error:
+                try:
+                    self._overwrite(body)
+                except OSError:
+                    raise self._not_written(error) from None
+            names = (f".{self.path.name}.*", f"{self.path.name}.broken-*")
+            copies = [path for name in names for path in self.path.parent.glob(name)]
+            return [path for path in copies if not erased(path)]
 
     @contextlib.contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
@@ -149,6 +152,7 @@ class StateFile:
         from filelock import FileLock, Timeout  # Deferred: reading needs no lock.
 
         lock_path = self.path.with_name(f"{self.path.name}.lock")
+        self._refuse_linked_directory()
         try:
             self._make_directory()
             # One object for each path, so that a thread that holds the lock may take it again.
@@ -172,12 +176,41 @@ class StateFile:
         """Changes whenever the file is replaced, at the cost of one `stat`; None while there is none."""
         return stamp_of(self.path)
 
+    def _replace(self, body: bytes) -> None:
+        # A link that the user made to a file of their own is followed; for secrets there are none.
+        target = self.path if self._private else self.path.resolve()
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+        try:
+            self._make_directory()
+            _remove_leftovers(target)
+            self._write_new(temporary, body)
+            temporary.replace(target)
+            _sync_directory(target.parent)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def _overwrite(self, body: bytes) -> None:
+        """Write in place of the old content, which needs no room; a crash in this moment breaks the file."""
+        flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(self.path, flags), "wb") as file:
+            if len(body) > os.fstat(file.fileno()).st_size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            file.write(body)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _not_written(self, error: OSError) -> ConfigError:
+        return ConfigError(f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write)
+
     @property
     def _how_to_write(self) -> str:
         return f"Make {self.path.parent} writable, or let JUMPSEAT_HOME name a directory that is."
 
     def _read(self) -> dict[str, Any] | None:
         """The content as it lies there; None where it is broken."""
+        self._refuse_linked_directory()
         try:
             body = self._checked_bytes()
         except FileNotFoundError:
@@ -234,6 +267,14 @@ class StateFile:
             raise ConfigError(f"{self.path} is broken and cannot be set aside: {_reason(error)}.") from None
         logger.warning("%s was no JSON object; it is kept as %s, and a new one is begun", self.path, aside)
 
+    def _refuse_linked_directory(self) -> None:
+        directory = self.path.parent
+        if self._private and directory.is_symlink():
+            raise ConfigError(
+                f"{directory} is a symbolic link; files with secrets must lie in a directory of their own.",
+                hint=f"Move the directory that it points to in its place: {directory}",
+            )
+
     def _make_directory(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -244,6 +285,20 @@ class StateFile:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
+
+
+def erased(path: Path) -> bool:
+    """Remove a file with a secret, or at least what is in it; whether that was possible."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        if path.is_symlink():
+            return False
+        try:
+            os.truncate(path, 0)
+        except OSError:
+            return False
+    return True
 
 
 def _written(content: Mapping[str, Any]) -> bytes:

@@ -162,6 +162,21 @@ async def test_odd_content_is_no_sign_in(store: TokenStore, directory: Path, ent
     assert await store.read(HOSTS) == StoredSignIn()
 
 
+@pytest.mark.parametrize("entry", [{"token": ""}, {"token": 7}, {"token": None}, {"token": ["x"]}, {}])
+async def test_a_stored_token_that_is_empty_or_no_text_is_no_sign_in(
+    store: TokenStore, directory: Path, entry: dict[str, object]
+) -> None:
+    await store.write(HOSTS, TOKEN)
+    content = json.loads((directory / FILE_NAME).read_text())
+    (name,) = content["sign_ins"]
+    content["sign_ins"][name] = {"storage": "file", "login": "octocat", **entry}
+    (directory / FILE_NAME).write_text(json.dumps(content))
+
+    found = await store.read(HOSTS)
+
+    assert (found.token, found.storage, found.signed_out) == (None, None, False)
+
+
 @pytest.mark.requirement("8:keyring")
 async def test_a_token_in_the_keyring_is_not_in_the_file(directory: Path) -> None:
     ring = DictKeyring()
@@ -206,7 +221,7 @@ async def test_a_token_in_a_keyring_that_is_locked_now_is_an_error_and_stays(dir
     with pytest.raises(AuthenticationError, match="cannot be used: PermissionError") as caught:
         await locked.read(HOSTS)
     assert "Unlock" in (caught.value.hint or "")
-    with pytest.raises(AuthenticationError, match="does not forget"):
+    with pytest.raises(AuthenticationError, match="does not delete"):
         await locked.delete(HOSTS)
     kept = (await TokenStore(directory, keyring=BoundedKeyring(lambda: ring)).read(HOSTS)).token
     assert kept is not None
