@@ -176,6 +176,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:tls-errors": "an untrusted certificate is 1008 with its reason and a hint; verification stays on",
     "7:timeouts": "connect_timeout bounds the way to a provider, by a proxy too, timeout its silence",
     "7:network-shared": "providers whose networks are equal share their connections",
+    "7:reuse": "chats in turn share a connection; done waits for nothing behind the end mark",
     "7:network-trust": "an overlay may name no ca_file, no client_cert, no proxy for a user's sign-in",
     "7:trust": "an overlay may add providers of literal values and choose defaults, nothing else",
     "7:plugins": "kinds come by the entry points jumpseat.adapters; a broken one is 1010 and hurts nobody",

@@ -193,8 +193,8 @@ class HttpAdapter(EndpointAdapter):
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         """Give back what `set_up` got, once for each set-up that returned, whatever happened since.
 
-        The connection to the provider is closed by then. A turn waits a second for this and goes on;
-        after ten seconds it is cancelled. What it raises is logged and hurts nobody.
+        The attempt has released its connection to the provider by then. A turn waits a second for this
+        and goes on; after ten seconds it is cancelled. What it raises is logged and hurts nobody.
         """
 
     async def fetch_models(self) -> list[ModelInfo]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -105,6 +106,12 @@ class HttpClient:
             logger.debug("%s is reached by the proxy %s of %s", origin.host, proxy.address, proxy.named_by)
         return Way(http, proxy, origin)
 
+    def run_aside(self, work: Coroutine[None, None, None]) -> None:
+        """Run a short work that no request waits for; it is cancelled when the connections are closed."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._pools.aside.add(task)
+        task.add_done_callback(self._pools.aside.discard)
+
     async def aclose(self) -> None:
         """Close every connection of all that share them; a later request would open new ones."""
         await self._pools.aclose()
@@ -115,6 +122,7 @@ class _Pools:
 
     def __init__(self) -> None:
         self.clients: dict[_Key, httpx2.AsyncClient] = {}
+        self.aside: set[asyncio.Task[None]] = set()
         self._contexts: dict[TlsOptions, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
@@ -127,6 +135,10 @@ class _Pools:
             return self.clients[key]
 
     async def aclose(self) -> None:
+        pending = tuple(self.aside)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
         with self._lock:
             clients, self.clients = self.clients, {}
         for client in clients.values():

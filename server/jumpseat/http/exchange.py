@@ -1,7 +1,7 @@
 """One request and its answer, as events of the chat vocabulary or as JSON.
 
 Owns the life of an upstream connection: what is sent, how long silence may last, when the answer ends,
-and that closing the iterator closes the connection. Above it are the adapters; below it the client, the
+and that closing the iterator early closes the connection. Above it are the adapters; below it the client, the
 readers, and a decoder that the adapter brings.
 """
 
@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 from jumpseat.chat import (
     ChatError,
     ConfigError,
+    DoneEvent,
     ProtocolError,
     RequestError,
     ResponseEvent,
@@ -28,6 +29,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, AnswerReader
+from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, Passage, refused_by_proxy
@@ -45,9 +47,6 @@ MAX_ERROR_BODY_BYTES = 64 * 1024
 
 ERROR_BODY_SECONDS = 2.0
 """How long the words of a refusal may take to arrive once its status is known."""
-
-DRAIN_SECONDS = 0.1
-"""After its end mark an answer is read to its end for this long, so that the connection can be reused."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
 """Turns the error of a refused request into what the adapter wants raised: a better one, or a `Replan`."""
@@ -108,7 +107,7 @@ async def stream_events(
     Args:
         client: the shared client.
         call: the request.
-        decoder: a fresh decoder of the dialect; after its end mark the connection is let go.
+        decoder: a fresh decoder of the dialect; what follows its end mark is not decoded.
         provider: the configured provider's id, for errors.
         refine: has the last word on the error of an answer whose status is 300 or more.
         on_headers: told the headers of any other answer; names are looked up in lower case.
@@ -116,17 +115,18 @@ async def stream_events(
     Raises:
         ChatError: as `http/failures.py` and the decoder say; events already yielded stay valid.
     """
-    async with _opened(client, call, provider) as response:
+    async with _opened(client, call, provider) as (response, body):
         request_id = request_id_of(response.headers)
         if response.status_code >= 300:
-            raise await _refused(response, call, provider, refine)
+            raise await _refused(response, body, call, provider, refine)
         if on_headers is not None:
             on_headers(response.headers)
-        async with contextlib.aclosing(_decoded(response, call, decoder, provider)) as batches:
+        async with contextlib.aclosing(_decoded(response, body, call, decoder, provider)) as batches:
             async for batch in batches:
                 for event in batch:
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
+                    body.answered = isinstance(event, DoneEvent)
                     yield event
 
 
@@ -136,12 +136,12 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
     """
-    async with _opened(client, call, provider) as response:
+    async with _opened(client, call, provider) as (response, body):
         if response.status_code >= 300:
-            raise await _refused(response, call, provider, refine)
-        body = await _whole_body(response, call, provider)
+            raise await _refused(response, body, call, provider, refine)
+        content = await _whole_body(body, call, provider)
     try:
-        return read_json(body)
+        return read_json(content)
     except ValueError:
         raise ProtocolError(
             f"{provider} answered with something that is not JSON.", provider=provider
@@ -154,26 +154,27 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     Raises:
         ChatError: the request failed, or was redirected.
     """
-    async with _opened(client, call, provider) as response:
+    async with _opened(client, call, provider) as (response, body):
         if 300 <= response.status_code < 400:
-            raise await _refused(response, call, provider, None)
-        body = await _whole_body(response, call, provider)
-        return HttpAnswer(response.status_code, response.headers, body)
+            raise await _refused(response, body, call, provider, None)
+        content = await _whole_body(body, call, provider)
+        return HttpAnswer(response.status_code, response.headers, content)
 
 
-async def _whole_body(response: httpx2.Response, call: HttpCall, provider: str) -> bytes:
-    body = bytearray()
-    async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
-        async for piece in pieces:
-            body += piece
-            if len(body) > MAX_BODY_BYTES:
-                raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
-    return bytes(body)
+async def _whole_body(body: Body, call: HttpCall, provider: str) -> bytes:
+    content = bytearray()
+    async for piece in _pieces(body, call, provider):
+        content += piece
+        if len(content) > MAX_BODY_BYTES:
+            raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
+    return bytes(content)
 
 
 @contextlib.asynccontextmanager
-async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[httpx2.Response]:
-    """The response with its headers read; leaving closes the connection unless the body was read whole."""
+async def _opened(
+    client: HttpClient, call: HttpCall, provider: str
+) -> AsyncIterator[tuple[httpx2.Response, Body]]:
+    """The response with its headers read; leaving lets its connection go."""
     way = await client.for_url(call.url)
     import httpx2
 
@@ -196,14 +197,15 @@ async def _opened(client: HttpClient, call: HttpCall, provider: str) -> AsyncIte
             response = await way.http.send(request, stream=True)
     except _failures() as failure:
         raise _mapped(failure, call, provider, passage) from failure
+    body = Body(response)
     try:
         if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
             raise refused_by_proxy(
                 passage.proxy, response.status_code, provider=provider, host=host_of(call.url)
             )
-        yield response
+        yield response, body
     finally:
-        await response.aclose()
+        await body.release(client)
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -263,26 +265,26 @@ def _names_in(url: str) -> list[str]:
 
 
 async def _refused(
-    response: httpx2.Response, call: HttpCall, provider: str, refine: Refine | None
+    response: httpx2.Response, body: Body, call: HttpCall, provider: str, refine: Refine | None
 ) -> Exception:
-    body = b""
+    told = b""
     # The status is the news; a body that breaks off, or stalls, must not hide it or hold it up.
     with contextlib.suppress(TimeoutError, *_failures()):
         async with asyncio.timeout(ERROR_BODY_SECONDS):
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > MAX_ERROR_BODY_BYTES:
+            async for piece in body.pieces:
+                told += piece
+                if len(told) > MAX_ERROR_BODY_BYTES:
                     break
-    error = error_from_response(response.status_code, response.headers, body, provider=provider, url=call.url)
-    return error if refine is None else refine(read_fault(body), error)
+    error = error_from_response(response.status_code, response.headers, told, provider=provider, url=call.url)
+    return error if refine is None else refine(read_fault(told), error)
 
 
-async def _pieces(response: httpx2.Response, call: HttpCall, provider: str) -> AsyncGenerator[bytes]:
+async def _pieces(body: Body, call: HttpCall, provider: str) -> AsyncGenerator[bytes]:
     """The body as it arrives, failures mapped; a body that is cut off just ends."""
     import httpx2
 
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in body.pieces:
             yield piece
     except httpx2.RemoteProtocolError:
         # The length was not what the headers or the chunks said. Whether the answer is complete
@@ -293,11 +295,11 @@ async def _pieces(response: httpx2.Response, call: HttpCall, provider: str) -> A
 
 
 async def _decoded(
-    response: httpx2.Response, call: HttpCall, decoder: Decoder, provider: str
+    response: httpx2.Response, body: Body, call: HttpCall, decoder: Decoder, provider: str
 ) -> AsyncGenerator[list[StreamEvent]]:
     """The events of each read, merged; a failure comes after the events that preceded it."""
     reader = AnswerReader(decoder, response.headers.get("content-type", ""))
-    async with contextlib.aclosing(_pieces(response, call, provider)) as pieces:
+    async with contextlib.aclosing(_pieces(body, call, provider)) as pieces:
         while not decoder.complete:
             events: list[StreamEvent] = []
             failure: ChatError | None = None
@@ -327,7 +329,3 @@ async def _decoded(
                 raise failure
             if piece is None:
                 return
-        with contextlib.suppress(TimeoutError, ChatError):
-            async with asyncio.timeout(DRAIN_SECONDS):
-                async for _ in pieces:
-                    pass

@@ -177,6 +177,9 @@ class FakeUpstream:
     def __init__(self, port: int = 0) -> None:
         self._port = port
         self.requests: list[RecordedRequest] = []
+        self.accepted = 0
+        """Connections opened to this server so far."""
+
         self._queues: dict[str | None, deque[Scripted]] = defaultdict(deque)
         self._defaults: dict[str | None, Scripted] = {}
         self._arrived = asyncio.Condition()
@@ -241,6 +244,7 @@ class FakeUpstream:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
+        self.accepted += 1
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self._converse(reader, writer)

@@ -14,6 +14,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.fakes.refusing import refusing_address
 from tests.unit.adapters.openai_chats import adapter_for, collect, request_for, text_of
 from tests.unit.adapters.streams import WAIT
+from tests.unit.http.echo import tails_read
 
 
 async def test_a_host_that_cannot_be_reached_is_named(http):
@@ -114,6 +115,7 @@ async def test_a_finished_answer_leaves_its_connection_for_the_next(upstream, ht
     adapter = adapter_for(upstream.base_url, http)
     for _ in range(5):
         assert (await collect(adapter))[1] is None
+        await tails_read(http)
     assert upstream.open_connections == 1
 
 

@@ -9,48 +9,16 @@ from jumpseat.chat import (
     ChatError,
     ConfigError,
     ConnectionError,
-    DoneEvent,
     ProtocolError,
     RequestError,
     TextDeltaEvent,
 )
-from jumpseat.dialects import BlockAssembler
 from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, stream_events
 from jumpseat.http import answer as answer_module
 from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.unit.http.echo import EchoDecoder
 
 WAIT = 5
-
-
-class EchoDecoder:
-    """The simplest dialect: every event is text, `end` is the end mark, `fail` an error."""
-
-    def __init__(self):
-        self.complete = False
-        self.said = False
-        self.blocks = BlockAssembler("acme", "m")
-
-    def feed_event(self, name, data):
-        if data == "fail":
-            raise ProtocolError("It failed.")
-        if data == "end":
-            self.said = True
-            return self.finish()
-        self.said = True
-        self.blocks.text(f"{name}={data};")
-        return self.blocks.take()
-
-    def feed_body(self, body):
-        self.said = True
-        self.blocks.text(f"body={body.decode()};")
-        return self.finish()
-
-    def finish(self):
-        if not self.said:
-            raise ProtocolError("Nothing was said.")
-        self.complete = True
-        self.blocks.close_all()
-        return [*self.blocks.take(), DoneEvent("end_turn")]
 
 
 @pytest.fixture

@@ -1,0 +1,67 @@
+"""The body of one answer: read by one iterator, and its connection closed or kept for the next request.
+
+Above it is `exchange.py`; below it is a response of httpx2, given by `exchange.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from jumpseat.http.client import HttpClient
+
+DRAIN_SECONDS = 0.5
+"""How long the rest of an answer may take to arrive behind its end mark."""
+
+DRAIN_BYTES = 64 * 1024
+"""How long that rest may be. A connection with a longer one costs less to open again than to read out."""
+
+
+class Body:
+    """The body of a response whose headers are there."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        """
+        Args:
+            response: open, its body not read.
+        """
+        self.pieces = response.aiter_bytes()
+        """The bytes, as they arrive."""
+
+        self.answered = False
+        """The dialect's end mark was seen and given on: what follows has no meaning."""
+
+        self._response = response
+
+    async def release(self, client: HttpClient) -> None:
+        """Let the connection go: at once, but for an answer with an end mark, whose rest is read first.
+
+        A connection can be used again only when the answer on it is read to its end. Nobody waits for that.
+        """
+        if self.answered and not self._response.is_closed:
+            client.run_aside(self._drained())
+        else:
+            await self._closed()
+
+    async def _drained(self) -> None:
+        import httpx2
+
+        left = DRAIN_BYTES
+        try:
+            with contextlib.suppress(TimeoutError, httpx2.HTTPError, httpx2.StreamError, OSError):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    while left > 0:
+                        left -= len(await anext(self.pieces))
+        except StopAsyncIteration:
+            pass
+        finally:
+            await self._closed()
+
+    async def _closed(self) -> None:
+        # The generator first: closing the response under it would leave it to the garbage collector.
+        await self.pieces.aclose()
+        await self._response.aclose()

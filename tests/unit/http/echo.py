@@ -1,0 +1,44 @@
+"""A dialect for the tests of exchanges, and waiting for what a client does behind an answer."""
+
+import asyncio
+
+from jumpseat.chat import DoneEvent, ProtocolError
+from jumpseat.dialects import BlockAssembler
+
+
+class EchoDecoder:
+    """The simplest dialect: every event is text, `end` is the end mark, `fail` an error."""
+
+    def __init__(self):
+        self.complete = False
+        self.said = False
+        self.blocks = BlockAssembler("acme", "m")
+
+    def feed_event(self, name, data):
+        if data == "fail":
+            raise ProtocolError("It failed.")
+        if data == "end":
+            self.said = True
+            return self.finish()
+        self.said = True
+        self.blocks.text(f"{name}={data};")
+        return self.blocks.take()
+
+    def feed_body(self, body):
+        self.said = True
+        self.blocks.text(f"body={body.decode()};")
+        return self.finish()
+
+    def finish(self):
+        if not self.said:
+            raise ProtocolError("Nothing was said.")
+        self.complete = True
+        self.blocks.close_all()
+        return [*self.blocks.take(), DoneEvent("end_turn")]
+
+
+async def tails_read(http):
+    """Return once every finished answer has been read to the end of its body, or given up."""
+    async with asyncio.timeout(5):
+        while http._pools.aside:
+            await asyncio.wait(tuple(http._pools.aside))

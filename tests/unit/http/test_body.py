@@ -1,0 +1,89 @@
+"""What becomes of a connection when its answer is read, given up, or followed by more than an end."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from jumpseat.chat import DoneEvent, TextDeltaEvent
+from jumpseat.http import HttpCall, HttpClient, body, stream_events
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.unit.http.echo import EchoDecoder, tails_read
+
+WAIT = 5
+ANSWER = b"data: a\n\ndata: end\n\n"
+
+
+@pytest.fixture
+async def http():
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def upstream():
+    async with FakeUpstream() as server:
+        yield server
+
+
+async def take(http, upstream, until=DoneEvent):
+    """Read events up to the first of this class, then leave, as a turn does."""
+    call = HttpCall("POST", upstream.origin, body={})
+    async with (
+        asyncio.timeout(WAIT),
+        aclosing(stream_events(http, call, EchoDecoder(), provider="acme")) as events,
+    ):
+        async for event in events:
+            if isinstance(event, until):
+                return
+
+
+async def test_a_reader_that_leaves_at_the_end_mark_leaves_the_connection_for_the_next(http, upstream):
+    upstream.default(Reply.events([ANSWER, b": the end of the chunks is a write of its own\n\n"]))
+    for _ in range(10):
+        await take(http, upstream)
+        await tails_read(http)
+    assert (len(upstream.requests), upstream.accepted) == (10, 1)
+
+
+async def test_an_answer_is_not_held_back_for_the_end_of_its_body(http, upstream):
+    gate = Gate()
+    upstream.script(Reply.events([ANSWER, gate]), Reply.events([ANSWER]))
+    await take(http, upstream)  # The end of the body cannot come before the gate is open.
+    assert not upstream.requests[0].disconnected.is_set()
+    gate.open()
+    await tails_read(http)
+    await take(http, upstream)
+    assert upstream.accepted == 1
+
+
+async def test_a_reader_that_leaves_early_closes_the_connection_at_once(http, upstream):
+    upstream.script(Reply.events([ANSWER]).stall_after())
+    await take(http, upstream, until=TextDeltaEvent)
+    assert not http._pools.aside
+    await upstream.wait_for_disconnect()
+
+
+async def test_a_tail_that_never_ends_is_given_up_in_time(http, upstream, monkeypatch):
+    monkeypatch.setattr(body, "DRAIN_SECONDS", 0.01)
+    upstream.script(Reply.events([ANSWER]).stall_after())
+    await take(http, upstream)
+    await upstream.wait_for_disconnect()
+
+
+async def test_a_tail_that_is_too_long_is_not_read_to_its_end(http, upstream, monkeypatch):
+    monkeypatch.setattr(body, "DRAIN_SECONDS", WAIT)
+    monkeypatch.setattr(body, "DRAIN_BYTES", 1000)
+    upstream.script(Reply.events([ANSWER, *[b": on and on\n\n"] * 1000]).stall_after())
+    await take(http, upstream)
+    await tails_read(http)
+    await upstream.wait_for_disconnect()
+
+
+async def test_closing_the_client_waits_for_no_tail(http, upstream):
+    upstream.script(Reply.events([ANSWER]).stall_after())
+    await take(http, upstream)
+    await http.aclose()
+    assert not http._pools.aside
+    await upstream.wait_for_disconnect()
