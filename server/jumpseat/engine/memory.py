@@ -1,8 +1,9 @@
 """The memory of recent answers, for clients that can hold no more than text and tool calls.
 
 Such a client drops thinking, signatures, opaque data, the exact text of arguments. What it sends back is
-completed here, byte for byte, before a turn is planned. Above it are `turn` and whoever holds a connection:
-a memory belongs to one connection and is never written anywhere. Below it `same_answer` compares.
+completed here, byte for byte, before a turn is planned. Above it are `turn` and the connection: a memory
+belongs to one connection and is never written anywhere. Below it `trail` reads conversations, and
+`same_answer` compares.
 
 That data of one answer never goes to another one, an answer must be recognised by more than its words, of
 which "Done." is the commonest. Signs, the best one first: the whole conversation before it; all the user's
@@ -13,30 +14,17 @@ text. The best sign that is found decides, and only if all answers with that sig
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from hashlib import blake2b
 from itertools import chain, groupby
-from typing import NamedTuple
+from operator import attrgetter
 
-from jumpseat.chat import (
-    ContentBlock,
-    ContextBlock,
-    ImageBlock,
-    Message,
-    Origin,
-    Response,
-    Role,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from jumpseat.chat import ContentBlock, Message, Origin, Response, ToolUseBlock
 from jumpseat.engine.refusals import Refusals
 from jumpseat.engine.same_answer import completed
+from jumpseat.engine.trail import Trail, Words, words_of
 
 MAX_ANSWERS = 1000
 """Answers: those of several long agent sessions in one editor."""
@@ -44,32 +32,11 @@ MAX_ANSWERS = 1000
 MAX_BYTES = 32 << 20
 """Bytes of all answers; encrypted reasoning of one is seldom more than 30 KiB, so both limits are alike."""
 
-LONG_TEXT = 200
-"""Characters, white space left out: nobody says as much twice by chance, or types it for something else."""
-
-_RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
-"""In an id that no second call has; `call_1` and `functions.read_file:0` come again elsewhere."""
-
-_ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
-
 _BLOCK_OVERHEAD = 200
 """Bytes of a block and its place in the memory, without its texts."""
 
 _PARSED = 4
 """How many times its own size a JSON text is once it is parsed."""
-
-
-class _Words(NamedTuple):
-    """What every client keeps of a message."""
-
-    digest: bytes
-    """Of texts and calls, white space left out, because clients join, split and trim texts."""
-
-    length: int
-    """Characters of the texts; 0 and an empty digest where the message has neither text nor calls."""
-
-    calls: Sequence[str]
-    """The ids of the calls; a tool's name, which is a part of some, left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +73,21 @@ class BlockMemory:
         """The bytes that they take, about."""
         return self._size
 
-    def remember(self, response: Response, after: Sequence[Message] = ()) -> None:
+    def remember(self, response: Response, after: Trail) -> None:
         """Remember an answer, or the part of one that the client was given.
 
         Args:
             response: the answer; one without text and calls leaves nothing to know it by.
-            after: the conversation that it answers, as the client sent it.
+            after: that of the conversation which it answers, at its end (`restored`).
         """
         content = tuple(response.content)
-        words = _words_of(content)
+        words = words_of(content)
         size = sum(map(_size_of, content))
         if not words.digest or size > self._max_bytes:
             return
-        trail = _Trail()
-        for message in after:
-            trail.step(message.role, _words_of(message.content))
         origins = (block.origin for block in content if block.origin is not None)
         origin = next(origins, Origin(response.provider, response.model))
-        answer = _Answer(origin, content, trail.place, tuple(sign for sign, _ in trail.signs(words)), size)
+        answer = _Answer(origin, content, after.place, tuple(sign for sign, _ in after.signs(words)), size)
         for serial in self._index.get(answer.keys[0], ()):
             if self._answers[serial] == answer:
                 self._answers.move_to_end(serial)
@@ -136,7 +100,9 @@ class BlockMemory:
         while len(self._answers) > self._max_answers or self._size > self._max_bytes:
             self._forget_one()
 
-    def restored(self, messages: Sequence[Message], origin: Origin | None = None) -> tuple[Message, ...]:
+    def restored(
+        self, messages: Sequence[Message], origin: Origin | None = None, trail: Trail | None = None
+    ) -> tuple[Message, ...]:
         """The messages, one for one, each of the assistant's with what the client has lost of it.
 
         A message that is no answer of ours, or was changed, comes back as it is. An answer in several
@@ -144,31 +110,32 @@ class BlockMemory:
 
         Args:
             messages: the conversation as the client sent it.
-            origin: whom the conversation goes to: what others have made is left as it is. None: whoever.
+            origin: where the conversation goes: what others have made is left as it is. None: anywhere.
+            trail: a fresh one, which is then at the end of the conversation, as `remember` takes it.
         """
         result: list[Message] = []
-        trail = _Trail()
-        for role, group in groupby(messages, lambda message: message.role):
+        trail = trail or Trail()
+        for role, group in groupby(messages, attrgetter("role")):
             run = list(group)
             if role == "assistant":
                 result += self._restored_run(run, trail, origin)
                 continue
             result += run
             for message in run:
-                trail.step(role, _words_of(message.content))
+                trail.step(role, words_of(message.content))
         return tuple(result)
 
-    def _restored_run(self, run: Sequence[Message], trail: _Trail, origin: Origin | None) -> list[Message]:
+    def _restored_run(self, run: Sequence[Message], trail: Trail, origin: Origin | None) -> Sequence[Message]:
         """Messages of the assistant's in a row: answers of their own, or pieces of one. Goes past them."""
-        before = copy(trail)
+        before = trail.copy() if len(run) > 1 else trail
         found = []
         for message in run:
-            words = _words_of(message.content)
+            words = words_of(message.content)
             found.append(self._recognised(message.content, words, trail, origin))
             trail.step("assistant", words)
         if len(run) > 1 and not any(found):
             joined = tuple(chain.from_iterable(message.content for message in run))
-            whole = self._recognised(joined, _words_of(joined), before, origin)
+            whole = self._recognised(joined, words_of(joined), before, origin)
             if whole is not None:
                 found = [whole, *[()] * (len(run) - 1)]
         return [
@@ -177,11 +144,11 @@ class BlockMemory:
         ]
 
     def _recognised(
-        self, given: Sequence[ContentBlock], words: _Words, trail: _Trail, origin: Origin | None
+        self, given: Sequence[ContentBlock], words: Words, trail: Trail, origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
         """The client's blocks, completed; None where they are no answer that is known."""
-        if not words.digest:
-            return None
+        if words.digest not in self._index:
+            return None  # No answer has these words; most messages of a history from elsewhere end here.
         signs = (sign for sign, is_good in trail.signs(words) if is_good)
         serials = next((found for sign in signs if (found := self._index.get(sign))), ())
         answers = [self._answers[serial] for serial in serials]
@@ -204,93 +171,6 @@ class BlockMemory:
             serials.remove(serial)
             if not serials:
                 del self._index[key]
-
-
-class _Trail:
-    """The way through a conversation, as a client sees it that holds text and calls only."""
-
-    def __init__(self) -> None:
-        self.place = b""
-        """All that was said so far."""
-
-        self._asked = b""
-        self._said = b""
-        self._said_length = 0
-        self._near = b""
-        """What was said since the assistant began its last message."""
-
-    def step(self, role: Role, words: _Words) -> None:
-        """Go past a message; one that holds nothing for such a client is no step."""
-        if not words.digest:
-            return
-        self.place = _digest(self.place, role.encode(), words.digest)
-        if role == "user":
-            self._asked = _digest(self._asked, words.digest)
-            self._near = _digest(self._near, words.digest)
-        else:
-            self._said = _digest(self._said, words.digest)
-            self._said_length += words.length
-            self._near = words.digest
-
-    def signs(self, words: _Words) -> Iterator[tuple[bytes, bool]]:
-        """The signs by which an answer of these words is known that is given here, the best one first.
-
-        With each comes whether it is good: whether no other answer of these words can have it by chance.
-        """
-        yield _digest(b"place", self.place, words.digest), True
-        yield _digest(b"asked", self._asked, words.digest), True
-        yield _digest(b"said", self._said, words.digest), self._said_length + words.length >= LONG_TEXT
-        yield _digest(b"near", self._near, words.digest), bool(words.calls)
-        yield (
-            _digest(b"words", words.digest),
-            words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls)),
-        )
-
-
-def _digest(*parts: bytes) -> bytes:
-    """Of words without a zero byte, and of digests, which are of one length or empty: no two are alike."""
-    return blake2b(b"\0".join(parts), digest_size=16).digest()
-
-
-def _words_of(content: Sequence[ContentBlock]) -> _Words:
-    digest = blake2b(digest_size=16)
-    length = 0
-    held = False
-    for block in content:
-        match block:
-            case TextBlock():
-                dense, characters = _without_space(block.text)
-                parts: tuple[bytes, ...] = (dense,)
-                length += characters
-            case ToolUseBlock():
-                parts = (b"\0call", _encoded(block.id), _encoded(block.name))
-            case ToolResultBlock():
-                parts = (b"\0result", _encoded(block.tool_use_id), _encoded(block.content))
-            case ContextBlock():
-                parts = (b"\0context", _encoded(block.uri or ""), _encoded(block.text))
-            case ImageBlock():
-                parts = (b"\0image", _encoded(block.source))
-            case _:
-                continue
-        for part in parts:
-            held = held or part != b""
-            digest.update(part)
-    calls = tuple(block.id.replace(block.name, "") for block in content if isinstance(block, ToolUseBlock))
-    return _Words(digest.digest() if held else b"", length, calls)
-
-
-def _without_space(text: str) -> tuple[bytes, int]:
-    """A text without its white space, and how many characters that is."""
-    if text.isascii():
-        # Several times as fast, which counts: every turn comes with all the texts of its conversation.
-        dense = text.encode().translate(None, _ASCII_SPACE)
-        return dense, len(dense)
-    characters = "".join(text.split())
-    return _encoded(characters), len(characters)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _size_of(block: ContentBlock) -> int:

@@ -11,11 +11,12 @@ from jumpseat.chat import Origin
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
+from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
 
 
 async def prepare(
-    registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None
+    registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None, trail: Trail | None = None
 ) -> tuple[ResolvedModel, Plan]:
     """Whom to ask, and what.
 
@@ -23,6 +24,7 @@ async def prepare(
         registry: the providers.
         ask: what the client asks.
         memory: completes the messages of a client that cannot hold all of an answer.
+        trail: taken by the memory to the end of the conversation.
 
     Raises:
         ChatError: as `resolve_model` and `plan` raise it.
@@ -30,7 +32,7 @@ async def prepare(
     target = await resolve_model(registry, ask.model)
     capabilities, _ = registry.capabilities(target.provider, probed=False)
     planned = plan(
-        ask if memory is None else _completed(ask, memory, target),
+        ask if memory is None else _completed(ask, memory, target, trail),
         target,
         capabilities,
         registry.settings_rows(target.provider),
@@ -40,7 +42,8 @@ async def prepare(
     return target, planned
 
 
-def _completed(ask: TurnAsk, memory: BlockMemory, target: ResolvedModel) -> TurnAsk:
+def _completed(ask: TurnAsk, memory: BlockMemory, target: ResolvedModel, trail: Trail | None) -> TurnAsk:
     """The ask with what the client has lost of earlier answers, less what the provider has refused."""
     here = Origin(target.provider, target.model)
-    return replace(ask, messages=memory.refusals.heeded(memory.restored(ask.messages, here), here))
+    restored = memory.restored(ask.messages, here, trail)
+    return replace(ask, messages=memory.refusals.heeded(restored, here))

@@ -33,6 +33,7 @@ from jumpseat.engine.plan import Plan
 from jumpseat.engine.prepare import prepare
 from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
 from jumpseat.engine.tokens import TokenMemory
+from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,8 @@ async def run_turn(
         asyncio.CancelledError: the task was cancelled before the start.
     """
     tokens = tokens or TokenMemory()
-    target, planned = await prepare(registry, ask, memory)
+    trail = Trail()
+    target, planned = await prepare(registry, ask, memory, trail)
     planned = check_length(target, planned, tokens)
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
@@ -71,10 +73,10 @@ async def run_turn(
         response = await _run_to_its_end(target, planned, budget, sink, memory)
     except ChatError as error:
         if memory is not None and error.partial is not None:
-            memory.remember(error.partial, ask.messages)
+            memory.remember(error.partial, trail)
         raise
     if memory is not None:
-        memory.remember(response, ask.messages)
+        memory.remember(response, trail)
     tokens.remember_turn(target.provider, planned.request, response.usage)
     return response
 

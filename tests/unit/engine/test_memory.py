@@ -18,8 +18,9 @@ from jumpseat.chat import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from jumpseat.engine.memory import LONG_TEXT, MAX_ANSWERS, MAX_BYTES, BlockMemory
-from tests.unit.engine.blocks import assistant, result, user
+from jumpseat.engine.memory import MAX_ANSWERS, MAX_BYTES, BlockMemory
+from jumpseat.engine.trail import LONG_TEXT
+from tests.unit.engine.blocks import assistant, result, trail_of, user
 
 HERE = Origin("fake", "m")
 ELSEWHERE = Origin("fake", "other")
@@ -61,7 +62,7 @@ def content(
 def remembering(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
     memory = BlockMemory()
     for after, response in turns:
-        memory.remember(response, after)
+        memory.remember(response, trail_of(after))
     return memory
 
 
@@ -140,7 +141,7 @@ def test_of_two_models_that_gave_one_answer_in_one_place_the_asked_one_counts_el
 def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(5):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), conversation)
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), trail_of(conversation))
         conversation += [Message.assistant("Done."), MORE]
 
     assert content(memory, *conversation) == [[thought(f"s{n}"), said("Done.")] for n in range(5)]
@@ -171,7 +172,7 @@ def test_short_words_elsewhere_are_another_answer(conversation: list[Message]) -
 def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
-        memory.remember(answer(thought(f"s{number}"), called("call_1")), conversation)
+        memory.remember(answer(thought(f"s{number}"), called("call_1")), trail_of(conversation))
         conversation += [assistant(thin_call("call_1")), user(result("call_1"))]
 
     assert content(memory, *conversation)[1] == [thought("s1"), called("call_1")]
@@ -191,7 +192,7 @@ def test_what_is_not_said_twice_is_known_anywhere(blocks: list[ContentBlock], th
     memory = remembering(([HI], answer(thought("s"), *blocks)))
 
     assert content(memory, MORE, assistant(thin)) == [[thought("s"), *blocks]]
-    memory.remember(answer(thought("other"), *blocks), [MORE, MORE])
+    memory.remember(answer(thought("other"), *blocks), trail_of([MORE, MORE]))
     assert content(memory, Message.user("?"), assistant(thin)) == [[thin]]
 
 
@@ -267,9 +268,9 @@ def test_the_least_recently_used_answer_goes_first() -> None:
     memory = BlockMemory(max_answers=2)
     asked = [Message.user(f"Question {number}") for number in range(3)]
     for number in range(2):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), [asked[number]])
+        memory.remember(answer(thought(f"s{number}"), said("Done.")), trail_of([asked[number]]))
     memory.restored([asked[0], Message.assistant("Done.")], HERE)
-    memory.remember(answer(thought("s2"), said("Done.")), [asked[2]])
+    memory.remember(answer(thought("s2"), said("Done.")), trail_of([asked[2]]))
 
     kept = [content(memory, question, Message.assistant("Done.")) for question in asked]
     assert kept == [
@@ -284,11 +285,11 @@ def test_the_memory_is_bounded_in_bytes_too_and_gives_back_what_it_forgets() -> 
     memory = BlockMemory(max_bytes=20_000)
     for number in range(50):
         sealed = ThinkingBlock("", "x" * 5_000, origin=HERE)
-        memory.remember(answer(sealed, said(f"Answer {number}")), [HI])
+        memory.remember(answer(sealed, said(f"Answer {number}")), trail_of([HI]))
         assert memory.size <= 20_000
     assert 1 <= len(memory) <= 3
 
-    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), [HI])
+    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), trail_of([HI]))
     assert 1 <= len(memory) <= 3
     assert content(memory, HI, Message.assistant("Answer 49"))[0][0].type == "thinking"
     assert (MAX_ANSWERS, MAX_BYTES) == (1000, 32 << 20)

@@ -1,0 +1,154 @@
+"""A conversation as a client sees it that holds text and tool calls only, and the signs of an answer in it.
+
+Above it is `memory`, which knows answers by these signs. Every message of every chat comes through here, so
+each is taken apart once, as bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+LONG_TEXT = 200
+"""Characters, white space left out: nobody says as much twice by chance, or types it for something else."""
+
+_RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
+"""In an id that no second call has; `call_1` and `functions.read_file:0` come again elsewhere."""
+
+_ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
+
+_OTHER_SPACE = (
+    (b"\xc2", re.compile(rb"\xc2[\x85\xa0]")),
+    (b"\xe1", re.compile(rb"\xe1\x9a\x80")),
+    (b"\xe2", re.compile(rb"\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)")),
+    (b"\xe3", re.compile(rb"\xe3\x80\x80")),
+)
+"""All further white space in UTF-8, by its first byte, which most texts do not have."""
+
+
+class Words(NamedTuple):
+    """What every client keeps of a message."""
+
+    digest: bytes
+    """Of texts and calls, white space left out, because clients join, split and trim texts."""
+
+    length: int
+    """Characters of the texts; 0 and an empty digest where the message has neither text nor calls."""
+
+    calls: Sequence[str]
+    """The ids of the calls; a tool's name, which is a part of some, left out."""
+
+
+class Trail:
+    """The way through a conversation, message by message."""
+
+    __slots__ = ("_all", "_asked", "_near", "_said", "_said_length")
+
+    def __init__(self) -> None:
+        self._all = blake2b(digest_size=16, person=b"place")
+        self._asked = blake2b(digest_size=16, person=b"asked")
+        self._said = blake2b(digest_size=16, person=b"said")
+        self._said_length = 0
+        # What was said since the assistant began its last message.
+        self._near = blake2b(digest_size=16, person=b"near")
+
+    @property
+    def place(self) -> bytes:
+        """All that was said so far."""
+        return self._all.digest()
+
+    def copy(self) -> Trail:
+        """A trail that goes on from here by itself."""
+        other = Trail()
+        other._all, other._asked = self._all.copy(), self._asked.copy()
+        other._said, other._said_length = self._said.copy(), self._said_length
+        other._near = self._near.copy()
+        return other
+
+    def step(self, role: Role, words: Words) -> None:
+        """Go past a message; one that holds nothing for such a client is no step."""
+        digest = words.digest
+        if not digest:
+            return
+        if role == "user":
+            self._all.update(b"u" + digest)
+            self._asked.update(digest)
+            self._near.update(digest)
+        else:
+            self._all.update(b"a" + digest)
+            self._said.update(digest)
+            self._said_length += words.length
+            self._near = blake2b(digest, digest_size=16, person=b"near")
+
+    def signs(self, words: Words) -> Iterator[tuple[bytes, bool]]:
+        """The signs by which an answer of these words is known that is given here, the best one first.
+
+        With each comes whether it is good: whether no other answer of these words can have it by chance.
+        The last one is the digest of the words: an answer without that sign has none of the others.
+        """
+        yield _with(self._all, words), True
+        yield _with(self._asked, words), True
+        yield _with(self._said, words), self._said_length + words.length >= LONG_TEXT
+        yield _with(self._near, words), bool(words.calls)
+        yield words.digest, words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls))
+
+
+def _with(way: blake2b, words: Words) -> bytes:
+    digest = way.copy()
+    digest.update(words.digest)
+    return digest.digest()
+
+
+def words_of(content: Sequence[ContentBlock]) -> Words:
+    """What every client keeps of a message of these blocks."""
+    parts: list[bytes] = []
+    calls: list[str] = []
+    length = 0
+    for block in content:
+        match block:
+            case TextBlock():
+                dense, characters = _without_space(block.text)
+                parts.append(dense)
+                length += characters
+            case ToolUseBlock():
+                parts += (b"\0call", _encoded(block.id), _encoded(block.name))
+                calls.append(block.id.replace(block.name, ""))
+            case ToolResultBlock():
+                parts += (b"\0result", _encoded(block.tool_use_id), _encoded(block.content))
+            case ContextBlock():
+                parts += (b"\0context", _encoded(block.uri or ""), _encoded(block.text))
+            case ImageBlock():
+                parts += (b"\0image", _encoded(block.source))
+            case _:
+                continue
+    held = parts[0] if len(parts) == 1 else b"".join(parts)
+    return Words(blake2b(held, digest_size=16).digest() if held else b"", length, calls)
+
+
+def _without_space(text: str) -> tuple[bytes, int]:
+    """A text without its white space, and how many characters that is."""
+    encoded = _encoded(text)
+    dense = encoded.translate(None, _ASCII_SPACE)
+    characters = len(text) - (len(encoded) - len(dense))
+    if not text.isascii():
+        for first, spaces in _OTHER_SPACE:
+            if first in dense:
+                dense, removed = spaces.subn(b"", dense)
+                characters -= removed
+    return dense, characters
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
