@@ -101,6 +101,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "3:model-facts": "facts come from the provider, else the user, else a snapshot of the vendor's models",
     # Section 4: names.
     "4:provider-prefix": "provider:model where the prefix is a configured provider's id, else a bare name",
+    "4:mistyped-prefix": "a prefix that is a kind, a vendor or nearly an id is 1004 with the nearest names",
+    "4:nearest-names": "an unknown model, kind, provider, key or setting is told with the nearest name",
     "4:bare-name": "a bare name goes to the default provider, else to the only one that lists it",
     "4:default-model": "an absent model is config default_model, else the default provider's own default",
     "4:saved-default-model": "between the two: the saved default_model, if its provider is still there",

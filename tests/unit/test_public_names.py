@@ -28,7 +28,7 @@ Position Problem ProgressEvent ProtocolError QuotaExceededError Range RateLimitE
 RequestError Response ResponseEvent RetryEvent Role ServerError StartEvent StopReason StreamEvent TextBlock
 TextDeltaEvent TextDoneEvent TextStartEvent ThinkingBlock ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel
 ThinkingStartEvent ToolChoice ToolDefinition ToolResultBlock ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent
-ToolUseStartEvent Usage UsageEvent WarningEvent as_tool_definitions merge_deltas
+ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent as_tool_definitions merge_deltas
 """
 
 ADAPTERS_BASE = """

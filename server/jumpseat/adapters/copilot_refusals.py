@@ -22,6 +22,7 @@ from jumpseat.chat import (
     QuotaExceededError,
     RateLimitError,
     RequestError,
+    UnknownModelError,
 )
 from jumpseat.dialects import ProviderFault, plain_words
 
@@ -262,7 +263,7 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
             return _not_enabled(fault, error, place)
         return _as(
             error,
-            RequestError,
+            UnknownModelError,
             f"{place.provider} does not offer the model {place.model!r} to this account.",
             f"See what it offers: jumpseat models --provider {place.provider} --refresh",
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from jumpseat.chat import ChatError, RequestError
+from jumpseat.chat import ChatError, RequestError, UnknownModelError
 from jumpseat.dialects import ProviderFault
 
 _REFUSALS = (
@@ -46,11 +46,13 @@ def refused_parameter(
     return name if name in body and name not in essential else None
 
 
-def unknown_model(fault: ProviderFault, error: ChatError, provider: str, model: str) -> RequestError | None:
+def unknown_model(
+    fault: ProviderFault, error: ChatError, provider: str, model: str
+) -> UnknownModelError | None:
     """An error that names model and provider, if the refusal means that there is no such model."""
     if not _is_unknown_model(fault, error, model):
         return None
-    unknown = RequestError(
+    unknown = UnknownModelError(
         f"The provider {provider} has no model {model!r}.",
         provider=provider,
         status_code=error.status_code,

@@ -37,6 +37,7 @@ from jumpseat.chat.errors import (
     RateLimitError,
     RequestError,
     ServerError,
+    UnknownModelError,
 )
 from jumpseat.chat.events import (
     BLOCK_EVENTS,
@@ -139,6 +140,7 @@ __all__ = [
     "ToolUseDeltaEvent",
     "ToolUseDoneEvent",
     "ToolUseStartEvent",
+    "UnknownModelError",
     "Usage",
     "UsageEvent",
     "WarningEvent",

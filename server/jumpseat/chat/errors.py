@@ -6,6 +6,7 @@
     ├── RateLimitError             too many requests for now (retryable)
     ├── QuotaExceededError         the allowance is used up (never retried)
     ├── RequestError               a parameter, a model or the whole request is refused
+    │   ├── UnknownModelError      the provider has no such model
     │   ├── ContextExceededError   the prompt is too long
     │   ├── ContentFilterError     the prompt was blocked
     │   └── InvalidRequestError    the caller's own values break their rules
@@ -107,6 +108,10 @@ class RequestError(ChatError):
     """The provider, or the daemon for it, refuses the request: bad parameter, unknown model."""
 
     kind = "request"
+
+
+class UnknownModelError(RequestError):
+    """The provider says that it has no such model."""
 
 
 class ContextExceededError(RequestError):

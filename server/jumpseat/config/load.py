@@ -24,6 +24,7 @@ from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.secrets import names_credential
 from jumpseat.config.sources import source_prefix
+from jumpseat.config.suggestions import did_you_mean
 
 logger = logging.getLogger(__name__)
 
@@ -112,8 +113,7 @@ def _warnings(config: Config, own: Config, file: Source, kinds: Collection[str] 
     of_the_file = {unknown.path for unknown in own.unknown_keys(kinds)}
     lines = file.lines() if of_the_file else {}
     for unknown in config.unknown_keys(kinds):
-        nearest = _nearest(str(unknown.path[-1]), unknown.known)
-        told = f"unknown key, which is ignored{f'; did you mean {nearest}?' if nearest else ''}"
+        told = f"unknown key, which is ignored{did_you_mean(str(unknown.path[-1]), unknown.known)}"
         if unknown.path in of_the_file:
             yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
         else:
@@ -140,12 +140,6 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
             yield Fault(file.name, key, told, line_of(path, lines))
         else:
             yield Fault(OVERLAY_SOURCE, key, told)
-
-
-def _nearest(key: str, known: Collection[str]) -> str | None:
-    from difflib import get_close_matches  # Deferred: most files have no mistakes.
-
-    return next(iter(get_close_matches(key.lower().replace("-", "_"), known, n=1)), None)
 
 
 def _with_overlay(

@@ -118,11 +118,18 @@ class SavedSettings:
         """
         await self._read(again=True)
 
-    async def save(self, patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
+    async def save(
+        self, patch: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
+    ) -> dict[str, Any]:
         """Merge these settings into the saved ones, deeply, and return the whole.
 
         None deletes, an empty object changes nothing. What is saved already may come again as it is, be it
         a key of a newer version or a provider that is not there; what would be new is checked.
+
+        Args:
+            patch: what to merge.
+            schemas: the settings rows of each provider.
+            model_fault: why a chat would refuse the patch's `default_model`, if it would.
 
         Raises:
             InvalidRequestError: a value breaks its rule.
@@ -132,7 +139,7 @@ class SavedSettings:
         def change(content: dict[str, Any]) -> dict[str, Any]:
             before = self._checked(content)
             wanted = without_empty_objects(patch, schemas)
-            problems = problems_of(wanted, before, schemas)
+            problems = problems_of(wanted, before, schemas, model_fault)
             if problems:
                 raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
             after = {**content, _SETTINGS: pruned(merge_patch(before, wanted))}

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from jumpseat.chat import Problem
 from jumpseat.config.setting_rows import SettingRow, check_settings
+from jumpseat.config.suggestions import alternatives
 
 Schemas: TypeAlias = Mapping[str, Mapping[str, SettingRow]]
 """By the id of every provider that exists, its settings rows; those no patch names may be empty."""
@@ -88,20 +89,29 @@ def pruned(settings: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in settings.items() if key != "providers"}, "providers": providers}
 
 
-def problems_of(patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas) -> list[Problem]:
-    """Every value that would be new and breaks its rule."""
+def problems_of(
+    patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
+) -> list[Problem]:
+    """Every value that would be new and breaks its rule.
+
+    Args:
+        patch: what is to be saved.
+        saved: what is.
+        schemas: the settings rows of each provider.
+        model_fault: why a chat would refuse the patch's `default_model`, if it would.
+    """
     problems = []
     for key, value in _news(patch, saved).items():
         if key == "providers":
             problems += _problems_of_providers(value, saved.get("providers"), schemas)
         elif key not in _TOP_LEVEL_RULES:
-            problems.append(
-                Problem(f"settings.{key}", f"is nothing that can be saved (known: {', '.join(_KEYS)})")
-            )
+            problems.append(Problem(f"settings.{key}", f"cannot be saved{alternatives(key, _KEYS)}"))
         elif (fault := _TOP_LEVEL_RULES[key](value)) is not None:
             problems.append(Problem(f"settings.{key}", fault))
         elif key == "default_provider" and value not in schemas:
-            problems.append(Problem(f"settings.{key}", f"must be one of {', '.join(schemas)}"))
+            problems.append(Problem(f"settings.{key}", f"is no provider{alternatives(value, schemas)}"))
+        elif key == "default_model" and model_fault is not None:
+            problems.append(Problem(f"settings.{key}", model_fault))
     return problems
 
 
@@ -119,7 +129,7 @@ def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Pro
         news = _news(table, known if isinstance(known, Mapping) else {})
         if name not in schemas:
             if news:
-                problems.append(Problem(where, f"is no provider (there are: {', '.join(schemas)})"))
+                problems.append(Problem(where, f"is no provider{alternatives(name, schemas)}"))
             continue
         problems += [
             Problem(f"{where}.{each.path.removeprefix('settings.')}", each.message)

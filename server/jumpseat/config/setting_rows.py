@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from jumpseat.chat import Problem
+from jumpseat.config.suggestions import alternatives
 
 SettingType = Literal["string", "number", "integer", "boolean", "enum", "list", "map"]
 
@@ -101,8 +102,8 @@ def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> lis
     for key, value in settings.items():
         row = rows.get(key)
         if row is None:
-            known = ", ".join(rows) or "none"
-            problems.append(Problem(f"settings.{key}", f"is not a setting of this provider (known: {known})"))
+            known = alternatives(key, rows) if rows else "; it has none"
+            problems.append(Problem(f"settings.{key}", f"is not a setting of this provider{known}"))
         elif (fault := row.problem_with(value)) is not None:
             problems.append(Problem(f"settings.{key}", fault))
     return problems

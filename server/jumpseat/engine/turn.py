@@ -24,6 +24,7 @@ from jumpseat.chat import (
     ResponseEvent,
     RetryEvent,
     StartEvent,
+    UnknownModelError,
     WarningEvent,
 )
 from jumpseat.engine.ask import Sink, TurnAsk
@@ -98,6 +99,8 @@ async def _run_to_its_end(
     except asyncio.CancelledError:
         raise _ended(ChatCancelled("The chat was cancelled."), fold, sink) from None
     except ChatError as error:
+        if isinstance(error, UnknownModelError) and (meant := target.nearest_models):
+            error.hint = f"Did you mean {' or '.join(meant)}? {error.hint or ''}".rstrip()
         raise _ended(error, fold, sink) from error.__cause__
     except Exception as error:
         # A defect of ours ends the turn in the same order; its text stays in the log.

@@ -7,6 +7,7 @@ from jumpseat.providers.names import (
     ResolvedModel,
     choose_default,
     default_provider,
+    fault_of_model,
     no_default,
     resolve_model,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "choose_default",
     "default_provider",
     "describe",
+    "fault_of_model",
     "no_default",
     "resolve_model",
 ]

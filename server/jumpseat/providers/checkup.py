@@ -17,8 +17,10 @@ from jumpseat.config.load import load_with_warnings
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import FaultyConfigError, read
+from jumpseat.config.suggestions import alternatives
 from jumpseat.providers.checkup_values import faults_of_values
 from jumpseat.providers.kinds import BUILT_IN, KINDS
+from jumpseat.providers.names import fault_of_model
 from jumpseat.providers.registry import Registry
 
 
@@ -66,8 +68,11 @@ async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str,
         await registry.prepare(*registry.ids)
         named = config.default_provider
         if named is not None and named not in registry.ids:
-            there = ", ".join(registry.ids)
-            yield ("default_provider",), f"there is no such provider; there are {there}", True
+            told = f"there is no such provider{alternatives(named, registry.ids)}"
+            yield ("default_provider",), told, True
+        model = config.default_model
+        if model is not None and (mistyped := await fault_of_model(registry, model)) is not None:
+            yield ("default_model",), mistyped, True
         for provider, table in config.providers.items():
             for path, told in faults_of_values(provider, table):
                 yield ("providers", provider, *path), told, True
@@ -115,7 +120,7 @@ def _settings_faults(registry: Registry) -> Iterator[tuple[KeyPath, str]]:
     for provider, values in tables.items():
         path: KeyPath = ("settings", "providers", provider)
         if provider not in registry.ids:
-            yield path, f"is no provider; there are {', '.join(registry.ids)}"
+            yield path, f"is no provider{alternatives(provider, registry.ids)}"
         elif not isinstance(values, Mapping):
             yield path, "must be a table"
         elif provider not in registry.config.faults:

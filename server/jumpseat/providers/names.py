@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jumpseat.adapters.base import Adapter
 from jumpseat.auth import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
 from jumpseat.config.paths import config_file
+from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.kinds import BUILT_IN
+from jumpseat.providers.prefixes import fault_of_prefix
 from jumpseat.providers.registry import Registry
 from jumpseat.providers.spellings import candidates
 
@@ -31,6 +33,14 @@ class ResolvedModel:
     sources: Mapping[str, FactSource] = field(default_factory=dict)
     """Who told each fact of `info` that is known."""
 
+    listed: Sequence[str] = ()
+    """The models that the provider is known to have, by its own list or by the configuration."""
+
+    @property
+    def nearest_models(self) -> list[str]:
+        """Up to three listed models that somebody may have meant, as `provider:model`."""
+        return [f"{self.provider}:{model}" for model in nearest(self.model, self.listed, most=3)]
+
 
 async def default_provider(registry: Registry) -> str | None:
     """The provider for names that say none; None where the user has to choose or to set one up.
@@ -45,7 +55,7 @@ async def default_provider(registry: Registry) -> str | None:
     if named is not None:
         if named not in registry.ids:
             raise ConfigError(
-                f"default_provider is {named!r}, but there are only: {', '.join(registry.ids)}."
+                f"default_provider is {named!r}, which does not exist{alternatives(named, registry.ids)}."
             )
         return named
     await registry.saved.loaded()
@@ -122,13 +132,15 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
         name: `provider:model`, a bare model name, or None for the default.
 
     Raises:
-        RequestError: the name is ambiguous, or nobody knows it.
+        RequestError: the name is ambiguous, or begins with a provider's name that is mistyped.
         AuthenticationError: there is no default provider, because none is set up.
         ConfigError: the configuration names what does not exist.
     """
     await registry.saved.loaded()
     wanted = name or registry.config.default_model or registry.saved.default_model(registry.ids)
     provider, model = _split(registry, wanted)
+    if provider is None and model is not None:
+        await _refuse_mistyped(registry, model, is_default=not name)
     if provider is None:
         provider = await _provider_of(registry, model)
     await registry.prepare(provider)
@@ -137,9 +149,31 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
     model = model or await _default_model(registry, provider, adapter)
     model = _as_listed(registry, provider, adapter, model)
     known = registry.known_model(provider, model)
+    listed = _listed(registry, provider)
     if known is None:
-        return ResolvedModel(provider, adapter, model, None)
-    return ResolvedModel(provider, adapter, model, known.info, known.sources)
+        return ResolvedModel(provider, adapter, model, None, listed=listed)
+    return ResolvedModel(provider, adapter, model, known.info, known.sources, listed)
+
+
+async def fault_of_model(registry: Registry, name: str) -> str | None:
+    """Why a chat would refuse a model's name, as the end of a sentence; None where it would not."""
+    provider, model = _split(registry, name)
+    if provider is not None or model is None:
+        return None
+    if any(model in _listed(registry, each) for each in registry.ids):
+        return None
+    return await fault_of_prefix(model, {each: registry.table(each) for each in registry.ids})
+
+
+async def _refuse_mistyped(registry: Registry, name: str, *, is_default: bool) -> None:
+    fault = await fault_of_model(registry, name)
+    if fault is None:
+        return
+    of = "default model" if is_default else "model"
+    raise RequestError(
+        f"The {of} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
+        hint=f"Correct it; if it is a model's own name, write PROVIDER:{name}.",
+    )
 
 
 def _split(registry: Registry, name: str | None) -> tuple[str | None, str | None]:

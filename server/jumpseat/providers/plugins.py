@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
+from jumpseat.config.suggestions import did_you_mean
 from jumpseat.http import HttpClient
 from jumpseat.providers.plugin_guard import DEFECTS, FITS, GuardedAdapter
 
@@ -135,8 +136,10 @@ class Plugins:
             f" {each.origin} brings {each.kind}, which is built in, so that it is ignored." for each in hidden
         )
         wrong = f"there is no kind {kind!r}" if kind else "it is missing"
+        meant = did_you_mean(kind, [*self._built_in, *plugins])
+        suggested = f"{meant} Known" if meant else "; known"
         return ConfigError(
-            f"{wrong}; known kinds are {', '.join(self._built_in)}{offered}.{ignored}",
+            f"{wrong}{suggested} kinds are {', '.join(self._built_in)}{offered}.{ignored}",
             hint="Correct the name, or install the plug-in where the daemon is installed, and restart it.",
         )
 

@@ -18,6 +18,7 @@ from jumpseat.adapters.base import Adapter, Capabilities, CapabilitySource, Clie
 from jumpseat.auth import AuthStatus
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
+from jumpseat.config.suggestions import alternatives
 from jumpseat.config.watch import INTERVAL_SECONDS, Stamp, stamp_of
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
@@ -137,7 +138,7 @@ class Registry:
         table = self._tables.get(provider)
         if table is None:
             raise RequestError(
-                f"There is no provider named {provider!r}; there are: {', '.join(self.ids)}.",
+                f"There is no provider named {provider!r}{alternatives(provider, self.ids)}.",
                 provider=provider,
                 hint="Add a [providers.NAME] table to the configuration file.",
             )

@@ -29,6 +29,7 @@ from jumpseat.chat import (
     RateLimitError,
     RequestError,
     ServerError,
+    UnknownModelError,
 )
 from jumpseat.config import redact
 from jumpseat.wire import (
@@ -49,6 +50,7 @@ CODES: Mapping[type[ChatError], int] = {
     RateLimitError: 1002,
     QuotaExceededError: 1003,
     RequestError: 1004,
+    UnknownModelError: 1004,
     ContextExceededError: 1005,
     ContentFilterError: 1006,
     ServerError: 1007,

@@ -74,7 +74,6 @@ async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_d
         ("b:", "b/two"),
         ("qwen3:4b", "a/qwen3:4b"),
         ("nobody:two", "a/nobody:two"),
-        ("A:one", "a/A:one"),
         (":one", "a/:one"),
     ],
 )

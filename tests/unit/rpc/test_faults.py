@@ -24,6 +24,7 @@ from jumpseat.chat import (
     RateLimitError,
     RequestError,
     ServerError,
+    UnknownModelError,
 )
 from jumpseat.chat import errors as tree
 from jumpseat.config import resolve
@@ -35,6 +36,7 @@ CONTRACT = [
     (RateLimitError, 1002, "rate_limit", True),
     (QuotaExceededError, 1003, "quota_exceeded", False),
     (RequestError, 1004, "request", False),
+    (UnknownModelError, 1004, "request", False),
     (ContextExceededError, 1005, "context_exceeded", False),
     (ContentFilterError, 1006, "content_filter", False),
     (ServerError, 1007, "server", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumpseat.providers import fault_of_model
 from jumpseat.rpc.method import Call
 from jumpseat.rpc.params import NoParams, SettingsSaveParams
 from jumpseat.rpc.session import Session
@@ -23,7 +24,9 @@ async def settings_save(session: Session, call: Call[SettingsSaveParams]) -> dic
     registry, patch = session.registry, call.params.settings
     providers = patch.get("providers")
     schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
-    return {"settings": await registry.saved.save(patch, schemas)}
+    model = patch.get("default_model")
+    fault = await fault_of_model(registry, model) if isinstance(model, str) else None
+    return {"settings": await registry.saved.save(patch, schemas, fault)}
 
 
 def follow_saved_settings(session: Session) -> None:

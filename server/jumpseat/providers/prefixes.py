@@ -1,0 +1,75 @@
+"""A model name whose part before the colon is no provider: a model with a tag, or a typing error.
+
+A typing error must not send a prompt to another vendor, so it is refused before anything is sent. Above it
+are `names` and `checkup`; below it the snapshot, which knows the names of vendors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from jumpseat.config import ProviderConfig
+from jumpseat.config.suggestions import nearest
+from jumpseat.providers.kinds import KINDS
+from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
+from jumpseat.providers.spellings import spelling
+
+_NEAR_AN_ID = 0.65
+"""An id is short, and the user's own: one letter of three may be wrong, two of six."""
+
+_NEAR_A_VENDOR = 0.85
+
+_TAG = re.compile(
+    r"v?\d+(\.\d+)*"
+    r"|(latest|cloud|free|beta|nitro|online|extended|exacto|floor|thinking|instruct|chat|text|code|base|vision"
+    r"|mini|small|medium|large|[ae]?\d+(x\d+)?(\.\d+)?[bmk]|q\d\w*|fp?(8|16|32)|bf16)([-_.].*)?",
+    re.IGNORECASE,
+)
+"""What Ollama, OpenRouter and Bedrock write behind a model's own colon: a size, a version, a variant."""
+
+
+def has_tag(name: str) -> bool:
+    """Whether what follows the first colon is a form of tags, as in `qwen3:4b`."""
+    return _TAG.fullmatch(name.partition(":")[2]) is not None
+
+
+async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:
+    """Why a name must not be taken for a bare one, as the end of a sentence; None where it may be.
+
+    Args:
+        name: of a model; what is before its first colon is no id of `tables`.
+        tables: every provider's table by its id.
+    """
+    prefix, colon, model = name.partition(":")
+    if not (colon and prefix) or has_tag(name):
+        return None
+    if any(name in (*table.model_names, table.default_model) for table in tables.values()):
+        return None
+    near = nearest(prefix, tables, most=3, close=_NEAR_AN_ID)
+    vendors = await _vendors()
+    near_vendor = nearest(prefix, vendors, close=_NEAR_A_VENDOR)
+    if not near and not near_vendor:
+        return None
+    near += [
+        provider
+        for provider, table in tables.items()
+        if provider not in near and _serves(table) in near_vendor  # Under an id of its own.
+    ]
+    told = f"begins with {prefix!r}, which is no provider"
+    if near:
+        return f"{told}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
+    return f"{told}; there are: {', '.join(tables)}"
+
+
+def _serves(table: ProviderConfig) -> str | None:
+    """The vendor whose models the provider has; its kind where that names no vendor."""
+    return catalogue_of(table) or (table.kind if table.kind not in CATALOGUES else None)
+
+
+async def _vendors() -> set[str]:
+    if not snapshot.cache_info().currsize:
+        await asyncio.to_thread(snapshot)
+    of_models = {spelling(name).vendor for models in snapshot().values() for name in models}
+    return {*KINDS, *CATALOGUES, *of_models} - {""}

@@ -1,0 +1,165 @@
+"""A typing error in a name sends a prompt to nobody, and is reported with the nearest names that exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumpseat.chat import ConfigError, InvalidRequestError, RequestError, UnknownModelError
+from jumpseat.config import SavedSettings
+from jumpseat.config.suggestions import alternatives, nearest
+from jumpseat.engine import run_turn
+from jumpseat.providers import Registry, default_provider, fault_of_model, resolve_model
+from jumpseat.providers.checkup import check_file
+from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask, registry_of
+
+pytestmark = pytest.mark.requirement("4:mistyped-prefix")
+
+
+def several() -> Registry:
+    tables = {
+        "groq": {"kind": "openai", "base_url": "https://api.groq.com/openai/v1"},
+        "claude": {"kind": "anthropic"},
+        "gateway": {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"},
+        "ollama": {"kind": "ollama", "models": ["mistral:own"], "default_model": "openai:mine"},
+    }
+    adapters = [ScriptedAdapter(name=name) for name in tables]
+    return registry_of(*adapters, tables=tables, default_provider="groq")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("anthropic:claude-sonnet-4-5", "did you mean claude:claude-sonnet-4-5?"),
+        ("antropic:claude-sonnet-4-5", "did you mean claude:claude-sonnet-4-5?"),
+        ("Groq:x", "did you mean groq:x?"),
+        ("qroq:x", "did you mean groq:x?"),
+        ("gorq:x:y", "did you mean groq:x:y?"),
+        ("grok:grok-4", "did you mean groq:grok-4?"),
+        ("olama:qwen3:4b", "did you mean ollama:qwen3:4b?"),
+        ("copliot:gpt-4.1", "did you mean copilot:gpt-4.1?"),
+        ("lokal:x", "did you mean local:x?"),
+        # A kind or a vendor that nobody has set up.
+        ("openai:gpt-5", "there are: copilot, local, groq, claude, gateway, ollama"),
+        ("openai-responses:gpt-5", "there are: copilot"),
+        ("mistral:open-weights", "there are: copilot"),
+        ("meta-llama:llama-4", "there are: copilot"),
+    ],
+)
+async def test_what_is_nearly_a_provider_a_kind_or_a_vendor_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        await resolve_model(several(), name)
+
+    prefix = name.partition(":")[0]
+    assert caught.value.message.startswith(f"The model {name!r} begins with {prefix!r}, which is no provider")
+    assert meant in caught.value.message
+    assert f"PROVIDER:{name}" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "qwen3:4b",
+        "groqq:8b",
+        "mistral:7b-instruct-q4_K_M",
+        "mixtral:8x7b",
+        "deepseek-r1:1.5b",
+        "mistral:latest",
+        "mistral:V0.3",
+        "gemma3n:e4b",
+        "gpt-oss:120b-cloud",
+        "deepseek/deepseek-r1:free",
+        "anthropic.claude-3-5-sonnet-20241022-v2:0",
+        "unheard-of:custom",
+        "ft:gpt-4o-mini:my-company::abc",
+        "no-colon",
+        ":x",
+    ],
+)
+async def test_a_tag_and_a_prefix_that_is_like_nothing_are_a_bare_name(name: str) -> None:
+    target = await resolve_model(several(), name)
+
+    assert (target.provider, target.model) == ("groq", name)
+
+
+@pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
+async def test_a_configured_model_is_no_mistake_whatever_it_begins_with(name: str) -> None:
+    assert await fault_of_model(several(), name) is None
+
+
+async def test_a_listed_model_is_no_mistake_whatever_it_begins_with() -> None:
+    registry = registry_of(ScriptedAdapter(name="a", models=["openai:x"]), default_provider="a")
+    assert await fault_of_model(registry, "openai:x") is not None
+
+    await registry.list_models("a")
+    assert await fault_of_model(registry, "openai:x") is None
+
+
+async def test_a_default_model_that_is_mistyped_is_told_as_such() -> None:
+    registry = registry_of(ScriptedAdapter(name="groq"), default_model="grok:x")
+
+    with pytest.raises(RequestError, match=r"^The default model 'grok:x' begins .* did you mean groq:x\?$"):
+        await resolve_model(registry, None)
+
+
+async def test_config_check_finds_a_default_model_that_is_mistyped(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('# A comment.\ndefault_model = "groqq:x"\n[providers.groq]\nkind = "openai"', "utf-8")
+    (fault,) = (await check_file(file)).errors
+
+    assert (fault.key, fault.line) == ("default_model", 2)
+    assert fault.told == "begins with 'groqq', which is no provider; did you mean groq:x?"
+
+
+@pytest.mark.requirement("4:nearest-names")
+async def test_a_model_that_the_provider_does_not_know_is_told_with_listed_ones_that_are_like_it() -> None:
+    def refusal() -> UnknownModelError:
+        return UnknownModelError("The provider fake has no model 'gpt-41'.", hint="Choose another.")
+
+    adapter = ScriptedAdapter([refusal()], [refusal()], models=["gpt-4.1", "gpt-4o", "o3"])
+    registry = registry_of(adapter)
+    for listed in (False, True):
+        if listed:
+            await registry.list_models("fake")
+        with pytest.raises(UnknownModelError) as caught:
+            await run_turn(registry, ask(model="fake:gpt-41"), RecordingSink())
+
+        suggested = "Did you mean fake:gpt-4.1 or fake:gpt-4o? " if listed else ""
+        assert caught.value.hint == f"{suggested}Choose another."
+
+
+@pytest.mark.requirement("4:nearest-names")
+async def test_a_provider_and_a_kind_that_do_not_exist_are_told_with_the_nearest() -> None:
+    registry = registry_of(ScriptedAdapter(name="groq"), tables={"typo": {"kind": "opena"}})
+    with pytest.raises(RequestError, match=r"named 'qroq'; did you mean groq\? There are: copilot, local,"):
+        registry.table("qroq")
+    with pytest.raises(ConfigError, match=r"there is no kind 'opena'; did you mean openai\? Known kinds are"):
+        registry.adapter("typo")
+
+    registry.config.default_provider = "gruq"
+    with pytest.raises(ConfigError, match=r"'gruq', which does not exist; did you mean groq\?"):
+        await default_provider(registry)
+
+
+@pytest.mark.requirement("4:nearest-names")
+async def test_what_is_saved_under_a_wrong_name_is_told_with_the_nearest() -> None:
+    registry = registry_of(ScriptedAdapter(name="groq"))
+    schemas = await registry.settings_schemas("groq")
+    patch = {"max_token": 1, "default_provider": "grok", "providers": {"grop": {"x": 1}, "groq": {"topp": 1}}}
+    with pytest.raises(InvalidRequestError) as caught:
+        await SavedSettings().save(patch, schemas)
+
+    told = {each.path.removeprefix("settings."): each.message for each in caught.value.problems}
+    assert {key: words.partition("did you mean ")[2].partition("?")[0] for key, words in told.items()} == {
+        "max_token": "max_tokens",
+        "default_provider": "groq",
+        "providers.grop": "groq",
+        "providers.groq.topp": "top_p",
+    }
+
+
+def test_the_nearest_names_are_found_whatever_their_case_and_however_long_the_name_is() -> None:
+    assert nearest("MAX-TOKENS", ["min_tokens", "max_tokens"]) == ["max_tokens"]
+    assert nearest("a" * 1_000_000, ["b", "a" * 1_000_000]) == []
+    assert alternatives("x", ["groq", "local"]) == "; there are: groq, local"
