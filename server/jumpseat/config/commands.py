@@ -6,7 +6,6 @@ There is no shell, no standard input, no window, and no end later than ten secon
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import shlex
 import signal
@@ -18,15 +17,12 @@ from pathlib import Path
 from typing import IO
 
 from jumpseat.config.bounded import in_time
-from jumpseat.config.secrets import is_hidden, redact
-
-logger = logging.getLogger(__name__)
+from jumpseat.config.secrets import is_hidden
 
 COMMAND_SECONDS = 10.0
 """Long enough for a helper that asks a service for a token; a person at a prompt is not waited for."""
 
 MAX_OUTPUT_BYTES = 64 * 1024
-MAX_LOGGED = 2000
 
 LAST_OUTPUT_SECONDS = 0.5
 """After the command's end; what it has left running in the background may hold its pipes for ever."""
@@ -45,13 +41,12 @@ def keep_back(variable: str) -> None:
     _kept_back.add(variable)
 
 
-async def output_of(line: str, directory: Path, where: str) -> str:
+async def output_of(line: str, directory: Path) -> str:
     """What a command writes, without white space around it.
 
     Args:
         line: program and arguments as a POSIX shell would split them; nothing in it is expanded.
         directory: where it runs, and where a program with a relative path is.
-        where: whose value it is, for the log: `providers.x.api_key`.
 
     Raises:
         CommandError: it cannot be run, fails, takes too long, or writes too much.
@@ -62,7 +57,7 @@ async def output_of(line: str, directory: Path, where: str) -> str:
         raise CommandError(f"the command line cannot be split: {str(error).lower()}") from None
     if not words:
         raise CommandError("there is no command")
-    run = _Run(words, directory, where)
+    run = _Run(words, directory)
     try:
         return await in_time(run, COMMAND_SECONDS + 2 * LAST_OUTPUT_SECONDS + 1.0, "command")
     except TimeoutError:
@@ -78,10 +73,9 @@ def _too_slow() -> str:
 class _Run:
     """One run of a command. Called on a thread; ended from any other."""
 
-    def __init__(self, words: list[str], directory: Path, where: str) -> None:
+    def __init__(self, words: list[str], directory: Path) -> None:
         self._words = words
         self._directory = directory
-        self._where = where
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
@@ -89,29 +83,23 @@ class _Run:
 
     def __call__(self) -> str:
         process = self._started()
-        output, errors = bytearray(), bytearray()
-        assert process.stdout is not None  # noqa: S101 - both are pipes
-        assert process.stderr is not None  # noqa: S101 - both are pipes
-        readers = [
-            threading.Thread(target=self._read, args=(process.stdout, output), name="command", daemon=True),
-            threading.Thread(target=self._drain, args=(process.stderr, errors), name="command", daemon=True),
-        ]
-        for reader in readers:
-            reader.start()
+        output = bytearray()
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        reader = threading.Thread(
+            target=self._read, args=(process.stdout, output), name="command", daemon=True
+        )
+        reader.start()
         try:
             status = process.wait(COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
             self.end()
             raise CommandError(_too_slow()) from None
-        for reader in readers:
-            reader.join(LAST_OUTPUT_SECONDS)
+        reader.join(LAST_OUTPUT_SECONDS)
         with self._lock:
             self._over = True  # Its number may be another process's from here on.
         if self._too_much:
             raise CommandError(f"the command wrote more than {MAX_OUTPUT_BYTES // 1024} KiB")
         if status != 0:
-            told = redact(bytes(errors[:MAX_LOGGED]).decode("utf-8", "replace").strip())
-            logger.warning("the command of %s failed with status %d: %s", self._where, status, told)
             raise CommandError(f"the command ended with status {status}")
         return bytes(output).decode("utf-8", "replace").strip()
 
@@ -140,7 +128,8 @@ class _Run:
                     [program, *self._words[1:]],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    # Never read: it may hold the secret, which no log is to hold.
+                    stderr=subprocess.DEVNULL,
                     bufsize=0,
                     # Never the daemon's own, which is somebody's workspace.
                     cwd=self._directory if self._directory.is_dir() else self._directory.anchor,
@@ -161,12 +150,6 @@ class _Run:
                     self._too_much = True
                     self.end()
                     return
-
-    @staticmethod
-    def _drain(pipe: IO[bytes], into: bytearray) -> None:
-        with pipe, contextlib.suppress(OSError):
-            while piece := pipe.read(8192):
-                into += piece[: MAX_OUTPUT_BYTES - len(into)]
 
 
 def _program(name: str, directory: Path) -> str:

@@ -70,13 +70,12 @@ def read_variable(name: str) -> str:
     return found
 
 
-async def read_source(source: str, directory: Path, where: str) -> str:
+async def read_source(source: str, directory: Path) -> str:
     """What a `cmd:`, `file:`, `keyring:` or `python:` gives, read now: these take time.
 
     Args:
         source: prefix and argument.
         directory: that of the configuration file, for relative paths.
-        where: whose value it is, for the log: `providers.x.api_key`.
 
     Raises:
         SourceError: it gives nothing.
@@ -84,7 +83,7 @@ async def read_source(source: str, directory: Path, where: str) -> str:
     prefix, _, argument = source.partition(":")
     match prefix:
         case "cmd":
-            found = await _command(argument, directory, where)
+            found = await _command(argument, directory)
         case "file":
             found = await _on_a_thread(lambda: _file(argument, directory), f"reading {argument}")
         case "keyring":
@@ -106,12 +105,12 @@ async def _on_a_thread(work: Any, what: str) -> str:
     return found
 
 
-async def _command(line: str, directory: Path, where: str) -> str:
+async def _command(line: str, directory: Path) -> str:
     try:
-        return await output_of(line, directory, where)
+        return await output_of(line, directory)
     except CommandError as error:
         raise SourceError(
-            str(error), "Run it in a terminal; what it writes to stderr is in the daemon's log."
+            str(error), "Run it in a terminal to see what it writes; its output is never logged."
         ) from None
 
 

@@ -225,7 +225,7 @@ class Values:
         place = (asyncio.get_running_loop(), source)
         flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
         try:
-            return await flight.run(lambda: self._read(source, f"providers.{self._provider}.{key}"))
+            return await flight.run(lambda: self._read(source))
         except SourceError as error:
             # Each caller has an error of its own, with its own key.
             raise failed(self._provider, key, source, error) from None
@@ -233,8 +233,8 @@ class Values:
             if not flight.is_running and self._flights.get(place) is flight:
                 del self._flights[place]
 
-    async def _read(self, source: str, where: str) -> _Remembered:
-        value = await read_source(source, self._table.origin.directory or config_file().parent, where)
+    async def _read(self, source: str) -> _Remembered:
+        value = await read_source(source, self._table.origin.directory or config_file().parent)
         before = self._remembered.get(source)
         self.readings += 1
         changed = before.changed if before is not None and before.value == value else self.readings

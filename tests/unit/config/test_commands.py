@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import shlex
 import subprocess
@@ -34,7 +35,7 @@ def python(program: str, *arguments: str) -> str:
 async def test_a_command_line_is_split_as_a_shell_would_and_run_without_one(tmp_path: Path) -> None:
     program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
     line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
-    arguments, directory, stdin = json.loads(await output_of(line, tmp_path, "x"))
+    arguments, directory, stdin = json.loads(await output_of(line, tmp_path))
 
     assert arguments == ["a b", 'c"d', "e f", "$HOME", "`id`", ";", ">", "*", "~"]
     assert os.path.samefile(directory, tmp_path)  # noqa: ASYNC240, PTH121
@@ -42,7 +43,7 @@ async def test_a_command_line_is_split_as_a_shell_would_and_run_without_one(tmp_
 
 
 async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -> None:
-    assert await output_of(python("print('\\n a b \\n')"), tmp_path, "x") == "a b"
+    assert await output_of(python("print('\\n a b \\n')"), tmp_path) == "a b"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
@@ -52,7 +53,7 @@ async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) 
     script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
     script.chmod(0o755)
 
-    assert await output_of("bin/token", tmp_path, "x") == "from-the-script"
+    assert await output_of("bin/token", tmp_path) == "from-the-script"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ async def test_a_command_that_gives_nothing_says_why_without_its_output(
     tmp_path: Path, line: str, told: str
 ) -> None:
     with pytest.raises(CommandError, match=told) as caught:
-        await output_of(line, tmp_path, "x")
+        await output_of(line, tmp_path)
     assert SECRET not in str(caught.value)
 
 
@@ -85,15 +86,16 @@ async def test_the_error_names_provider_key_and_program_and_not_what_follows() -
 
 
 @pytest.mark.requirement("6:no-secrets")
-async def test_what_a_failing_command_says_is_in_the_log_without_secrets(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_what_a_failing_command_writes_is_neither_logged_nor_told(
+    caplog: pytest.LogCaptureFixture, stream: str
 ) -> None:
-    hidden(SECRET)
-    with pytest.raises(CommandError):
-        await output_of(python(f"raise SystemExit('no entry for {SECRET}')"), tmp_path, "providers.x.api_key")
+    caplog.set_level(logging.DEBUG)
+    line = python(f"import sys; print('no entry for {SECRET}', file=sys.{stream}); sys.exit(3)")
+    with pytest.raises(ConfigError, match=r"cmd:.* …, but the command ended with status 3") as caught:
+        await Values("x", ProviderConfig()).resolve("api_key", f"cmd:{line}")
 
-    assert "providers.x.api_key" in caplog.text
-    assert "no entry for ***" in caplog.text
+    assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
 
 
 async def test_a_child_has_none_of_the_keys_that_are_known(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ class Watch:
 
 async def test_a_cancelled_command_ends_with_all_it_has_started(tmp_path: Path) -> None:
     async with Watch() as watch:
-        running = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path, "x"))
+        running = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
         await watch.runs()
 
         began = time.monotonic()
@@ -205,7 +207,7 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
 
         monkeypatch.setattr(commands_module.subprocess, "Popen", Timed)
         with pytest.raises(CommandError, match="did not end within 60 s"):
-            await output_of(python(WITH_A_CHILD, watch.port), tmp_path, "x")
+            await output_of(python(WITH_A_CHILD, watch.port), tmp_path)
         await watch.runs()
         await watch.has_ended()
 
@@ -213,7 +215,7 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
 async def test_what_a_command_leaves_running_holds_nobody_up(tmp_path: Path) -> None:
     program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
     async with Watch() as watch:
-        assert await output_of(python(program, watch.port), tmp_path, "x") == "agent started"
+        assert await output_of(python(program, watch.port), tmp_path) == "agent started"
         await watch.runs()
         assert watch.still_runs()  # An agent that outlives the command is often the point of it.
         watch.let_it_end()
@@ -221,4 +223,4 @@ async def test_what_a_command_leaves_running_holds_nobody_up(tmp_path: Path) -> 
 
 
 async def test_a_command_runs_where_there_is_no_configuration(tmp_path: Path) -> None:
-    assert await output_of(python("print(1)"), tmp_path / "missing", "x") == "1"
+    assert await output_of(python("print(1)"), tmp_path / "missing") == "1"
