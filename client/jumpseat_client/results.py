@@ -76,8 +76,13 @@ class ChatResult(dict[str, Any]):
 
     @property
     def usage(self) -> dict[str, Any]:
-        """Tokens: `inputTokens`, `outputTokens` and so on."""
+        """Tokens: `inputTokens`, `outputTokens` and so on; empty where the provider reported none."""
         return dict(self.get("usage") or {})
+
+    @property
+    def warnings(self) -> list[dict[str, str]]:
+        """What was changed or dropped on the way: `code` and `message` of each."""
+        return list(self.get("warnings") or [])
 
     def as_message(self) -> dict[str, Any]:
         """The assistant message to append to the conversation."""

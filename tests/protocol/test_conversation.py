@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
 from jumpseat.testing.answers.ollama_chat import last, lines, part
 from jumpseat.testing.answers.responses import message, response_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
@@ -234,3 +234,50 @@ async def test_what_cannot_be_mended_is_refused_where_it_stands(
         assert [error["path"] for error in exchange.error["data"]["errors"]] == [path]
         assert exchange.deltas == []
     assert upstream.requests == []
+
+
+@pytest.mark.requirement("2:warnings", "1:unknown-keys")
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("method", ["chat/start", "edit/start"])
+async def test_the_result_has_the_warnings_too(
+    chatty: Daemon, upstream: FakeUpstream, stream: bool, method: str
+) -> None:
+    answer = Reply.events(completion_stream(["Hi"])) if stream else Reply.json(completion_body("Hi"))
+    upstream.script(answer)
+    asked: dict[str, Any] = {"messages": [user(""), user("hi")]}
+    if method == "edit/start":
+        asked = {"target": {"type": "context", "text": "x"}, "instruction": "y"}
+    params = {**asked, "stream": stream, "keep": True, "max_tokens": 5, "somethingElse": 1}
+    exchange = await chatty.request(method, params)
+
+    told = exchange.result["warnings"]
+    codes = ["unknown_parameter", "conversation_not_kept"]
+    codes += [] if method == "edit/start" else ["empty_message_dropped"]
+    assert [each["code"] for each in told] == codes
+    assert all(set(each) == {"code", "message"} for each in told)
+    streamed = [delta for delta in exchange.deltas if delta["type"] == "warning"]
+    assert streamed == ([{"type": "warning", **each} for each in told] if stream else [])
+    upstream.script(Reply.events(completion_stream(["Hi"])))
+    assert "warnings" not in (await chatty.request("chat/start", {"messages": [user("hi")]})).result
+
+
+@pytest.mark.requirement("2:usage")
+async def test_usage_that_nobody_reported_is_absent(chatty: Daemon, upstream: FakeUpstream) -> None:
+    upstream.script(Reply.events(completion_stream(["Hi"], usage=None)))
+    exchange = await chatty.request("chat/start", {"messages": [user("hi")]})
+
+    assert "usage" not in exchange.result
+    assert "usage" not in exchange.deltas[-1]
+
+
+@pytest.mark.requirement("2:conversation-id")
+@pytest.mark.parametrize("name", ["", "a/b", "a b", "é", "x" * 129, "a\n"])
+async def test_a_conversation_that_is_to_be_kept_has_a_plain_name(
+    chatty: Daemon, upstream: FakeUpstream, name: str
+) -> None:
+    params = {"messages": [user("hi")], "conversationId": name}
+    error = (await chatty.request("chat/start", {**params, "keep": True})).error
+    assert (error["code"], error["data"]["errors"][0]["path"]) == (-32602, "conversationId")
+
+    upstream.script(Reply.events(completion_stream(["Hi"])))
+    assert (await chatty.request("chat/start", params)).result["text"] == "Hi"

@@ -190,7 +190,7 @@ class UsageEvent:
 class DoneEvent:
     """The end, always and once. `error` and `content` stand where the turn ends in an error.
 
-    An adapter may leave `usage` out where a `UsageEvent` has told it; on the wire it is always there.
+    An adapter may leave `usage` out where a `UsageEvent` has told it, or where none was reported.
     """
 
     type: ClassVar[str] = "done"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from jumpseat.chat.blocks import ContentBlock, Origin, TextBlock, ThinkingBlock, ToolUseBlock
@@ -17,6 +18,7 @@ from jumpseat.chat.events import (
     ThinkingDoneEvent,
     ToolUseDoneEvent,
     UsageEvent,
+    WarningEvent,
 )
 from jumpseat.chat.response import Response, StopReason, Usage
 
@@ -35,9 +37,10 @@ class Fold:
     _open_text: dict[int, list[str]] = field(default_factory=dict)
     _response_id: str | None = None
     _provider_request_id: str | None = None
-    _usage: Usage = field(default_factory=Usage)
+    _usage: Usage | None = None
     _stop_reason: StopReason | None = None
     _raw_stop_reason: str | None = None
+    _warnings: list[WarningEvent] = field(default_factory=list)
     _origin: Origin = field(init=False)
     """Who is asked, by the name in the request: what a decoder writes into the blocks it finishes."""
 
@@ -65,6 +68,9 @@ class Fold:
                 self.model = event.model or self.model
                 self._response_id = event.id or self._response_id
                 self._provider_request_id = event.provider_request_id or self._provider_request_id
+            case WarningEvent():
+                if event not in self._warnings:
+                    self._warnings.append(event)
             case StartEvent():
                 self.provider, self.model = event.provider, event.model
                 self._origin = Origin(event.provider, event.model)
@@ -76,20 +82,25 @@ class Fold:
                 pass  # Deltas of thinking and of arguments count only once their block is done.
 
     def restart(self, provider: str, model: str) -> None:
-        """Forget what came so far: another attempt begins, and nothing of this one is in its answer.
+        """Forget what came so far but the warnings: another attempt begins, with an answer of its own.
 
         Args:
             provider: whom the new attempt asks.
             model: what it asks for.
         """
-        fresh = Fold(provider, model)
+        fresh = Fold(provider, model, _warnings=self._warnings)
         for each in fields(self):
             setattr(self, each.name, getattr(fresh, each.name))
 
     @property
-    def usage(self) -> Usage:
-        """The last snapshot of the tokens."""
+    def usage(self) -> Usage | None:
+        """The last snapshot of the tokens; None where none was reported."""
         return self._usage
+
+    @property
+    def warnings(self) -> Sequence[WarningEvent]:
+        """The warnings so far, each once."""
+        return self._warnings
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -128,6 +139,7 @@ class Fold:
             response_id=self._response_id,
             provider_request_id=self._provider_request_id,
             usage=self._usage,
+            warnings=tuple(self._warnings),
         )
 
 

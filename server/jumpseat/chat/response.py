@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jumpseat.chat.blocks import ContentBlock, Message, TextBlock, ToolUseBlock
+
+if TYPE_CHECKING:
+    from jumpseat.chat.events import WarningEvent
 
 StopReason: TypeAlias = Literal[
     "end_turn",
@@ -63,7 +66,11 @@ class Response:
 
     response_id: str | None = None
     provider_request_id: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage | None = None
+    """None where the provider reported none."""
+
+    warnings: Sequence[WarningEvent] = ()
+    """What was changed or dropped on the way."""
 
     @property
     def text(self) -> str:

@@ -14,6 +14,7 @@ from jumpseat.chat import (
     ThinkingLevel,
     ToolChoice,
     ToolDefinition,
+    WarningEvent,
 )
 
 
@@ -34,6 +35,8 @@ class TurnAsk:
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation_id: str | None = None
     initiator: Initiator | None = None
+    warnings: Sequence[WarningEvent] = ()
+    """What was wrong with the ask and is told when the turn starts."""
 
 
 class Sink:

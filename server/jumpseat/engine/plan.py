@@ -58,7 +58,7 @@ def plan(
     check_conversation(ask.messages)
     _refuse_the_impossible(ask, target, capabilities)
 
-    warnings: list[WarningEvent] = []
+    warnings = list(ask.warnings)
     messages = _without_foreign_data(ask.messages, Origin(target.provider, target.model), warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     unsaid = chat_params(settings, rows)

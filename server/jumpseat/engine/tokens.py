@@ -81,9 +81,9 @@ class TokenMemory:
         self._capacity = capacity
         self._counted: OrderedDict[bytes, _Counted] = OrderedDict()
 
-    def remember_turn(self, provider: str, request: ChatRequest, usage: Usage) -> None:
-        """Note what a turn's prompt and answer came to, as the provider told it."""
-        if usage.input_tokens > 0:
+    def remember_turn(self, provider: str, request: ChatRequest, usage: Usage | None) -> None:
+        """Note what a turn's prompt and answer came to, if the provider reported it."""
+        if usage is not None and usage.input_tokens > 0:
             counted = _Counted(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens or 0)
             self._remember(provider, request, counted)
 

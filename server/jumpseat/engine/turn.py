@@ -94,6 +94,7 @@ async def _run_to_its_end(
     fold = Fold(target.provider, target.model)
     try:
         for warning in planned.warnings:
+            fold.add(warning)
             sink.send(warning)
         done = await _attempts(target, planned.request, budget, fold, sink, memory)
     except asyncio.CancelledError:
@@ -121,23 +122,20 @@ async def _attempts(
 ) -> DoneEvent:
     """Attempt the turn until one attempt ends well or the budget is spent."""
     request = planned
-    told: set[tuple[str, str]] = set()
     while True:
         output = counted = False
         try:
             async with events_of(target.adapter, request) as events:
                 async for event in events:
+                    # Each attempt finds out again what it has to leave out; the client hears it once.
+                    if isinstance(event, WarningEvent) and event in fold.warnings:
+                        continue
                     fold.add(event)
                     if isinstance(event, DoneEvent):
                         if memory is not None and request.messages is not planned.messages:
                             here = Origin(target.provider, target.model)
                             memory.refusals.note(planned.messages, request.messages, here)
                         return event
-                    if isinstance(event, WarningEvent):
-                        # Each attempt finds out anew what it has to leave out; the client hears it once.
-                        if (event.code, event.message) in told:
-                            continue
-                        told.add((event.code, event.message))
                     output = output or isinstance(event, BLOCK_EVENTS)
                     counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)

@@ -23,9 +23,11 @@ from jumpseat.chat import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    WarningEvent,
 )
 from jumpseat.engine import TurnAsk
 from jumpseat.rpc import params as wire
+from jumpseat.rpc.unknown_keys import warnings_of_unknown
 from jumpseat.wire import read_json
 
 
@@ -63,7 +65,17 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
         settings={key: value for key, value in params.settings.items() if value is not None},
         conversation_id=params.conversation_id,
         initiator=params.initiator,
+        warnings=tuple(_warnings(params)),
     )
+
+
+def _warnings(params: wire.TurnParams) -> list[WarningEvent]:
+    names = [field.alias or name for name, field in type(params).model_fields.items()]
+    warnings = warnings_of_unknown(params.model_extra, names) if params.model_extra else []
+    if params.keep:
+        told = "This version of the daemon keeps no conversations; this one was not kept."
+        warnings.append(WarningEvent("conversation_not_kept", told))
+    return warnings
 
 
 def _block(param: wire.BlockOfAMessage) -> ContentBlock:

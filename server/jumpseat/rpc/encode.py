@@ -84,7 +84,12 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
         shaped["stopReason"] = response.stop_reason
     if response.raw_stop_reason is not None:
         shaped["rawStopReason"] = response.raw_stop_reason
-    shaped["usage"] = to_wire(response.usage)
+    if response.usage is not None:
+        shaped["usage"] = to_wire(response.usage)
+    if response.warnings:
+        shaped["warnings"] = [
+            {"code": warning.code, "message": warning.message} for warning in response.warnings
+        ]
     return shaped
 
 

@@ -210,6 +210,9 @@ class SchemaOutputParam(Params):
 class TurnParams(Params):
     """What every turn takes, whatever its conversation is made of."""
 
+    # Unknown keys are kept apart, for the warnings of `unknown_keys`.
+    model_config = ConfigDict(extra="allow")
+
     system: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     tools: list[ToolParam] = Field(default_factory=list)
@@ -222,6 +225,7 @@ class TurnParams(Params):
     settings: JsonObject = Field(default_factory=dict)
     turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     conversation_id: str | None = None
+    keep: bool = False
     initiator: Literal["user", "agent"] | None = None
     work_done_token: str | int | None = None
     """LSP's token for `$/progress`; waits that are not the model's are reported on it."""

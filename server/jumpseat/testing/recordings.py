@@ -115,7 +115,7 @@ class Recording:
             if key == "tool_calls":
                 _assert_calls(wanted, got[key])
             elif key == "usage":
-                found = {name: getattr(response.usage, name) for name in wanted}
+                found = {name: getattr(response.usage, name, None) for name in wanted}
                 check(found == wanted, f"{key} is {found!r}; the recording {self.name} expects {wanted!r}.")
             elif key in got:
                 check(

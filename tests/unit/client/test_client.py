@@ -316,3 +316,12 @@ async def test_leaving_the_block_cancels_what_still_runs(tmp_path: Path) -> None
 async def test_outside_its_block_a_client_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="outside"):
         await client(Scenario(tmp_path)).list_models()
+
+
+async def test_a_result_has_the_warnings_and_no_usage_where_none_was_reported(tmp_path: Path) -> None:
+    warning = {"code": "thinking_dropped", "message": "It was left out."}
+    scenario = Scenario.chat(tmp_path, [{"result": {"text": "Hi", "warnings": [warning]}}])
+    async with client(scenario) as daemon:
+        result = await daemon.chat("Hi").response()
+
+    assert (result.warnings, result.usage) == ([warning], {})

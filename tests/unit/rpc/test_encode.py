@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from jumpseat.chat import (
     TextBlock,
     ToolUseBlock,
     Usage,
+    WarningEvent,
 )
 from jumpseat.chat import events as events_module
 from jumpseat.config import SettingRow
@@ -67,14 +69,20 @@ def test_a_result_has_the_contracts_keys() -> None:
 
 @pytest.mark.requirement("2:result")
 def test_a_result_of_nothing_has_empty_arrays_and_no_stop_reason() -> None:
-    assert result_to_wire(Response(provider="p", model="m", usage=Usage(1, 2)), "t") == {
+    nothing = {"code": "a", "message": "b"}
+    warned = Response(provider="p", model="m", usage=Usage(1, 2), warnings=[WarningEvent(**nothing)])
+    assert result_to_wire(warned, "t") == {
+        **result_to_wire(replace(warned, usage=None, warnings=()), "t"),
+        "usage": USAGE,
+        "warnings": [nothing],
+    }
+    assert result_to_wire(Response(provider="p", model="m"), "t") == {
         "turnId": "t",
         "provider": "p",
         "model": "m",
         "content": [],
         "text": "",
         "toolCalls": [],
-        "usage": USAGE,
     }
 
 

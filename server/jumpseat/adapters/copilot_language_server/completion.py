@@ -28,7 +28,6 @@ from jumpseat.chat import (
     ProtocolError,
     ResponseEvent,
     StreamEvent,
-    Usage,
 )
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
@@ -107,7 +106,7 @@ class Completions:
         blocks.emit(ResponseEvent(request.model))
         blocks.text(answer)
         blocks.close_all()
-        blocks.emit(DoneEvent("end_turn", Usage()))
+        blocks.emit(DoneEvent("end_turn"))
         for event in blocks.take():
             yield event
 

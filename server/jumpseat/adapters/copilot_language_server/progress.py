@@ -131,7 +131,7 @@ class ProgressDecoder:
             told = "The language server showed no reasoning; it passes the level on to some models only."
             self._blocks.emit(WarningEvent("thinking_ignored", told))
         self._add_cost(mapping_in(answer).get("preciseCredits"))
-        self._blocks.emit(DoneEvent(stop_reason, self._usage or Usage(), raw))
+        self._blocks.emit(DoneEvent(stop_reason, self._usage, raw))
         return self._blocks.take()
 
     def _stop_reason(self) -> tuple[StopReason, str | None]:
@@ -237,7 +237,7 @@ class ProgressDecoder:
 
     def _take_usage(self, told: Any) -> None:
         """Tokens of the whole turn so far; the prompt's include those from the cache."""
-        if not isinstance(told, Mapping):
+        if not isinstance(told, Mapping) or not told:
             return
         given, cached = count_in(told.get("promptTokens")) or 0, count_in(told.get("cachedTokens")) or 0
         usage = Usage(

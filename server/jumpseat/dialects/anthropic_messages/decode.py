@@ -304,7 +304,7 @@ class AnthropicMessagesDecoder:
         self._blocks.close_all()
         if self._stop_reason == "refusal" and self._stop_details:
             self._blocks.emit(WarningEvent("refusal", _refusal(self._provider, self._stop_details)))
-        done = DoneEvent(self._mapped_reason(), self._usage.usage or Usage(), self._stop_reason)
+        done = DoneEvent(self._mapped_reason(), self._usage.usage, self._stop_reason)
         self._blocks.emit(done)
         return self._blocks.take()
 

@@ -314,7 +314,7 @@ class ChatCompletionsDecoder:
             self._blocks.touch_thinking()
         self._blocks.close_all()
         self._tell_usage()
-        self._blocks.emit(DoneEvent(self._stop_reason(), self._usage or Usage(), self._finish_reason))
+        self._blocks.emit(DoneEvent(self._stop_reason(), self._usage, self._finish_reason))
         return self._blocks.take()
 
     def _stop_reason(self) -> StopReason:

@@ -18,7 +18,7 @@ def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | Non
     groq = chunk.get("x_groq")
     for source in (chunk, choice, groq if isinstance(groq, dict) else {}):
         usage = source.get("usage")
-        if isinstance(usage, dict):
+        if isinstance(usage, dict) and usage:
             return read_usage(usage)
     return None
 

@@ -137,9 +137,11 @@ class OllamaChatDecoder:
     def _end(self, part: Mapping[str, Any]) -> None:
         self.complete = True
         self._blocks.close_all()
+        counts = count_in(part.get("prompt_eval_count")), count_in(part.get("eval_count"))
+        usage = None
         # A count of zero is left out; a prompt that was cached whole counts as none.
-        usage = Usage(count_in(part.get("prompt_eval_count")) or 0, count_in(part.get("eval_count")) or 0)
-        if usage != Usage():
+        if counts != (None, None):
+            usage = Usage(counts[0] or 0, counts[1] or 0)
             self._blocks.emit(UsageEvent(usage))
         raw = text_in(part.get("done_reason")) or None
         reason = STOP_REASONS.get(raw or "", "end_turn")

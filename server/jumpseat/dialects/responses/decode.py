@@ -178,7 +178,7 @@ class ResponsesDecoder:
         if status != "failed":
             self._tell_response(response)
         usage = response.get("usage")
-        told = read_usage(usage) if isinstance(usage, dict) else None
+        told = read_usage(usage) if isinstance(usage, dict) and usage else None
         if cost is not None:
             told = replace(told or Usage(), cost=cost)
         if status in ("failed", "cancelled") or response.get("error"):
@@ -208,7 +208,7 @@ class ResponsesDecoder:
             stop = "tool_use" if self._blocks.calls_seen else stop
         if usage is not None:
             self._blocks.emit(UsageEvent(usage))
-        self._blocks.emit(DoneEvent(stop, usage or Usage(), raw))
+        self._blocks.emit(DoneEvent(stop, usage, raw))
 
     def _ended_by_mark(self) -> list[StreamEvent]:
         """Imitators end with `[DONE]`; without a terminal event it will do where every item is complete."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -16,6 +17,8 @@ from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_PARAMS
 
+_KEPT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
 T = TypeVar("T", bound=TurnParams)
 
 
@@ -23,8 +26,14 @@ def reserve_turn(session: Session, call: Call[TurnParams]) -> None:
     """Give the turn its id before anything else is read, so that a cancel right behind it finds it.
 
     Raises:
-        RpcFault: the client's id is that of another turn in flight.
+        RpcFault: the client's id is that of another turn in flight, or the conversation's cannot be kept.
     """
+    conversation = call.params.conversation_id
+    if call.params.keep and conversation is not None and not _KEPT_ID.fullmatch(conversation):
+        problem = Problem(
+            "conversationId", "must have 1 to 128 letters, digits, dots, underscores or hyphens"
+        )
+        raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
     turn_id = call.params.turn_id or session.mint_turn_id()
     if session.request_of_turn(turn_id) is not None:
         problem = Problem("turnId", f"the turn {turn_id!r} is still in flight")
