@@ -74,6 +74,27 @@ async def test_a_tool_round_sends_the_encrypted_reasoning_back_byte_for_byte(
     assert result == {"type": "function_call_output", "call_id": "call_1", "output": "Sunny"}
 
 
+@pytest.mark.requirement("responses:unfollowed-reasoning")
+async def test_reasoning_that_comes_last_goes_back_and_where_it_is_refused_a_warning_tells_so(
+    responding: Daemon, upstream: FakeUpstream
+) -> None:
+    last = reasoning(encrypted=ENCRYPTED, item_id="rs_9") | {"format": "google-gemini-v1"}
+    upstream.script(Reply.events(response_stream(message("OK"), last)))
+    first = await responding.request("chat/start", {"messages": [{"role": "user", "content": "Hi"}]})
+    answered = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": first.result["content"]},
+        {"role": "user", "content": "Go on"},
+    ]
+    words = "Item 'rs_9' of type 'reasoning' was provided without its required following item."
+    upstream.script(Reply.json({"error": {"message": words}}, 400))
+    upstream.script(Reply.events(response_stream(message("Yes"))))
+    second = await responding.request("chat/start", {"messages": answered})
+    assert upstream.requests[1].json["input"][2] == last
+    assert [item.get("type") for item in upstream.requests[2].json["input"]] == [None, "message", None]
+    assert [each["code"] for each in second.result["warnings"]] == ["unfinished_dropped"]
+
+
 @pytest.mark.requirement("responses:foreign-encrypted")
 async def test_foreign_encrypted_content_is_left_out_once(responding: Daemon, upstream: FakeUpstream) -> None:
     messages = await tool_round(responding, upstream)

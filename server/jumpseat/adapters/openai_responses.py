@@ -38,10 +38,12 @@ class OpenAIResponsesAdapter(EndpointAdapter):
             http: the shared client.
         """
         super().__init__(provider, config, http)
+        openais_own = self._base_url == self.default_base_url
         self._route = ResponsesRoute(
             EndpointFacts(
                 provider=provider,
-                obfuscates=self._base_url == self.default_base_url,
+                obfuscates=openais_own,
+                takes_unfollowed=not openais_own,
                 parameters=config.parameters,
             )
         )

@@ -87,10 +87,11 @@ def arranged(
     _give_each_its_own_id(calls)
     result: list[Message] = []
     owed: list[ContentBlock] = []
-    empty = 0
+    empty = alone = 0
     for index, message in enumerate(messages):
         if message.role == "assistant":
             if not _says_something(message):
+                alone += any(isinstance(b, ThinkingBlock | RedactedThinkingBlock) for b in message.content)
                 continue
             if owed:
                 result.append(Message("user", tuple(owed)))
@@ -110,6 +111,9 @@ def arranged(
     if empty:
         told = f"Empty messages of the user's were left out of the request ({empty})."
         warnings.append(WarningEvent("empty_message_dropped", told))
+    if alone:
+        told = f"Answers that hold reasoning alone were left out of the request ({alone})."
+        warnings.append(WarningEvent("unfinished_dropped", told))
     if result[-1].role == "assistant" and messages[-1].role == "user":
         result.append(Message.user(CLOSING))
     if user_begins and result[0].role == "assistant":

@@ -1,6 +1,7 @@
 """The adapter of providers with OpenAI's Responses API, against a scripted server."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -17,9 +18,11 @@ from jumpseat.chat import (
     TextDeltaEvent,
     ThinkingBlock,
     ToolDefinition,
+    UnknownModelError,
     WarningEvent,
 )
 from jumpseat.config import ProviderConfig
+from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.responses import function_call, message, reasoning, response, response_stream
@@ -222,10 +225,49 @@ async def test_a_conversation_without_encrypted_content_is_not_tried_again(upstr
     assert isinstance((await collect(adapter))[1], RequestError)
 
 
+UNFOLLOWED = (message("OK"), reasoning(encrypted="gAAA", item_id="rs_2"))
+
+
+def after(*output):
+    """A conversation that goes on after an answer of these."""
+    earlier = ResponsesDecoder("acme", "fake-model").feed_body(json.dumps(response(output)).encode())
+    return (Message.user("Hi"), response_of(earlier).as_message(), Message.user("Go on"))
+
+
+def types_sent(upstream):
+    return [[item.get("type") for item in each.json["input"]] for each in upstream.requests]
+
+
+@pytest.mark.requirement("responses:unfollowed-reasoning")
+async def test_reasoning_that_comes_last_is_left_out_with_a_warning_where_it_is_refused(upstream, adapter):
+    words = "Item 'rs_2' of type 'reasoning' was provided without its required following item."
+    upstream.script(refusal(words))
+    upstream.default(HI)
+    request = request_for(messages=after(*ITEMS[:1], *UNFOLLOWED))
+    events, replan = await collect(adapter, request)
+    assert (replan.reason, warnings_in(events)) == ("unfollowed_reasoning", [])
+    for _ in range(2):
+        events, error = await collect(adapter, request)
+        assert (error, warnings_in(events)) == (None, ["unfinished_dropped"])
+    assert types_sent(upstream) == [
+        [None, "reasoning", "message", "reasoning", None],
+        [None, "reasoning", "message", None],
+        [None, "reasoning", "message", None],
+    ]
+
+
+@pytest.mark.requirement("responses:unfollowed-reasoning")
+def test_openais_own_endpoint_gets_no_reasoning_that_comes_last(http):
+    own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
+    prepared = own._route.prepare(request_for(messages=after(*UNFOLLOWED)))
+    assert [item.get("type") for item in prepared.body["input"]] == [None, "message", None]
+    assert [warning.code for warning in prepared.warnings] == ["unfinished_dropped"]
+
+
 async def test_an_unknown_model_names_model_and_provider(upstream, adapter):
     upstream.script(refusal("The model `fake-model` does not exist", 404, code="model_not_found"))
     _, error = await collect(adapter)
-    assert type(error) is RequestError
+    assert isinstance(error, UnknownModelError)
     assert error.message == "The provider acme has no model 'fake-model'."
 
 

@@ -218,12 +218,17 @@ def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Seque
     [
         (),
         (TextBlock(" "),),
-        (ThinkingBlock("hm", "s"), RedactedThinkingBlock("x")),
         (OtherBlock("search", "found"),),
     ],
 )
 def test_an_answer_that_said_nothing_is_left_out_silently(content: Sequence[ContentBlock]) -> None:
     assert sent(START, assistant(*content), START) == ([START, START], [])
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize("block", [ThinkingBlock("hm", "s"), RedactedThinkingBlock("x")])
+def test_reasoning_alone_is_left_out_with_a_warning(block: ContentBlock) -> None:
+    assert sent(START, assistant(block), START) == ([START, START], ["unfinished_dropped"])
 
 
 @pytest.mark.requirement("2:order")

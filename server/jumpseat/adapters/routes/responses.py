@@ -22,10 +22,12 @@ from jumpseat.dialects.responses import (
     unsayable,
     without,
     without_encrypted_content,
+    without_unfollowed,
 )
 from jumpseat.http import Refine
 
 FOREIGN = "foreign_encrypted_content"
+UNFOLLOWED = "unfollowed_reasoning"
 
 # Without these a request is another request: refusing one of them is an answer, not an obstacle.
 _ESSENTIAL = frozenset(
@@ -39,6 +41,9 @@ _NOT_ITS_OWN = (
     "without its required",
 )
 """In the refusals of reasoning that is sent back: unreadable, unknown by its id, or torn from its item."""
+
+_UNFOLLOWED = "without its required following item"
+"""In the refusals of reasoning that comes last in an answer."""
 
 # What nobody has asked for, so that nobody misses it.
 _OWN_WISHES = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
@@ -58,26 +63,35 @@ class ResponsesRoute:
         self._provider = facts.provider
         self._lock = threading.Lock()
         self._refused: dict[str, frozenset[str]] = {}
+        self._refuses_unfollowed: set[str] = set()
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Make a request of a turn, in the light of what was refused before."""
         with self._lock:
             refused_before = self._refused.get(request.model, frozenset())
+            takes_unfollowed = self._facts.takes_unfollowed and request.model not in self._refuses_unfollowed
         wished = encode(request, self._facts)
+        warnings: list[WarningEvent] = []
+        if not takes_unfollowed and (lost := _drop_unfollowed(wished)):
+            told = (
+                f"{self._provider} refuses reasoning that comes last in an answer; it was left out ({lost})."
+            )
+            warnings.append(WarningEvent("unfinished_dropped", told))
         refused = dict.fromkeys(refused_before, f"is refused by {self._provider} for {request.model}")
         for name, reason in refused_by_model(request.model, wished).items():
             refused.setdefault(name, f"is refused by {request.model}, which {reason}")
         body = without(wished, refused)
-        lost = WarningEvent(
+        warnings += _warnings(request, wished, refused)
+        foreign = WarningEvent(
             "foreign_data_dropped",
             f"{self._provider} cannot read this conversation's encrypted reasoning; it was left out.",
         )
         return Prepared(
             body,
-            list(_warnings(request, wished, refused)),
+            warnings,
             ResponsesDecoder(self._provider, request.model),
             self._refine(request, body),
-            {FOREIGN: lost},
+            {FOREIGN: foreign},
         )
 
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
@@ -87,6 +101,8 @@ class ResponsesRoute:
                     known = self._refused.get(request.model, frozenset())
                     self._refused[request.model] = known | {name}
                 return Replan(f"refused_parameter:{name}", error)
+            if self._learned_of_unfollowed(request.model, fault, error, body):
+                return Replan(UNFOLLOWED, error)
             if _is_about_encrypted_content(fault, error):
                 changed = without_encrypted_content(request)
                 if changed is not None:
@@ -94,6 +110,25 @@ class ResponsesRoute:
             return unknown_model(fault, error, self._provider, request.model) or error
 
         return refine
+
+    def _learned_of_unfollowed(
+        self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
+    ) -> bool:
+        """Whether the refusal is about reasoning at the end of an answer, which is now left out."""
+        if error.status_code != 400 or _UNFOLLOWED not in fault.message:
+            return False
+        if without_unfollowed(body["input"]) == body["input"]:
+            return False
+        with self._lock:
+            self._refuses_unfollowed.add(model)
+        return True
+
+
+def _drop_unfollowed(body: dict[str, Any]) -> int:
+    """Take reasoning that comes last in an answer out of the body; how many items that were."""
+    before = len(body["input"])
+    body["input"] = without_unfollowed(body["input"])
+    return before - len(body["input"])
 
 
 def _refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:

@@ -252,6 +252,7 @@ def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEve
     keep = len(run) == 1
     parts = [assistant_part(block, origin, keep_thinking=keep) for block in blocks]
     kept = [part for part in parts if part is not None]
+    sent = len(kept)
     lost = len(thoughts) - sum(part["type"] in _THINKING for part in kept)
     if lost:
         told = f"Reasoning that {origin.model} could not accept was left out of the request ({lost} blocks)."
@@ -259,4 +260,7 @@ def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEve
     # Thinking at the end, which led to nothing because the answer was cut off, is refused.
     while kept and kept[-1]["type"] in _THINKING:
         kept.pop()
+    if last := sent - len(kept):
+        told = f"{origin.model} refuses reasoning that comes last in an answer; it was left out ({last})."
+        warnings.append(WarningEvent("unfinished_dropped", told))
     return kept

@@ -2,7 +2,11 @@
 
 from jumpseat.dialects.responses.decode import ResponsesDecoder
 from jumpseat.dialects.responses.encode import EndpointFacts, encode
-from jumpseat.dialects.responses.history import without_encrypted_content, without_item_ids
+from jumpseat.dialects.responses.history import (
+    without_encrypted_content,
+    without_item_ids,
+    without_unfollowed,
+)
 from jumpseat.dialects.responses.refusals import refused_by_model, unsayable, without
 
 __all__ = [
@@ -14,4 +18,5 @@ __all__ = [
     "without",
     "without_encrypted_content",
     "without_item_ids",
+    "without_unfollowed",
 ]

@@ -31,6 +31,9 @@ class EndpointFacts:
     obfuscates: bool = False
     """The endpoint pads streamed deltas unless told not to, as OpenAI's own does."""
 
+    takes_unfollowed: bool = True
+    """The endpoint takes reasoning back that comes last in an answer; OpenAI's own does not."""
+
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body, laid over what the request gives."""
 

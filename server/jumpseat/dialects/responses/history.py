@@ -35,6 +35,8 @@ from jumpseat.dialects.responses.replay import (
 )
 from jumpseat.dialects.user_parts import image_url, result_text
 
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
 MAX_CALL_ID = 64
 """Characters of a `call_id`; the ids of other providers may be longer."""
 
@@ -85,6 +87,21 @@ def without_item_ids(request: ChatRequest) -> ChatRequest | None:
         for message in request.messages
     ]
     return None if messages == list(request.messages) else replace(request, messages=messages)
+
+
+def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items without the reasoning that comes last in an answer, which some endpoints refuse."""
+    kept: list[dict[str, Any]] = []
+    led_to_something = False
+    for item in reversed(items):
+        if item.get("role") == "user" or item.get("type") in _OUTPUTS:
+            led_to_something = False
+        elif item.get("type") != "reasoning":
+            led_to_something = True
+        elif not led_to_something:
+            continue
+        kept.append(item)
+    return kept[::-1]
 
 
 def _is_bound(block: ContentBlock) -> bool:
@@ -157,9 +174,6 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                 case _:
                     continue
             previous = belongs
-    # Reasoning without the item that it led to is an error 400.
-    while items and items[-1].get("type") == "reasoning":
-        items.pop()
     return items
 
 

@@ -26,6 +26,7 @@ from jumpseat.dialects.responses.replay import (
     call_opaque,
     text_opaque,
     thinking_opaque,
+    thinking_signature,
     write_opaque,
 )
 
@@ -238,18 +239,16 @@ class OutputItems:
             self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 
     def _close_reasoning(self, item: Item) -> None:
-        encrypted = text_in(item.fields.get("encrypted_content"))
-        if encrypted:
-            self._blocks.sign_thinking(encrypted)
-        if encrypted or item.open is not None:
-            summary = [text_in(part.get("text")) for part in mappings_in(item.fields.get("summary"))]
+        signature = thinking_signature(item.fields)
+        if signature:
+            self._blocks.sign_thinking(signature)
+        if signature or item.open is not None:
             thinking = PART_SEPARATOR.join(
                 "".join(pieces)
                 for slot, pieces in item.texts.items()
                 if item.open is not None and slot[0] == item.open[0]
             )
-            item_id = text_in(trusted_fields(item).get("id"))
-            self._blocks.stamp(thinking_opaque(item_id, summary, thinking) if encrypted else None)
+            self._blocks.stamp(thinking_opaque(trusted_fields(item), thinking) if signature else None)
             self._blocks.close_prose()
 
 

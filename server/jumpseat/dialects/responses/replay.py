@@ -5,7 +5,9 @@ it. Source: the openai-responses reference, "Round-trip rules".
 
 - `text`: `phase`, and `refusal: true` for a refusal; the item's `id` tells which texts are parts of one item.
 - `thinking`: the item's `id`, and `summary`, its texts, where the block's own text does not give them. The
-  encrypted content is the block's `signature`.
+  encrypted content is the block's `signature`; of open reasoning that is signed the signature is, which then
+  stands in `opaque` too, with the texts of its `content` where the block's own text does not give them. What
+  else the item holds is kept as it came (OpenRouter's `format`).
 - `tool_use`: whatever the item holds besides id, name and arguments; `type` where it is no `function_call`.
 - `other`: the whole item.
 """
@@ -20,7 +22,9 @@ from typing import Any
 import pydantic_core
 
 from jumpseat.chat import ContentBlock, ThinkingBlock
+from jumpseat.dialects.loose_values import mappings_in, text_in
 
+_REASONING_FIELDS = frozenset({"type", "summary", "content", "encrypted_content", "status"})
 _CALL_FIELDS = frozenset({"call_id", "name", "arguments", "input", "status"})
 
 PART_SEPARATOR = "\n\n"
@@ -49,17 +53,28 @@ def text_opaque(item: Mapping[str, Any], *, refusal: bool) -> str | None:
     return write_opaque({**kept, "refusal": True} if refusal else kept)
 
 
-def thinking_opaque(item_id: str, summary: Sequence[str], thinking: str) -> str | None:
-    """For the thinking of a reasoning item.
+def thinking_signature(item: Mapping[str, Any]) -> str:
+    """What a reasoning item is accepted by when it goes back; empty where it cannot go back."""
+    return text_in(item.get("encrypted_content")) or text_in(item.get("signature"))
+
+
+def thinking_opaque(item: Mapping[str, Any], thinking: str) -> str | None:
+    """For the thinking of a reasoning item that has a signature.
 
     Args:
-        item_id: the item's id; empty where it cannot be relied on.
-        summary: the texts of the item's summary.
+        item: the item, without an id that cannot be relied on.
         thinking: the block's text.
     """
-    kept: dict[str, Any] = {"id": item_id} if item_id else {}
-    if list(summary) != _summary_of(thinking):
-        kept["summary"] = list(summary)
+    kept = {
+        name: value
+        for name, value in item.items()
+        if name not in _REASONING_FIELDS and value not in (None, "")
+    }
+    if (summary := _texts(item.get("summary"))) != _texts_of(thinking):
+        kept["summary"] = summary
+    is_open = kept.get("signature") == thinking_signature(item)
+    if is_open and (content := _texts(item.get("content"))) != _texts_of(thinking):
+        kept["content"] = content
     return write_opaque(kept)
 
 
@@ -74,14 +89,14 @@ def call_opaque(item: Mapping[str, Any]) -> str | None:
 def reasoning_item(thinking: str, signature: str, opaque: str | None) -> dict[str, Any]:
     """The input item for a thinking block."""
     kept = read_opaque(opaque)
-    summary = kept.get("summary", _summary_of(thinking))
-    item: dict[str, Any] = {"type": "reasoning"}
-    if isinstance(kept.get("id"), str):
-        item["id"] = kept["id"]
-    # The summary is required, empty or not; the content of open reasoning is refused.
-    item["summary"] = [{"type": "summary_text", "text": text} for text in summary]
-    item["encrypted_content"] = signature
-    return item
+    summary = kept.pop("summary", _texts_of(thinking))
+    content = kept.pop("content", _texts_of(thinking))
+    # The summary is required, empty or not.
+    item = {"type": "reasoning", **kept, "summary": _parts("summary_text", summary)}
+    if kept.get("signature") == signature:
+        return {**item, "content": _parts("reasoning_text", content)}
+    # Beside encrypted content the open one is refused.
+    return {**item, "encrypted_content": signature}
 
 
 def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str, Any]:
@@ -107,5 +122,13 @@ def is_custom_call(opaque: str | None) -> bool:
     return read_opaque(opaque).get("type") == "custom_tool_call"
 
 
-def _summary_of(thinking: str) -> list[str]:
+def _texts(parts: Any) -> list[str]:
+    return [text_in(part.get("text")) for part in mappings_in(parts)]
+
+
+def _texts_of(thinking: str) -> list[str]:
     return [thinking] if thinking else []
+
+
+def _parts(kind: str, texts: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"type": kind, "text": text} for text in texts]

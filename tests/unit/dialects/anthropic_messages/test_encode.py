@@ -210,6 +210,7 @@ def test_thinking_that_led_to_nothing_is_left_out():
         part["type"] for part in sent(Message.user("a"), assistant(*cut_off), Message.user("b"))[1]["content"]
     ]
     assert kinds == ["thinking", "text"]
+    assert codes(Message.user("a"), assistant(*cut_off), Message.user("b")) == ["unfinished_dropped"]
 
 
 SCHEMA = {

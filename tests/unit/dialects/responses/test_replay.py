@@ -13,7 +13,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import EndpointFacts, encode, without_encrypted_content
+from jumpseat.dialects.responses import EndpointFacts, encode, without_encrypted_content, without_unfollowed
 from tests.unit.dialects.responses.answers import CREATED, added, answer, completed, delta, done, part, whole
 
 ASKED = Origin("acme", "asked")
@@ -75,13 +75,48 @@ def test_reasoning_without_encrypted_content_cannot_go_back(encrypted):
     assert sent_back({**REASONING, "encrypted_content": encrypted}, CALL) == [CALL]
 
 
-@pytest.mark.requirement("responses:unfollowed-reasoning")
-def test_reasoning_without_the_item_that_it_led_to_is_left_out():
-    message = whole(completed(REASONING)["response"]).as_message()
-    assert sent(Message.user("Hi"), message, Message.user("Go on")) == [
-        {"role": "user", "content": "Hi"},
-        {"role": "user", "content": "Go on"},
+@pytest.mark.requirement("responses:unfollowed-reasoning", "responses:reasoning-items")
+@pytest.mark.parametrize("first", [[said("OK", id="m")], [{**CALL, "id": "fc"}]], ids=["message", "call"])
+def test_reasoning_that_comes_last_in_an_answer_goes_back_in_its_place(first):
+    output = [*first, {**REASONING, "format": "google-gemini-v1", "status": "completed"}]
+    expected = [
+        *({name: value for name, value in item.items() if name != "id"} for item in first),
+        {**REASONING, "format": "google-gemini-v1"},
     ]
+    assert sent_back(*output) == expected
+    streamed = answer(
+        CREATED, *(done(number, item["type"], **item) for number, item in enumerate(output)), completed()
+    )
+    assert sent(streamed.as_message()) == expected
+
+
+@pytest.mark.requirement("responses:reasoning-items")
+def test_signed_reasoning_in_the_open_goes_back_with_its_text_and_its_signature():
+    item = {
+        "type": "reasoning",
+        "id": "rs",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}, {"type": "reasoning_text", "text": "So."}],
+        "signature": "EqQB+/==",
+        "format": "anthropic-claude-v1",
+    }
+    response = whole(completed(item, CALL)["response"])
+    assert response.content[0].signature == "EqQB+/=="
+    assert sent(response.as_message()) == [item, CALL]
+    assert sent(response.as_message(), model="other") == [CALL]
+
+
+@pytest.mark.requirement("responses:unfollowed-reasoning")
+def test_reasoning_that_led_to_nothing_can_be_told_from_the_rest():
+    user, output = {"role": "user", "content": "Hi"}, {"type": "function_call_output", "call_id": "c-1"}
+    message = said("OK")
+    assert without_unfollowed([user, REASONING, message, REASONING, REASONING, user, REASONING]) == [
+        user,
+        REASONING,
+        message,
+        user,
+    ]
+    assert without_unfollowed([REASONING, CALL, REASONING, output]) == [REASONING, CALL, output]
 
 
 @pytest.mark.requirement("responses:phase")
