@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from jumpseat.chat import (
     ChatError,
     ConfigError,
@@ -231,15 +233,19 @@ def _written(body: Any, provider: str) -> bytes | None:
     if body is None:
         return None
     try:
-        try:
-            return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-        except UnicodeEncodeError:
-            # Half a surrogate pair, cut by an editor: JSON can say it only with an escape.
+        written = to_json(body, inf_nan_mode="constants")
+        named = b"NaN" in written or b"Infinity" in written
+        # As words of a text these are written alike either way.
+        if not named or written == to_json(body, inf_nan_mode="null"):
+            return written
+    except PydanticSerializationError:
+        # Half a surrogate pair, cut by an editor: JSON can say it only with an escape. Or the body is nested
+        # deeper than the fast writer goes.
+        with contextlib.suppress(ValueError):
             return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError:
-        raise RequestError(
-            f"The request to {provider} holds a number that JSON cannot express.", provider=provider
-        ) from None
+    raise RequestError(
+        f"The request to {provider} holds a number that JSON cannot express.", provider=provider
+    )
 
 
 def _headers(call: HttpCall, provider: str) -> dict[str, str]:

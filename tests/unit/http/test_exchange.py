@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 
 import pytest
 
@@ -114,14 +115,29 @@ async def test_an_address_that_is_none_is_a_configuration_error(http, url):
         await get_json(http, HttpCall("GET", url), provider="acme")
 
 
-async def test_a_body_that_json_cannot_say_is_a_request_error(http, upstream):
-    _, error = await text_of(http, upstream, Reply.raw(b""), body={"x": float("nan")})
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+@pytest.mark.parametrize("text", ["NaN", "\ud83d"])
+async def test_a_body_that_json_cannot_say_is_a_request_error(http, upstream, number, text):
+    _, error = await text_of(http, upstream, Reply.raw(b""), body={"x": [number], "y": text})
     assert isinstance(error, RequestError)
+    assert not upstream.requests
 
 
-async def test_half_a_surrogate_pair_is_sent_as_an_escape(http, upstream):
-    await text_of(http, upstream, Reply.json({}), body={"x": "\ud83d", "y": "ž"})
-    assert upstream.requests[0].json == {"x": "\ud83d", "y": "ž"}
+@pytest.mark.parametrize(
+    "text", ["NaN", "[-Infinity]", "\ud83d", "\ud83d\ude00 \ud83d", 'ž\u2028\x7f\0"\\', "😀"]
+)
+async def test_every_text_of_a_body_arrives_as_it_is(http, upstream, text):
+    body = {"x": text, "y": [1e-7, -0.0, 2**70, None, True], "z": {}}
+    await text_of(http, upstream, Reply.json({}), body=body)
+    assert upstream.requests[0].json == json.loads(json.dumps(body))
+
+
+async def test_a_body_may_be_nested_deeply(http, upstream):
+    body = nested = {}
+    for _ in range(400):
+        nested["x"] = nested = {}
+    await text_of(http, upstream, Reply.json({}), body=body)
+    assert upstream.requests[0].json == body
 
 
 async def test_an_error_body_that_breaks_off_does_not_hide_the_status(http, upstream):
