@@ -10,7 +10,6 @@ the error lies in what the provider adds (framing, a preamble for tools) and not
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,7 +78,7 @@ class TokenMemory:
 
     def __init__(self, capacity: int = REMEMBERED) -> None:
         self._capacity = capacity
-        self._counted: OrderedDict[bytes, _Counted] = OrderedDict()
+        self._counted: OrderedDict[int, _Counted] = OrderedDict()
 
     def remember_turn(self, provider: str, request: ChatRequest, usage: Usage | None) -> None:
         """Note what a turn's prompt and answer came to, if the provider reported it."""
@@ -172,26 +171,21 @@ def _of_text(text: str) -> int:
     return -(-size // BYTES_PER_TOKEN)
 
 
-def _prefixes(provider: str, request: ChatRequest) -> Iterator[bytes]:
-    """A key for each beginning of the conversation, shortest first: the first message, the first two, …"""
-    digest = hashlib.blake2b(digest_size=16)
-    tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
+def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
+    """A key for each beginning of the conversation, shortest first: the first message, the first two, …
+
+    Python's hash is keyed for each process, and the fastest that there is for a text; where two prompts had
+    one key, an estimate would be wrong and nothing else.
+    """
+    tools = to_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     options = repr((request.tool_choice, request.output_mode, request.thinking))
-    for part in (provider, request.model, request.system or "", to_json(tools).decode(), options):
-        _feed(digest, part)
+    key = hash((provider, request.model, request.system or "", tools, options))
     for message in request.messages:
-        _feed(digest, message.role)
+        parts: list[str] = []
         for block in message.content:
-            _feed(digest, block.type)
-            for text in _identity(block):
-                _feed(digest, text)
-        yield digest.digest()
-
-
-def _feed(digest: hashlib.blake2b, text: str) -> None:
-    data = text.encode("utf-8", "surrogatepass")
-    digest.update(b"%d:" % len(data))
-    digest.update(data)
+            parts += (block.type, *_identity(block))
+        key = hash((key, message.role, *parts))
+        yield key
 
 
 def _identity(block: ContentBlock) -> tuple[str, ...]:
