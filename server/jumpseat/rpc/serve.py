@@ -34,6 +34,8 @@ def main(argv: Sequence[str]) -> int:
 
     # What was imported stays; the collector need not look at it again.
     gc.freeze()
+    # A chat with a long history makes tens of thousands of objects, none of them garbage before its end.
+    gc.set_threshold(20_000)
     gc.enable()
     return run(
         config_file=options.config,
