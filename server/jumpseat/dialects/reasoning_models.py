@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 
@@ -58,6 +59,7 @@ SAMPLING = (
 """Parameters that are an error 400 while reasoning is on."""
 
 
+@lru_cache(maxsize=64)
 def habit_of(model: str) -> ReasoningHabit | None:
     """The table's row for a model; None where it has none.
 

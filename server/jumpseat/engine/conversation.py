@@ -102,7 +102,8 @@ def arranged(
         words = [block for block in own if not _is_blank(block)]
         empty += not words and len(own) == len(message.content)
         if owed or words:
-            result.append(Message("user", (*owed, *words)))
+            changed = owed or len(words) != len(message.content)
+            result.append(Message("user", (*owed, *words)) if changed else message)
             owed = []
     if owed:
         result.append(Message("user", tuple(owed)))
@@ -221,7 +222,7 @@ def _give_each_its_own_id(calls: Sequence[Sequence[_Call]]) -> None:
 
 
 def _with_ids(message: Message, calls: Sequence[_Call]) -> Message:
-    if all(call.id == call.block.id for call in calls):
+    if not calls or all(call.id == call.block.id for call in calls):
         return message
     named = iter(calls)
     return Message(
@@ -244,4 +245,4 @@ def _says_something(message: Message) -> bool:
 
 
 def _is_blank(block: ContentBlock) -> bool:
-    return isinstance(block, TextBlock) and not block.text.strip()
+    return isinstance(block, TextBlock) and (not block.text or block.text.isspace())

@@ -148,23 +148,22 @@ def _without_foreign_data(
 ) -> list[Message]:
     """The messages without what only another provider or model could read."""
     dropped = 0
-
-    def kept(block: ContentBlock) -> ContentBlock | None:
-        nonlocal dropped
-        if block.origin is None or block.origin == here:
-            return block
-        if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
-            dropped += 1
-            return None
-        if block.opaque is not None:
-            dropped += 1
-            return replace(block, opaque=None)
-        return block
-
-    result = [
-        Message(message.role, tuple(block for each in message.content if (block := kept(each)) is not None))
-        for message in messages
-    ]
+    result: list[Message] = []
+    for message in messages:
+        blocks: list[ContentBlock] = []
+        foreign = 0
+        for block in message.content:
+            if block.origin is None or block.origin == here:
+                blocks.append(block)
+            elif isinstance(block, ThinkingBlock | RedactedThinkingBlock):
+                foreign += 1
+            elif block.opaque is not None:
+                foreign += 1
+                blocks.append(replace(block, opaque=None))
+            else:
+                blocks.append(block)
+        result.append(Message(message.role, tuple(blocks)) if foreign else message)
+        dropped += foreign
     if dropped:
         warnings.append(
             WarningEvent(

@@ -28,8 +28,8 @@ class Params(BaseModel):
     def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
         if data is None or data == []:
             return {}
-        if not isinstance(data, dict):
-            return data
+        if not isinstance(data, dict) or all(data.values()):
+            return data  # As most messages and blocks of a long history do, nothing of it being empty.
         objects = _object_keys(cls)
         return {
             key: value
