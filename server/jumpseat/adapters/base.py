@@ -251,31 +251,37 @@ class Adapter:
 
         Raises:
             ChatError: they did not, or the provider did not let them.
-            ConfigError: nobody signs in to this provider: it is configured.
+            ConfigError: nobody signs in to this provider.
         """
         status = await self.auth_status()
         if status.state == "not_required":
             return status
-        raise self._is_configured()
+        raise self._no_sign_in()
 
     async def sign_out(self) -> AuthStatus:
         """Forget the credential that `sign_in` brought.
 
         Raises:
-            ConfigError: nobody signs in to this provider: it is configured.
+            ConfigError: nobody signs in to this provider.
         """
         status = await self.auth_status()
         if status.state == "not_required":
             return status
-        raise self._is_configured()
+        raise self._no_sign_in()
 
-    def _is_configured(self) -> ConfigError:
+    def _no_sign_in(self) -> ConfigError:
+        """Why nobody signs in to this provider, and what to do instead."""
         name = self.provider_name
         return ConfigError(
-            f"Nobody signs in to {name}: its key stands in the configuration.",
+            f"Nobody signs in to {name}: its key is set in the configuration.",
             provider=name,
-            hint=f'Set providers.{name}.api_key, to "env:NAME" for one, in the configuration file.',
+            hint=f'Set providers.{name}.api_key, to "env:NAME" for one, in {self._configured_in}.',
         )
+
+    @property
+    def _configured_in(self) -> str:
+        """The file with the provider's table, for hints."""
+        return "the configuration file"
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
         """What the provider says of itself when asked now, with the credential if it takes one.

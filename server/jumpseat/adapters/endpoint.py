@@ -139,6 +139,10 @@ class EndpointAdapter(Adapter):
             return AuthStatus(provider=self._provider, state="configured", message=error.message)
         return AuthStatus(provider=self._provider, state="signed_in")
 
+    @property
+    def _configured_in(self) -> str:
+        return str(self._config.origin.file or super()._configured_in)
+
     async def probe(self) -> Mapping[str, bool] | None:
         """What the models that the endpoint lists now can do; None where it has no list.
 
@@ -283,7 +287,8 @@ class EndpointAdapter(Adapter):
         if not self._config.is_from_client and key is not None and is_unset_variable(key):
             error.hint = (
                 f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
-                "is not set, so the name itself was sent. Set it in the environment that starts the editor."
+                "is not set, so the name itself was sent. Set it in the environment that jumpseat is started "
+                "in, and start it again."
             )
 
     async def _asked(

@@ -146,6 +146,13 @@ class LocalAdapter(Adapter):
             return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
         return AuthStatus(provider=self._provider, state="not_required")
 
+    def _no_sign_in(self) -> ConfigError:
+        return ConfigError(
+            f"Nobody signs in to {self._provider}: no credential is required.",
+            provider=self._provider,
+            hint="`jumpseat status` says what it needs instead.",
+        )
+
     async def aclose(self) -> None:
         """Stop the server; a load under way ends with it."""
         if self._server is not None:

@@ -11,6 +11,7 @@ not started from a shell does not have it, and the one place for an address is `
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -42,6 +43,8 @@ SHOW_SECONDS = 20.0
 """A question about a model is answered from a file; it must not hold a chat back for longer."""
 
 PARALLEL_SHOWS = 4
+
+_PART_OF_A_PATH = re.compile(r"/(api|v1)(/.*)?$")
 
 # The model cannot think; the server is too old for levels (it names a field); it knows no such level.
 _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
@@ -209,10 +212,19 @@ class OllamaAdapter(EndpointAdapter):
                 unknown.hint = f"Fetch it with `ollama pull {model}`, or choose a model that is there."
                 return unknown
             elif error.status_code in (404, 405):
-                error.hint = f"providers.{self._provider}.base_url must end before /api/chat."
+                error.hint = self._hint_at_the_address()
             return error
 
         return refine
+
+    def _hint_at_the_address(self) -> str:
+        """What to check where a path is not found; `base_url` only if it has a part of one."""
+        if self._config.url is not None:
+            return f"providers.{self._provider}.url must be the whole address, /api/chat included."
+        if _PART_OF_A_PATH.search(self._base_url):
+            return f"providers.{self._provider}.base_url must end before /api/chat."
+        where = host_of_template(self._base_url) or "that address"
+        return f"The server at {where} has no /api/chat: check that it is Ollama, and update it."
 
     def _explained(self, error: ConnectionError) -> ConnectionError:
         # The class is named, not imported: only `http` knows httpx2.

@@ -82,7 +82,7 @@ def load_with_warnings(
     _refuse_keys_of_plugins(config, overlay, kinds)
     warnings = list(_warnings(config, own, file, kinds))
     providers = file.tables.get("providers", {})
-    config.note_origins(Path(file.name).absolute().parent, providers)
+    config.note_origins(Path(file.name).absolute(), providers)
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
     _keep_keys_back(config)
     config.note_faults(faults, _kinds(file, faults))

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from jumpseat.config.faults import Fault, UnknownKey, unknown_in
+from jumpseat.config.paths import config_file
 from jumpseat.config.secrets import names_credential
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import marked
@@ -181,11 +182,16 @@ def _as_certificate(value: Any) -> Any:
 class Origin:
     """Where a provider's table comes from."""
 
-    directory: Path | None = None
-    """That of the configuration file; paths of files in the table begin there."""
+    file: Path | None = None
+    """The configuration file; paths of files in the table begin at its directory."""
 
     table: Mapping[str, Any] | None = field(default=None, repr=False)
     """The table as the file has it, without what a client has laid over it; None where there is no file."""
+
+    @property
+    def directory(self) -> Path:
+        """That of the configuration file."""
+        return (self.file or config_file()).parent
 
 
 def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
@@ -323,9 +329,15 @@ class Config(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values in the form of saved ones (`max_tokens`, `providers.<id>.<key>`), which they go before."""
 
+    _file: Path | None = PrivateAttr(default=None)
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
     _faults: Mapping[str, tuple[Fault, ...]] = PrivateAttr(default_factory=dict)
     _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        """The file that was read, or where it may be made."""
+        return self._file or config_file()
 
     @property
     def faults(self) -> Mapping[str, tuple[Fault, ...]]:
@@ -347,16 +359,17 @@ class Config(BaseModel):
         """The ids of the tables that the file does not have: a client's overlay has brought them."""
         return self._from_client
 
-    def note_origins(self, directory: Path, tables: Mapping[str, Any]) -> None:
-        """Tell each table of the file where it comes from.
+    def note_origins(self, file: Path, tables: Mapping[str, Any]) -> None:
+        """Remember where the configuration, and each table of the file, comes from.
 
         Args:
-            directory: that of the file.
+            file: its path, not relative.
             tables: its `providers`.
         """
+        self._file = file
         for name, table in self.providers.items():
             if name in tables:
-                table._origin = Origin(directory, tables[name])
+                table._origin = Origin(file, tables[name])
 
     def note_from_client(self, providers: frozenset[str]) -> None:
         """Remember which tables a client's overlay has brought."""

@@ -65,7 +65,7 @@ def read_variable(name: str) -> str:
     if not found:
         raise SourceError(
             f"the environment variable {name} is not set",
-            f"Set {name} in the environment that starts the editor, and restart the editor.",
+            f"Set {name} in the environment that jumpseat is started in, and start it again.",
         )
     return found
 

@@ -17,7 +17,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.paths import config_file
 from jumpseat.config.schema import ProviderConfig
 from jumpseat.config.secrets import Secret, hidden, names_credential
 from jumpseat.config.single_flight import SingleFlight
@@ -234,7 +233,7 @@ class Values:
                 del self._flights[place]
 
     async def _read(self, source: str) -> _Remembered:
-        value = await read_source(source, self._table.origin.directory or config_file().parent)
+        value = await read_source(source, self._table.origin.directory)
         before = self._remembered.get(source)
         self.readings += 1
         changed = before.changed if before is not None and before.value == value else self.readings

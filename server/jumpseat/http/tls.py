@@ -80,7 +80,7 @@ def _system_context() -> ssl.SSLContext:
         why = error.strerror or "no reason is given"
         raise ConfigError(
             f"The trusted certificates cannot be read from {where}: {why}.",
-            hint=f"Correct {named[0]} or unset it, and restart the editor." if named else None,
+            hint=f"Correct {named[0]} or unset it, and start jumpseat again." if named else None,
         ) from None
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from jumpseat.adapters.base import Adapter
 from jumpseat.auth import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
-from jumpseat.config.paths import config_file
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.providers.facts import FactSource, offline_names, prepare
 from jumpseat.providers.kinds import BUILT_IN
@@ -222,7 +221,7 @@ def no_default(registry: Registry) -> ChatError:
     return AuthenticationError(
         "No provider is set up yet.",
         hint="Run `jumpseat login` for GitHub Copilot, or `jumpseat local install` for a small local model; "
-        f"or add a provider to {config_file()}.",
+        f"or add a provider to {registry.config.file}.",
     )
 
 

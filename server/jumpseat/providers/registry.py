@@ -140,7 +140,7 @@ class Registry:
             raise RequestError(
                 f"There is no provider named {provider!r}{alternatives(provider, self.ids)}.",
                 provider=provider,
-                hint="Add a [providers.NAME] table to the configuration file.",
+                hint=f"Add a [providers.NAME] table to {self.config.file}.",
             )
         return table
 

@@ -17,6 +17,7 @@ from jumpseat.chat import (
     ServerError,
     TextDeltaEvent,
     ToolResultBlock,
+    UnknownModelError,
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import assert_laws
@@ -159,7 +160,7 @@ async def test_a_prompt_that_is_too_long_is_said_so(upstream, http):
 async def test_an_unknown_model_is_named(upstream, http):
     upstream.script(refused(f"model: {MODEL}", "not_found_error", 404))
     _, error = await collect(adapter_for(upstream, http))
-    assert type(error) is RequestError
+    assert type(error) is UnknownModelError
     assert error.message == f"The provider acme has no model {MODEL!r}."
 
 

@@ -17,6 +17,7 @@ from jumpseat.chat import (
     RateLimitError,
     RequestError,
     ServerError,
+    UnknownModelError,
 )
 from jumpseat.dialects import read_fault
 from jumpseat.http import error_from_response
@@ -79,8 +80,8 @@ CASES = [
         "leave parts out",
     ),
     (400, {"message": "x", "code": "model_max_prompt_tokens_exceeded"}, ContextExceededError, "leave"),
-    (400, {"message": "The requested model is not supported.", "code": "model_not_supported"}, RequestError,
-     "jumpseat models"),
+    (400, {"message": "The requested model is not supported.", "code": "model_not_supported"},
+     UnknownModelError, "jumpseat models"),
     (400, {"message": "x", "code": "model_not_available_for_integrator"}, RequestError, "integration_id"),
     (400, "bad request: unknown Editor-Version header for IDE auth", ConfigError, "editor_version"),
     (413, {"message": "failed to parse request", "code": ""}, RequestError, "Send less"),

@@ -248,6 +248,9 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
         await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
     with pytest.raises(ConfigError, match="jumpseat local install"):
         adapter.check()
+    for nobody in (adapter.sign_in(lambda prompt: None), adapter.sign_out()):
+        with pytest.raises(ConfigError, match="no credential is required"):
+            await nobody
     assert server_class.made == []
 
 

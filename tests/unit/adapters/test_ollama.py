@@ -18,6 +18,7 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
     ToolDefinition,
+    UnknownModelError,
 )
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.ollama_chat import call, error, last, lines, part
@@ -161,7 +162,7 @@ async def test_images_are_refused_before_the_server_drops_them(server, http):
 async def test_a_model_that_is_not_there_is_named_with_the_way_to_get_it(server, http):
     events, failure = await collect(adapter_for(server.base_url, http), request_for(model="gemma3:1b"))
     assert events == []
-    assert type(failure) is RequestError
+    assert type(failure) is UnknownModelError
     assert failure.message == "The provider acme has no model 'gemma3:1b'."
     assert "`ollama pull gemma3:1b`" in failure.hint
     assert failure.status_code == 404
@@ -171,7 +172,21 @@ async def test_another_server_at_this_address_is_told_as_such(http, upstream):
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(upstream.origin, http))
     assert type(failure) is RequestError
-    assert "providers.acme.base_url must end before /api/chat" in failure.hint
+    assert "has no /api/chat: check that it is Ollama" in failure.hint
+    assert "base_url" not in failure.hint
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/chat", "/v1", "/v1/chat"])
+async def test_an_address_that_goes_too_far_is_blamed_for_a_path_that_is_not_found(http, upstream, path):
+    upstream.default(Reply.raw(b"404 page not found", 404))
+    _, failure = await collect(adapter_for(upstream.origin + path, http))
+    assert failure.hint == "providers.acme.base_url must end before /api/chat."
+
+
+async def test_a_whole_address_that_is_not_found_is_blamed_by_its_own_key(http, upstream):
+    upstream.default(Reply.raw(b"404 page not found", 404))
+    _, failure = await collect(adapter_for(None, http, url=f"{upstream.origin}/api"))
+    assert failure.hint == "providers.acme.url must be the whole address, /api/chat included."
 
 
 @pytest.mark.requirement("ollama:not-running")

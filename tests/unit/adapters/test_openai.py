@@ -13,6 +13,7 @@ from jumpseat.chat import (
     RequestError,
     ResponseEvent,
     ToolDefinition,
+    UnknownModelError,
     WarningEvent,
 )
 from jumpseat.testing import assert_laws
@@ -99,7 +100,7 @@ async def test_a_wrong_key_is_an_authentication_error_that_says_where_the_key_is
 async def test_an_unknown_model_names_model_and_provider(upstream, http, status, body):
     upstream.script(Reply.json(body, status))
     _, error = await collect(adapter_for(upstream.base_url, http))
-    assert type(error) is RequestError
+    assert type(error) is UnknownModelError
     assert "'fake-model'" in error.message
     assert "acme" in error.message
 

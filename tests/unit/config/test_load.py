@@ -48,7 +48,7 @@ def unreadable(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_missing_file_is_fine(home: Path) -> None:
-    assert load_config(None, None) == Config()
+    assert load_config(None, None).model_dump() == Config().model_dump()
 
 
 def test_the_home_directory_holds_the_file(home: Path) -> None:

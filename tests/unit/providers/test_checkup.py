@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.chat import AuthenticationError, ConfigError, RequestError
+from jumpseat.config import load_config
+from jumpseat.providers import Registry, resolve_model
 from jumpseat.providers.checkup import Checkup, check_file
 from tests.unit.providers.plugged import GOOD, Install
 
@@ -133,3 +136,27 @@ async def test_a_plug_in_tells_what_it_needs_and_what_it_passes_over(home: Path,
         ("providers.good", 1, "All else is well"),
         ("providers.good.proxy", 3, "is not used here"),
     ]
+
+
+async def test_hints_name_the_file_that_was_read_and_fit_every_front_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UNSET_KEY", raising=False)
+    file = tmp_path / "other.toml"
+    file.write_text("", "utf-8")
+    with pytest.raises(AuthenticationError) as unready:
+        await resolve_model(Registry(load_config(file, None)), None)
+    file.write_text('[providers.a]\nkind = "openai"\napi_key = "env:UNSET_KEY"', "utf-8")
+    registry = Registry(load_config(file, None))
+    with pytest.raises(RequestError) as unknown:
+        registry.table("c")
+    with pytest.raises(ConfigError) as configured:
+        await registry.adapter("a").sign_out()
+    with pytest.raises(ConfigError, match="UNSET_KEY is not set") as unset:
+        await registry.list_models("a")
+
+    for caught in (unready, unknown, configured):
+        assert str(file) in (caught.value.hint or "")
+    assert unset.value.hint == (
+        "Set UNSET_KEY in the environment that jumpseat is started in, and start it again."
+    )

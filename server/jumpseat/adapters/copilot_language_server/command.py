@@ -14,7 +14,6 @@ from pathlib import Path
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.commands import environment_of_commands
-from jumpseat.config.paths import config_file
 from jumpseat.config.secrets import hidden, names_credential
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import is_template
@@ -107,7 +106,7 @@ def passed_over(provider: str, config: ProviderConfig) -> list[str]:
 
 def directory_of(config: ProviderConfig) -> Path:
     """Where relative paths of a table begin, and where the program runs: never somebody's workspace."""
-    directory = (config.origin.directory or config_file().parent).absolute()
+    directory = config.origin.directory.absolute()
     return directory if directory.is_dir() else Path(directory.anchor)
 
 

@@ -221,7 +221,7 @@ class LanguageServer:
                 f"{STARTS_WITHIN_SECONDS / 60:g} minutes and is not started again for now.",
                 provider=self._provider,
                 retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or restart the editor. The daemon's log has more "
+                hint=f"Wait {wait:.0f} s, or start jumpseat again. The daemon's log has more "
                 f"(`jumpseat serve --log-level info`).{last}",
                 retryable=False,
             )
