@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -74,16 +75,35 @@ async def test_a_token_that_expires_between_two_chats_is_replaced_once_and_nobod
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
+async def test_the_token_that_another_daemon_has_exchanged_for_a_refused_one_serves_here_too(home, emulator):
+    async with copilot_daemon(home) as one, copilot_daemon(home) as other:
+        for daemon in (one, other):
+            await daemon.request("chat/start", CHAT)
+        emulator.expire_copilot_tokens()
+        chats = [await daemon.request("chat/start", CHAT) for daemon in (one, other)]
+        emulator.expire_copilot_tokens()
+        errors = [(await daemon.request("chat/start", CHAT)).error for daemon in (one, other)]
+
+    assert [chat.result["text"] for chat in chats] == ["You said: Hello"] * 2
+    assert [(error["code"], error["data"]["retryable"]) for error in errors] == [(1000, True)] * 2
+    assert emulator.exchanges == 2
+
+
+@pytest.mark.requirement("8:no-refresh-storm")
 async def test_a_service_that_refuses_every_token_is_not_asked_on_and_on(home, emulator):
     emulator.script("/chat/completions", *[faults.unauthorized()] * 100)
     async with copilot_daemon(home) as daemon:
         errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(10)]
 
+        status = (await daemon.request("auth/status", {"provider": "copilot"})).result
+
     assert {error["code"] for error in errors} == {1000}
     # GitHub has just given the token out, so it is not the sign-in that is at fault.
-    assert errors[-1]["data"]["hint"].startswith("Wait a minute, and try again.")
-    assert "jumpseat login" in errors[-1]["data"]["hint"]
-    assert emulator.exchanges <= 3
+    assert {error["data"]["retryable"] for error in errors} == {True}
+    assert {0 < error["data"]["retryAfter"] <= 60 for error in errors} == {True}
+    assert "login" not in json.dumps(errors)
+    assert status["state"] == "signed_in"
+    assert emulator.exchanges == 2
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
@@ -185,3 +205,62 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_mends_it(home, em
     assert (error["code"], error["data"]["kind"]) == (1000, "authentication")
     assert "jumpseat login" in error["data"]["hint"]
     assert status["state"] == "expired"
+
+
+def revoke(emulator):
+    for credential in emulator.credentials.all():
+        if credential.kind != "copilot":  # Those live on, as GitHub has it.
+            emulator.revoke(credential.value)
+
+
+def take_the_seat(emulator):
+    emulator.account().blocked = "no_copilot_access"
+
+
+@pytest.mark.requirement("8:status-and-chat-agree")
+@pytest.mark.parametrize("first", ["chat", "status"])
+@pytest.mark.parametrize(
+    ("trouble", "code", "state"), [(revoke, 1000, "expired"), (take_the_seat, 1001, "not_authorized")]
+)
+@pytest.mark.parametrize("way", ["exchange", "direct", "direct-after-all"])
+async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
+    home, emulator, first, trouble, code, state, way
+):
+    if way == "direct":
+        configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind="gho")))
+    if way == "direct-after-all":
+        emulator.credentials.exchange_apps.clear()
+    async with copilot_daemon(home) as daemon:
+
+        async def asked_of_chat() -> int | None:
+            response = (await daemon.request("chat/start", CHAT)).response
+            return response["error"]["code"] if "error" in response else None
+
+        async def status(**params: bool) -> str:
+            return (await daemon.request("auth/status", {"provider": "copilot", **params})).result["state"]
+
+        assert await asked_of_chat() is None
+        trouble(emulator)
+        if first == "status":
+            assert await status(refresh=True) == state
+        elif (heard := await asked_of_chat()) is None:
+            # The short-lived token outlives the sign-in, until somebody asks GitHub.
+            assert way == "exchange"
+            assert await status(refresh=True) == state
+        else:
+            assert heard == code
+        for _ in range(2):
+            assert (await status(), await asked_of_chat(), await status(refresh=True)) == (state, code, state)
+
+
+@pytest.mark.requirement("8:status-and-chat-agree")
+async def test_a_seat_that_is_given_back_is_noticed_by_status_and_chat(home, emulator):
+    async with copilot_daemon(home) as daemon:
+        take_the_seat(emulator)
+        assert (await daemon.request("chat/start", CHAT)).error["code"] == 1001
+        emulator.account().blocked = None
+        status = (await daemon.request("auth/status", {"provider": "copilot", "refresh": True})).result
+        chat = await daemon.request("chat/start", CHAT)
+
+    assert status["state"] == "signed_in"
+    assert chat.result["text"] == "You said: Hello"

@@ -27,7 +27,7 @@ from jumpseat.adapters.copilot_models import (
     RESPONSES,
     included_model,
 )
-from jumpseat.adapters.copilot_refusals import Place, cure, explained, too_new
+from jumpseat.adapters.copilot_refusals import AccountDeniedError, Place, cure, explained, refused_for_now
 from jumpseat.adapters.routes import (
     ChatCompletionsRoute,
     MessagesRoute,
@@ -39,6 +39,7 @@ from jumpseat.adapters.routes import (
 from jumpseat.auth import AuthStatus
 from jumpseat.auth.account import quotas_from_headers
 from jumpseat.auth.copilot_credentials import CopilotCredential
+from jumpseat.auth.copilot_tokens import REPLACEMENT_SECONDS, NoOtherCredential
 from jumpseat.auth.github_hosts import github_hosts
 from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
 from jumpseat.config import ProviderConfig, Values
@@ -144,17 +145,20 @@ class CopilotAdapter(Adapter):
             call,
             replace(prepared, refine=refine),
             provider=self._provider,
-            on_headers=self._note_quotas,
+            on_headers=self._served,
         )
         try:
             async with aclosing(attempt) as events:
                 async for event in events:
                     yield event
         except Replan as replan:
-            if replan.reason == "expired_token" and not await self._identity.refused(credential):
-                raise self._refused_for_good(replan.error, credential) from replan
+            if replan.reason == "expired_token":
+                raise await self._with_another(credential, replan.error) from replan
             if replan.reason == "wrong_host":
                 await self._identity.moved()
+            raise
+        except AccountDeniedError as error:
+            await self._identity.denied(error)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -241,10 +245,25 @@ class CopilotAdapter(Adapter):
         if self.on_auth_change is not None:
             self.on_auth_change(status)
 
-    def _refused_for_good(self, error: ChatError, credential: CopilotCredential) -> ChatError:
-        return error if credential.exchanged is None else too_new(error, self._provider)
+    async def _with_another(self, credential: CopilotCredential, error: ChatError) -> Replan:
+        """The same request with another credential than the one that was refused with this error.
 
-    def _note_quotas(self, headers: Mapping[str, str]) -> None:
+        Raises:
+            ChatError: there is no other one now.
+        """
+        try:
+            reason = await self._identity.refused(credential)
+        except NoOtherCredential as none:
+            if none.retry_after is not None:
+                raise refused_for_now(error, self._provider, none.retry_after) from None
+            await self._identity.denied(error)
+            raise error from None
+        if credential.exchanged is not None:  # GitHub gave it out, so the sign-in is not at fault.
+            error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
+        return Replan(reason, error)
+
+    def _served(self, headers: Mapping[str, str]) -> None:
+        self._identity.served()
         quotas = quotas_from_headers(headers)
         if quotas:
             self._identity.note_quotas(quotas)
@@ -302,19 +321,24 @@ class CopilotAdapter(Adapter):
                 method, url, signed(headers, credential, self._config), body, self._config.timeout
             )
             try:
-                return await get_json(
+                answer = await get_json(
                     self._http,
                     call,
                     provider=self._provider,
                     refine=lambda fault, error: explained(fault, error, place),
                 )
             except ChatError as error:
+                if isinstance(error, AccountDeniedError):
+                    await self._identity.denied(error)
                 if error.status_code == 401:
-                    if again and await self._identity.refused(credential):
+                    replan = await self._with_another(credential, error)
+                    if again:
                         continue
-                    raise self._refused_for_good(error, credential) from None
+                    raise replan.error from None
                 if again and error.status_code == 421:
                     await self._identity.moved()
                     continue
                 raise
+            self._identity.served()
+            return answer
         raise AssertionError("the second round returns or raises")

@@ -17,7 +17,7 @@ from jumpseat.adapters.base import OnPrompt
 from jumpseat.auth import AuthState, AuthStatus, Quota
 from jumpseat.auth.account import Account, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.auth.copilot_credentials import CopilotCredential, CopilotCredentials, not_signed_in
-from jumpseat.auth.copilot_tokens import forget_shared_tokens
+from jumpseat.auth.copilot_tokens import NoOtherCredential, forget_shared_tokens
 from jumpseat.auth.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import FoundSignIns, SignIn, find_sign_ins
@@ -71,6 +71,7 @@ class CopilotIdentity:
         self._credentials: CopilotCredentials | None = None
         self._account: Account | None = None
         self._failure: ChatError | None = None
+        self._denial: ChatError | None = None
         self._told: AuthStatus | None = None
 
     @property
@@ -102,10 +103,28 @@ class CopilotIdentity:
                 self._tell(self._known())
             return credential
 
-    async def refused(self, credential: CopilotCredential) -> bool:
-        """Note that the data plane answered 401; says whether `credential` may bring one that works."""
-        current = self._credentials
-        return current is not None and await current.refused(credential)
+    async def refused(self, credential: CopilotCredential) -> str:
+        """Note that the data plane answered 401, and say why `credential` gives another one.
+
+        Raises:
+            NoOtherCredential: it gives no other one now.
+        """
+        if self._credentials is None:
+            raise NoOtherCredential
+        return await self._credentials.refused(credential)
+
+    async def denied(self, error: ChatError) -> None:
+        """Note that the data plane does not serve this account, until it does or GitHub is asked again."""
+        self._denial = error
+        if self._credentials is not None:
+            await self._credentials.doubt()
+        self._tell(self._known())
+
+    def served(self) -> None:
+        """Note that the data plane serves this account."""
+        if self._denial is not None:
+            self._denial = None
+            self._tell(self._known())
 
     async def moved(self) -> None:
         """Note that the data plane is elsewhere (421): what names its host is asked for again."""
@@ -254,7 +273,7 @@ class CopilotIdentity:
         if current is None or not _are_the_same(current.sign_in, best):
             if current is not None:
                 await current.aclose()
-                self._account = None
+                self._account = self._denial = None
             headers = self._headers()
             current = self._credentials = CopilotCredentials(self._http, self._hosts, best, headers=headers)
         return current
@@ -275,7 +294,7 @@ class CopilotIdentity:
     async def _forget(self) -> None:
         """Drop what was known, so that the next question looks anew."""
         credentials, self._credentials = self._credentials, None
-        self._found = self._account = self._failure = self._last_refused = None
+        self._found = self._account = self._failure = self._denial = self._last_refused = None
         self._refused.clear()
         self._values = Values(self._hosts.provider, self._config)
         if credentials is not None:
@@ -309,6 +328,7 @@ class CopilotIdentity:
             self._failure = None
         except ChatError as error:
             self._failure = error
+        self._denial = None
         return self._known()
 
     async def _ask_for_account(self, credentials: CopilotCredentials) -> None:
@@ -320,6 +340,7 @@ class CopilotIdentity:
         try:
             self._account = await credentials.account(refresh=True)
         except AuthorizationError as error:
+            await credentials.doubt()
             token = (await credentials.get(insist=True)).exchanged
             if token is None:
                 raise
@@ -330,7 +351,7 @@ class CopilotIdentity:
 
     def _known(self) -> AuthStatus:
         """The status as it follows from what has been heard by now."""
-        failure = self._failure
+        failure = self._failure or self._denial
         if isinstance(failure, AuthorizationError):
             return self._status("not_authorized", error=failure)
         if isinstance(failure, AuthenticationError):

@@ -7,6 +7,7 @@ the error tree. Source: the Copilot API, errors by status, bodies, and codes for
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -50,6 +51,10 @@ _RATE_CODES = (
     "extension_blocked",
 )
 _QUOTA_CODES = ("quota_exceeded", "free_quota_exceeded", "overage_limit_reached", "billing_not_configured")
+
+
+class AccountDeniedError(AuthorizationError):
+    """The service does not serve this account at all: no seat, no plan, or closed by GitHub."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,13 +138,17 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
     return error
 
 
-def too_new(error: ChatError, provider: str) -> ChatError:
-    """The error for a short-lived token that is refused right after it replaced another.
+def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatError:
+    """The error for a short-lived token that is refused and has no better one.
 
-    GitHub has just given it out, so that the sign-in is good; the service may not know the token yet.
+    GitHub has given it out, so that the sign-in is good; the service may not know the token yet.
     """
-    hint = "Wait a minute, and try again. If that does not help, sign in again: "
-    return _as(error, AuthenticationError, error.message, f"{hint}`{login_command(provider)}`.")
+    seconds = max(1, math.ceil(seconds))
+    told = f"{provider} does not accept the short-lived token that GitHub has given out."
+    found = _as(error, AuthenticationError, told, f"Try again in {seconds} s.", retryable=True)
+    found.retry_after = seconds
+    found.was_retried = True  # Nobody watches a spinner for that long.
+    return found
 
 
 def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
@@ -188,7 +197,7 @@ def _forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatErro
     if _TERMS_OF_SERVICE.search(words):
         return _as(
             error,
-            AuthorizationError,
+            AccountDeniedError,
             _with_words(f"{place.provider} has closed this to the account", fault),
             f"Read why in GitHub's terms, and ask GitHub Support: {place.site}/contact.",
         )
@@ -204,7 +213,7 @@ def _forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatErro
     if _NO_PLAN.search(words):
         return _as(
             error,
-            AuthorizationError,
+            AccountDeniedError,
             _with_words("The account's plan does not include this", fault),
             f"Check the plan, or ask the organization for a seat: {place.site}/settings/copilot.",
         )

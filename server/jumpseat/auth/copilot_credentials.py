@@ -15,7 +15,7 @@ from pathlib import Path
 from jumpseat.auth.account import Account, fetch_account
 from jumpseat.auth.clock import SYSTEM_CLOCK, Clock
 from jumpseat.auth.copilot_token import CopilotToken, OtherRouteWanted
-from jumpseat.auth.copilot_tokens import CopilotTokens
+from jumpseat.auth.copilot_tokens import CopilotTokens, NoOtherCredential
 from jumpseat.auth.failure_memory import FINAL_SECONDS, FailureMemory
 from jumpseat.auth.github_errors import again
 from jumpseat.auth.github_hosts import GitHubHosts
@@ -100,15 +100,24 @@ class CopilotCredentials:
                 raise
         return CopilotCredential(token.secret, token.data_host, "exchange", token)
 
-    async def refused(self, credential: CopilotCredential) -> bool:
+    async def refused(self, credential: CopilotCredential) -> str:
         """Note that the data plane answered 401 to a credential.
 
         Returns:
-            Whether `get` may bring one that works, so that the request is worth repeating, once.
+            Why `get` gives another one, so that the request is worth repeating, once for each reason.
+
+        Raises:
+            NoOtherCredential: it gives no other one now.
         """
         if credential.exchanged is not None:
-            return self._tokens.refuse(credential.exchanged)
-        return self._route != "direct" or self._switch_from("direct")
+            return await self._tokens.refuse(credential.exchanged)
+        if self._route == "direct" and not self._switch_from("direct"):
+            raise NoOtherCredential
+        return "expired_token"
+
+    async def doubt(self) -> None:
+        """Have `get` ask GitHub again: the service, or GitHub's word on the account, denies the access."""
+        await self._tokens.doubt()
 
     async def account(self, *, refresh: bool = False) -> Account:
         """What GitHub says of the account; remembered until `refresh`.
@@ -148,6 +157,8 @@ class CopilotCredentials:
             )
         except ChatError as error:
             self._account_failures.note(error)
+            if error.status_code == 401:
+                self._tokens.drop()
             raise
         self._account_failures.clear()
         self._account = account

@@ -38,7 +38,15 @@ LOCK_SECONDS = 20.0
 """How long to wait for another daemon's exchange: longer than one may take."""
 
 REPLACEMENT_SECONDS = 60.0
-"""A token that replaced a refused one and is refused so soon itself is not replaced again."""
+"""Refused tokens are replaced by an exchange so often, on the whole machine: more would look like abuse."""
+
+
+class NoOtherCredential(Exception):  # noqa: N818 - not a failure by itself: the caller has the error to raise
+    """A credential was refused and there is no other one; `retry_after` where there may be one later."""
+
+    def __init__(self, retry_after: float | None = None) -> None:
+        super().__init__(retry_after)
+        self.retry_after = retry_after
 
 
 async def forget_shared_tokens(
@@ -103,7 +111,7 @@ class CopilotTokens:
         self._held: CopilotToken | None = None
         self._held_since = 0.0
         self._refused: CopilotToken | None = None
-        self._replacement: CopilotToken | None = None
+        self._replaced_at: float | None = None
         self._failures = FailureMemory(clock)
 
     async def get(self, *, insist: bool = False) -> CopilotToken:
@@ -131,21 +139,41 @@ class CopilotTokens:
         except (ChatError, OtherRouteWanted) as error:
             raise again(error) from None
 
-    def refuse(self, token: CopilotToken) -> bool:
+    async def refuse(self, token: CopilotToken) -> str:
         """Note that the data plane did not accept a token.
 
         Returns:
-            Whether `get` may bring a better one. False for one that has just replaced another: the sign-in
-            itself is the trouble then, and exchanging on and on would look like abuse.
+            Why `get` gives another one: `newer_token` where this daemon or another has one already, else
+            `expired_token`.
+
+        Raises:
+            NoOtherCredential: an exchange has replaced a refused token on this machine just now.
         """
-        if token.secret.reveal() == self._secret_of(self._replacement):
-            age = self._clock.now() - token.obtained_at
-            if 0 <= age < REPLACEMENT_SECONDS:
-                return False
-        if self._held is not None and self._secret_of(self._held) != token.secret.reveal():
-            return True  # There is a newer one already.
+        if self._is_other(self._held, token):
+            return "newer_token"
+        if self._refused is not None and not self._is_other(self._refused, token):
+            return "expired_token"  # Another caller has noted it.
+        shared = await self._shared(refused=token)
+        if self._is_other(self._held, token):
+            return "newer_token"
+        if shared is not None:
+            self._hold(shared)
+            return "newer_token"
+        age = REPLACEMENT_SECONDS if self._replaced_at is None else self._clock.now() - self._replaced_at
+        if 0 <= age < REPLACEMENT_SECONDS:
+            raise NoOtherCredential(REPLACEMENT_SECONDS - age)
         self._held, self._refused = None, token
-        return True
+        return "expired_token"
+
+    async def doubt(self) -> None:
+        """Have `get` ask GitHub again, unless that was done just now: it may not give the token any more."""
+        if self._held is not None:
+            with contextlib.suppress(NoOtherCredential):
+                await self.refuse(self._held)
+
+    def drop(self) -> None:
+        """Use the token at hand no more: GitHub does not accept the sign-in that it came from."""
+        self._held, self._refused = None, self._held or self._refused
 
     async def forget(self) -> None:
         """Drop the token here and in the shared file."""
@@ -169,32 +197,40 @@ class CopilotTokens:
             async with exchange_lock(self._lock_path, seconds=LOCK_SECONDS, clock=self._clock) as locked:
                 if not locked:
                     logger.warning("%s is not locked; another exchange may be under way", self._lock_path)
-                token = await self._shared()
+                token = await self._shared(self._refused)
                 if token is None:
                     token = await self._exchanged()
         except (ChatError, OtherRouteWanted) as error:
             self._failures.note(error)
             raise
-        if self._refused is not None:
-            self._replacement, self._refused = token, None
-        age = self._clock.now() - token.obtained_at
-        self._held, self._held_since = token, self._clock.monotonic() - age
+        self._refused = None
+        self._hold(token)
         self._failures.clear()
         return token
 
-    async def _shared(self) -> CopilotToken | None:
-        """The token that another daemon has written, if it is any better than ours."""
+    def _hold(self, token: CopilotToken) -> None:
+        age = self._clock.now() - token.obtained_at
+        self._held, self._held_since = token, self._clock.monotonic() - age
+
+    async def _shared(self, refused: CopilotToken | None) -> CopilotToken | None:
+        """The token that another daemon has written, if it is any better than ours and the refused one."""
         try:
             content = await asyncio.to_thread(self._file.read)
         except ConfigError as error:
             logger.warning("tokens are not shared with other daemons: %s %s", error.message, error.hint or "")
             return None
+        replaced_at = content.get("replaced_at")
+        if isinstance(replaced_at, float):
+            self._replaced_at = max(replaced_at, self._replaced_at or replaced_at)
         token = CopilotToken.from_json(content, self._hosts)
         if token is None or not token.is_fresh(self._clock.now()):
             return None
+        if refused is not None and (
+            token.obtained_at < refused.obtained_at or not self._is_other(token, refused)
+        ):
+            return None
         # Ours would not be asked for if it were fresh: only a clock that was set back can say so.
-        ours = (self._secret_of(self._refused), self._secret_of(self._held))
-        return None if token.secret.reveal() in ours else token
+        return token if self._held is None or self._is_other(self._held, token) else None
 
     async def _exchanged(self) -> CopilotToken:
         token = await exchange(
@@ -206,15 +242,18 @@ class CopilotTokens:
             clock=self._clock,
             jitter=self._jitter(),
         )
+        if self._refused is not None:
+            self._replaced_at = token.obtained_at
         try:
-            await asyncio.to_thread(self._file.write, token.to_json())
+            content = {**token.to_json(), "replaced_at": self._replaced_at}
+            await asyncio.to_thread(self._file.write, content)
         except ConfigError as error:
             logger.warning("tokens are not shared with other daemons: %s %s", error.message, error.hint or "")
         return token
 
     @staticmethod
-    def _secret_of(token: CopilotToken | None) -> str | None:
-        return None if token is None else token.secret.reveal()
+    def _is_other(found: CopilotToken | None, token: CopilotToken) -> bool:
+        return found is not None and found.secret.reveal() != token.secret.reveal()
 
 
 def _prefix(hosts: GitHubHosts) -> str:

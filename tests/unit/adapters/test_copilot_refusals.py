@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jumpseat.adapters.copilot_refusals import Place, cure, explained
+from jumpseat.adapters.copilot_refusals import AccountDeniedError, Place, cure, explained
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -52,12 +52,12 @@ CASES = [
     (402, {"message": "You have no quota", "code": "quota_exceeded"}, QuotaExceededError, "copilot:gpt-4.1"),
     (402, "quota exceeded\n", QuotaExceededError, "billing"),
     (429, {"message": "x", "code": "overage_limit_reached"}, QuotaExceededError, "billing"),
-    (403, "unauthorized: not authorized to use this Copilot feature\n", AuthorizationError, "seat"),
+    (403, "unauthorized: not authorized to use this Copilot feature\n", AccountDeniedError, "seat"),
     (403, "forbidden: access denied\n", AuthorizationError, "settings/copilot"),
     (
         403,
         "Access to this endpoint is forbidden. Please review our [Terms of Service](https://docs.github.com/x).",
-        AuthorizationError,
+        AccountDeniedError,
         "Support",
     ),
     (

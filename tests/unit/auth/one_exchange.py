@@ -46,7 +46,7 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
             break
         if token is not None:
             clock.skipped += 100.0
-            assert tokens.refuse(token)
+            await tokens.refuse(token)
         token = await tokens.get()
         print(token.secret.reveal(), flush=True)
     await tokens.aclose()

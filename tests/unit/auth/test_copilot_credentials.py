@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from jumpseat.auth.copilot_credentials import CopilotCredentials, not_signed_in
+from jumpseat.auth.copilot_tokens import NoOtherCredential
 from jumpseat.auth.failure_memory import FINAL_SECONDS
 from jumpseat.auth.github_hosts import GitHubHosts, github_hosts
 from jumpseat.auth.sign_ins import SignIn
@@ -107,8 +108,8 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     credentials = make("gho_canary1")
     first = await credentials.get()
 
-    assert await credentials.refused(first)
-    assert await credentials.refused(first), "fifty turns may find out at once"
+    await credentials.refused(first)
+    await credentials.refused(first)  # Fifty turns may find out at once.
     second = await credentials.get()
     assert (second.route, second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert asked(upstream) == [USER, EXCHANGE]
@@ -122,10 +123,11 @@ async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> Non
     direct = await credentials.get()
 
     assert direct.route == "direct"
-    assert not await credentials.refused(direct)
+    with pytest.raises(NoOtherCredential):
+        await credentials.refused(direct)
 
     other = make("gho_canary1")
-    assert await other.refused(await other.get())
+    await other.refused(await other.get())
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="knows no Copilot"):
             await other.get()
@@ -139,7 +141,7 @@ async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_agai
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make("gho_canary1")
-    assert await credentials.refused(await credentials.get())
+    await credentials.refused(await credentials.get())
     with pytest.raises(AuthorizationError, match="knows no Copilot"):
         await credentials.get()
 
@@ -173,11 +175,12 @@ async def test_a_refused_exchanged_token_is_exchanged_anew_once(make: Make, upst
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make("ghu_canary1")
 
-    assert await credentials.refused(await credentials.get())
+    await credentials.refused(await credentials.get())
     second = await credentials.get()
     assert second.token.reveal() == "tid=canary1;x=1"
     assert second.data_host == "https://api.githubcopilot.com"
-    assert not await credentials.refused(second)
+    with pytest.raises(NoOtherCredential):
+        await credentials.refused(second)
 
 
 @pytest.mark.requirement("8:credential-host")

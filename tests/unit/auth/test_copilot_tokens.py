@@ -88,21 +88,6 @@ async def test_fifty_callers_are_one_exchange(make: Make, mint: Mint) -> None:
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_fifty_chats_whose_token_is_refused_are_one_exchange(make: Make, mint: Mint) -> None:
-    tokens = make()
-    old = await tokens.get()
-
-    async def turn() -> int:
-        assert tokens.refuse(old)
-        return await number(tokens)
-
-    assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY
-    assert tokens.refuse(old), "a late refusal of the old token is nothing new"
-    assert await number(tokens) == 2
-    assert mint.made == 2
-
-
-@pytest.mark.requirement("8:single-flight")
 async def test_a_caller_that_is_cancelled_leaves_the_exchange_to_the_others(
     make: Make, upstream: FakeUpstream
 ) -> None:
@@ -280,24 +265,6 @@ async def test_a_clock_set_back_by_less_than_has_passed_makes_no_token_younger(
     assert mint.made == 2
 
 
-@pytest.mark.requirement("8:refresh")
-async def test_a_token_that_replaced_a_refused_one_is_not_replaced_at_once(
-    make: Make, mint: Mint, clock: HandClock
-) -> None:
-    tokens = make()
-    assert tokens.refuse(await tokens.get())
-    second = await tokens.get()
-
-    for _ in range(MANY):
-        assert not tokens.refuse(second)
-        assert await number(tokens) == 2
-    assert mint.made == 2
-
-    clock.pass_time(61)
-    assert tokens.refuse(second)
-    assert await number(tokens) == 3
-
-
 @pytest.mark.requirement("8:token-file")
 async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, tmp_path: Path) -> None:
     assert await number(make()) == 1
@@ -322,19 +289,6 @@ async def test_another_account_provider_or_plane_shares_nothing(
     await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).get()
 
     assert mint.made == 4
-
-
-@pytest.mark.requirement("8:token-file")
-async def test_a_token_that_was_refused_is_not_taken_from_the_file_again(make: Make, mint: Mint) -> None:
-    first, second = make(), make()
-    shared = await first.get()
-    assert await number(second) == 1
-
-    assert first.refuse(shared)
-    assert await number(first) == 2
-    assert second.refuse(await second.get())
-    assert await number(second) == 2
-    assert mint.made == 2
 
 
 @pytest.mark.requirement("8:token-file")
