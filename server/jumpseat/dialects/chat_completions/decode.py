@@ -32,7 +32,7 @@ from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, wri
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
-from jumpseat.dialects.loose_values import mappings_in, text_in
+from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -126,7 +126,7 @@ class ChatCompletionsDecoder:
         """Take the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
         self._content = ThinkTagSplitter(may_lack_opening=True)
-        self._take_chunk(answer)
+        self._take_chunk(answer, whole=True)
         for message in _further_messages(answer.get("choices")):
             self._take_delta(message)
         self._raise_failure()
@@ -148,7 +148,7 @@ class ChatCompletionsDecoder:
         if self._failure is not None:
             raise self._failure
 
-    def _take_chunk(self, chunk: Mapping[str, Any]) -> None:
+    def _take_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
         self._response_id = self._response_id or text_in(chunk.get("id"))
@@ -167,11 +167,13 @@ class ChatCompletionsDecoder:
             self._begun = True
         if self._response_id and self._response_model:
             self._tell_response()
-        delta = choice.get("delta")
-        if not isinstance(delta, dict):
+        delta, message = choice.get("delta"), mapping_in(choice.get("message"))
+        if whole:
+            # Perplexity puts an empty `delta` beside the message of a body.
+            delta = message or mapping_in(delta)
+        elif not isinstance(delta, dict):
             # A `message` after deltas repeats what they said.
-            message = choice.get("message")
-            delta = message if isinstance(message, dict) and not self._had_delta else {}
+            delta = {} if self._had_delta else message
         elif delta:
             self._had_delta = True
         if delta:

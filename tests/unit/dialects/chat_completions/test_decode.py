@@ -99,6 +99,22 @@ def test_a_message_stands_in_for_a_delta_but_never_repeats_one():
     assert answer(stream(chunk({"content": "x"}), repeated)).text == "x"
 
 
+@pytest.mark.requirement("chat:odd-objects")
+@pytest.mark.parametrize("delta", [{}, {"content": "", "role": "assistant"}, {"content": "y"}, None])
+def test_the_message_of_a_body_counts_and_not_the_delta_beside_it(delta):
+    message = {"content": "x", "tool_calls": [call(None, "c-1", "f", "{}")]}
+    choice = {"index": 0, "message": message, "delta": delta, "finish_reason": "tool_calls"}
+    got = answer(json.dumps({**chunk(), "choices": [choice]}).encode(), "application/json")
+    assert (got.text, [each.id for each in got.tool_calls]) == ("x", ["c-1"])
+
+
+@pytest.mark.requirement("chat:odd-objects")
+@pytest.mark.parametrize("message", [{}, None])
+def test_a_body_that_holds_a_delta_alone_is_read_too(message):
+    choice = {"message": message, "delta": {"content": "x"}, "finish_reason": "stop"}
+    assert answer(json.dumps({**chunk(), "choices": [choice]}).encode(), "application/json").text == "x"
+
+
 @pytest.mark.requirement("chat:other-choices")
 def test_other_choices_than_the_first_are_left_out():
     two = {
