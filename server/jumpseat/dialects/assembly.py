@@ -61,7 +61,7 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call whose end has not come. `block` is None until its start was told."""
+    """A tool call that is not complete. `block` is None until its start event is out."""
 
     ordinal: int
     id: str = ""
@@ -104,7 +104,8 @@ class BlockAssembler:
         self._signature: str | None = None
         self._stamp: str | None = None
         self._calls: dict[Hashable, _Call] = {}
-        self._calls_seen = 0
+        self._calls_begun = 0
+        self._calls_started = 0
 
     def take(self) -> list[StreamEvent]:
         """The events made since the last call."""
@@ -138,8 +139,8 @@ class BlockAssembler:
 
     @property
     def calls_seen(self) -> int:
-        """How many tool calls the answer holds so far."""
-        return self._calls_seen
+        """How many tool calls have been started; one without a name never is."""
+        return self._calls_started
 
     @property
     def text_block(self) -> int | None:
@@ -200,8 +201,8 @@ class BlockAssembler:
         call = self._calls.get(key)
         if call is None:
             self._start_pending()  # Before the new one, whose number is higher.
-            self._calls_seen += 1
-            call = self._calls[key] = _Call(self._calls_seen)
+            self._calls_begun += 1
+            call = self._calls[key] = _Call(self._calls_begun)
         call.id = call.id or id or ""
         call.name = call.name or name or ""
         call.opaque = call.opaque or opaque
@@ -223,15 +224,17 @@ class BlockAssembler:
             self._events.append(WarningEvent("endless_whitespace", told))
 
     def close_tool_call(self, key: Hashable) -> None:
-        """The call is complete; a key that is not open is left alone."""
+        """The call is complete; a key that is not open is ignored, and a call without a name is dropped."""
         call = self._calls.pop(key, None)
         if call is None:
+            return
+        if not call.name:
+            told = f"{self._origin.provider} sent a tool call that names no tool; it was left out."
+            self._events.append(WarningEvent("nameless_call_dropped", told))
             return
         block_number = self._start_call(call) if call.block is None else call.block
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
-        if not call.name:
-            arguments, error = None, "The call does not name a tool."
         block = ToolUseBlock(
             id=call.id,
             name=call.name,
@@ -288,6 +291,7 @@ class BlockAssembler:
     def _start_call(self, call: _Call) -> int:
         self._close_open()
         call.id = call.id or f"call_{call.ordinal}{self.mint_suffix}"
+        self._calls_started += 1
         number = call.block = self._next_block
         self._next_block += 1
         self._events.append(ToolUseStartEvent(number, call.id, call.name))

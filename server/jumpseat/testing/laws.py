@@ -206,6 +206,8 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
     text = "".join(block.text for block in content if isinstance(block, TextBlock))
     check(response.text == text, f"text is {response.text!r}; its text blocks join to {text!r}.")
     calls = [block for block in content if isinstance(block, ToolUseBlock)]
+    ids = [block.id for block in calls]
+    check(len(set(ids)) == len(ids), f"the ids of the calls are {ids}; within one answer each is unique.")
     check(list(response.tool_calls) == calls, "tool_calls are not the tool_use blocks of content.")
     _stop_reason(response.stop_reason, "the response")
     check(response.provider == provider, f"provider is {response.provider!r}, not {provider!r}.")
@@ -217,7 +219,7 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
 
 def _tool_call(block: ToolUseBlock, at: str) -> None:
     check(block.id, f"{at} is a call without an id; where the provider gives none, the adapter makes one.")
-    check(block.name or block.error, f"{at} names no tool, and no error says so.")
+    check(block.name, f"{at} names no tool; a call without a name is none, and is dropped with a warning.")
     check(isinstance(block.raw, str), f"{at}.raw is the text of the arguments, not a {_kind(block.raw)}.")
     readable = block.arguments is not None
     check(readable or block.error, f"{at} has neither arguments nor an error that says why.")

@@ -139,10 +139,14 @@ def load_recordings(folder: Path) -> list[Recording]:
 
 
 def through_the_wire(message: Message) -> Message:
-    """The message as it comes back from a client that holds it as JSON and sends it with its next chat."""
+    """The message as it comes back from a client that holds it as JSON and sends it with its next chat.
+
+    Raises:
+        ValueError: it has no JSON in UTF-8, or is not valid in the params of a chat.
+    """
     from jumpseat.rpc.encode import to_wire
 
-    held = json.loads(json.dumps(to_wire(message)))
+    held = json.loads(json.dumps(to_wire(message), ensure_ascii=False, allow_nan=False).encode())
     return ask_from_wire(ChatStartParams.model_validate({"messages": [held]})).messages[0]
 
 

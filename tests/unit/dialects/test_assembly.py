@@ -1,5 +1,6 @@
 """The assembler keeps the laws of events whatever a decoder tells it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,12 +52,23 @@ def test_a_call_is_started_with_a_made_up_id_once_something_else_starts():
     assert assembler.take()[0] == ToolUseStartEvent(0, "call_1", "f")
 
 
-def test_a_call_without_a_name_is_an_unreadable_one():
+@pytest.mark.requirement("2:nameless-call")
+def test_a_call_without_a_name_is_dropped_with_a_warning():
     assembler = BlockAssembler("acme", "m")
+    assembler.text("a")
     assembler.tool_call("a", id="c-1", arguments="{}")
+    assembler.text("b")
+    assembler.tool_call("b", name="f")
     assembler.close_all()
-    done = assembler.take()[-1].content
-    assert (done.arguments, done.error) == (None, "The call does not name a tool.")
+    events = assembler.take()
+    assert_laws(events, ended=False)
+    assert [event.code for event in events if event.type == "warning"] == ["nameless_call_dropped"]
+    done = [event.content for event in events if event.type.endswith("_done")]
+    assert [(block.type, getattr(block, "text", None)) for block in done] == [
+        ("text", "ab"),
+        ("tool_use", None),
+    ]
+    assert assembler.calls_seen == 1
 
 
 def test_opaque_data_is_that_of_the_block_that_is_open_and_of_no_other():

@@ -94,7 +94,7 @@ def test_the_example_of_the_page_runs_in_a_folder_of_its_own_with_pytest_alone(t
         shutil.copy(path, tmp_path / "recordings" / path.name.replace("llama-text-whole", "another"))
     more = run_pytest(tmp_path, "-k", "another")
     assert more.returncode == 0, more.stdout + more.stderr
-    assert int(re.search(r"(\d+) passed", more.stdout)[1]) == 4
+    assert int(re.search(r"(\d+) passed", more.stdout)[1]) == 5
 
 
 def test_an_adapter_without_http_passes_and_is_told_what_was_skipped(tmp_path):

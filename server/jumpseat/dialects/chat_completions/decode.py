@@ -219,7 +219,7 @@ class ChatCompletionsDecoder:
             self._cite(citation if isinstance(citation, dict) else annotation)
         for call in mappings_in(calls):
             self._take_call(call)
-        if isinstance(function, dict):
+        if isinstance(function, dict) and not calls:
             self._take_call({"index": 0, "function": function})
 
     def _take_content(self, content: str) -> None:
@@ -254,11 +254,11 @@ class ChatCompletionsDecoder:
             self._add(kind, piece)
 
     def _take_call(self, call: Mapping[str, Any]) -> None:
-        self._flush_content()
-        function = call.get("function")
-        function = function if isinstance(function, dict) else {}
+        function = mapping_in(call.get("function"))
         call_id, name = text_in(call.get("id")), text_in(function.get("name"))
         arguments = function.get("arguments")
+        if call_id or name or arguments:  # Snowflake puts an empty `function_call` beside every text.
+            self._flush_content()
         if isinstance(arguments, dict):
             arguments = pydantic_core.to_json(arguments).decode()  # Some servers forget to write it as text.
         extra = call.get("extra_content")

@@ -13,13 +13,26 @@ from typing import Any
 
 import pytest
 
-from jumpseat.chat import Message, RedactedThinkingBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from jumpseat.chat import (
+    Fold,
+    InvalidRequestError,
+    Message,
+    RedactedThinkingBlock,
+    StreamEvent,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.engine.conversation import arranged, check_conversation
 from jumpseat.testing.laws import check
 from jumpseat.testing.recordings import Recording, strings_in, through_the_wire, values_in
 from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
 
 RESULT = "The result of the tool: 7 °C."
 NEXT = "And the next question."
+HELLO = Message.user("Hello.")
+PARTS = 50
+"""Every so-manieth delta of an answer, the part that has come so far is looked at."""
 
 
 class ReplayChecks(ContractBase):
@@ -48,6 +61,14 @@ class ReplayChecks(ContractBase):
             direct = await self._sent_with(stage, answered, message)
             wired = await self._sent_with(stage, answered, through_the_wire(message))
             check(wired == direct, f"by way of JSON it sends {wired!r}\ninstead of {direct!r}")
+
+    @bounded
+    async def test_what_was_given_out_is_taken_back(self, answered: Recording) -> None:
+        """The next chat may hold it, whole or as far as it had come when it was cancelled."""
+        request = self.request_of(answered)
+        async with self.stage() as stage:
+            stage.answer(answered.reply())
+            assert_taken_back(await stage.events(request), request.messages)
 
     async def _answer_of(self, stage: Stage, recording: Recording) -> Message:
         """The recorded answer as the message to send back."""
@@ -92,6 +113,34 @@ class ReplayChecks(ContractBase):
                 next(n for n, text in enumerate(texts) if each in text) for each in ("weather", RESULT)
             )
             check(first < last, "the result stands before its call.")
+
+
+def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = (HELLO,)) -> None:
+    """The content of an answer, and of each part that a cancel may leave of it, is valid in the next chat.
+
+    Raises:
+        AssertionError: the daemon refuses what it gave out.
+    """
+    fold = Fold("any", "any")
+    given: list[Message] = []
+    for number, event in enumerate(events):
+        fold.add(event)
+        # Of deltas a few will do: nothing but the end of a text depends on them.
+        if not type(event).type.endswith("_delta") or number % PARTS == 0:
+            given.append(fold.partial().as_message())
+    given.append(fold.response().as_message())
+    for message in (each for number, each in enumerate(given) if number == 0 or each != given[number - 1]):
+        try:
+            back = through_the_wire(message)
+            conversation = (*asked, back, _next_message(back))
+            check_conversation(conversation)
+            arranged(conversation, [])
+        except ValueError as error:
+            raise AssertionError(f"{message.content!r} was refused: {error}") from error
+        except InvalidRequestError as error:
+            raise AssertionError(
+                f"{message.content!r} was refused: {error.message}"
+            ) from error
 
 
 def _next_message(answer: Message) -> Message:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, chunk, stream
+from tests.unit.dialects.chat_completions.answers import answer, call, calls, chunk, stream
 
 CALLS = {
     "arguments in pieces": [
@@ -96,12 +96,3 @@ def test_calls_without_ids_get_ids_that_differ_between_answers():
 
     assert ids("r-1") == ["call_1_r1", "call_2_r1"]
     assert not set(ids("r-1")) & set(ids("r-2"))
-
-
-@pytest.mark.requirement("chat:function-call")
-def test_the_old_function_call_is_a_tool_call():
-    (got,) = answer(
-        body({"content": None, "function_call": {"name": "f", "arguments": "{}"}}, "function_call"),
-        "application/json",
-    ).tool_calls
-    assert (got.name, got.arguments) == ("f", {})

@@ -1,0 +1,37 @@
+"""The daemon takes back what it gave out: every recorded answer, whole and in part, in the next chat.
+
+The recordings lie beside the repository and are not part of it; without them this is skipped. Those that
+are part of it go through the same check in the contract suite.
+"""
+
+import pytest
+
+from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder
+from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.testing.checks.replay import assert_taken_back
+from tests.recorded.recordings import TRANSCRIPTS, read_all, recordings
+
+DECODERS = {
+    "chat": ChatCompletionsDecoder,
+    "responses": ResponsesDecoder,
+    "anthropic": AnthropicMessagesDecoder,
+    "messages": AnthropicMessagesDecoder,
+    "ollama": OllamaChatDecoder,
+}
+
+CASES = [
+    pytest.param(decoder, each, id=f"{api}-{each.name}")
+    for api, decoder in DECODERS.items()
+    for each in recordings(api)
+    if not each.fails
+]
+
+
+@pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
+@pytest.mark.requirement("2:taken-back")
+@pytest.mark.parametrize(("decoder", "recording"), CASES)
+def test_a_recorded_answer_is_taken_back(decoder, recording):
+    events = read_all(decoder("acme", recording.model), [recording.body], recording.content_type)
+    assert_taken_back(events)

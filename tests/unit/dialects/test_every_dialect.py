@@ -1,0 +1,48 @@
+"""What every dialect's decoder promises of answers that break its rules."""
+
+import pytest
+
+from jumpseat.testing.checks.replay import assert_taken_back
+from tests.unit.dialects.every_dialect import Said, however_it_comes, in_every_dialect
+
+NAMELESS = ("c-1", "", ("",))
+
+
+def codes_of(events):
+    return [event.code for event in events if event.type == "warning"]
+
+
+@pytest.mark.requirement("2:nameless-call")
+@in_every_dialect
+@however_it_comes
+def test_a_call_without_a_name_is_dropped_with_a_warning_and_the_text_is_kept(dialect, streamed):
+    said = Said(["Hel", "lo"], [NAMELESS])
+    assert codes_of(dialect.events(said, streamed=streamed)) == ["nameless_call_dropped"]
+    got = dialect.read(said, streamed=streamed)
+    assert (got.text, got.tool_calls, got.stop_reason) == ("Hello", [], "end_turn")
+
+
+@pytest.mark.requirement("2:nameless-call")
+@in_every_dialect
+@however_it_comes
+def test_a_call_beside_one_without_a_name_is_kept(dialect, streamed):
+    got = dialect.read(Said(calls=[NAMELESS, ("c-2", "f", ("{}",))]), streamed=streamed)
+    assert [(call.id, call.name) for call in got.tool_calls] == [("c-2", "f")]
+    assert got.stop_reason == "tool_use"
+
+
+@pytest.mark.requirement("2:taken-back")
+@in_every_dialect
+@however_it_comes
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(["Hello"], [NAMELESS]),
+        Said(calls=[("c-1", "f", ("",))]),
+        Said(["Hello"], [("c-1", "f", ('{"a"', ":1}"))], ["Hm"]),
+        Said(),
+    ],
+    ids=["nameless call", "call without arguments", "thinking, text and a call", "nothing"],
+)
+def test_what_was_given_out_is_taken_back(dialect, said, streamed):
+    assert_taken_back(dialect.events(said, streamed=streamed))
