@@ -73,6 +73,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:warnings": "the result has what the warnings said, without streaming too; absent if there were none",
     "2:conversation-id": "with keep, conversationId is 1 to 128 of [A-Za-z0-9._-], else -32602",
     "2:stop-reasons": "stopReason of the contract with rawStopReason kept",
+    "2:stop-reason-unknown": "an unknown stop reason is end_turn with a warning, and no edit's replacement",
+    "2:stop-reason-twice": "of two stop reasons the one that reports a cut-off answer wins",
     "2:turn-id": "turnId is the client's or minted, unique among turns in flight",
     "2:cancel-request": "$/cancelRequest: upstream aborted, done cancelled, -32800 with data.partial",
     "2:chat-cancel": "chat/cancel by turnId answers whether it cancelled",

@@ -55,6 +55,28 @@ async def test_an_edit_that_is_not_streamed_has_no_deltas(chatty: Daemon, upstre
     assert exchange.result["replacement"] == "x = 3\n"
 
 
+@pytest.mark.requirement("2:edit-nothing-to-apply", "2:stop-reason-unknown")
+@pytest.mark.parametrize(
+    ("word", "reason", "warned"),
+    [
+        ("Stop", "end_turn", False),
+        ("MAX_TOKENS", "max_tokens", False),
+        ("RECITATION", "content_filter", False),
+        ("NEW_REASON", "end_turn", True),
+    ],
+)
+async def test_an_edit_that_may_be_cut_off_has_no_replacement(
+    chatty: Daemon, upstream: FakeUpstream, word: str, reason: str, warned: bool
+) -> None:
+    upstream.script(Reply.events(completion_stream(["```\nx = 2\n```"], finish_reason=word)))
+    exchange = await chatty.request("edit/start", EDIT)
+
+    assert (exchange.result["stopReason"], exchange.result["rawStopReason"]) == (reason, word)
+    assert ("replacement" in exchange.result) == (word == "Stop")
+    codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
+    assert codes == ["unknown_stop_reason"] * warned
+
+
 @pytest.mark.requirement("2:edit-nothing-to-apply")
 async def test_an_edit_that_was_cut_off_has_no_replacement(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["```\nx ="], finish_reason="length")))

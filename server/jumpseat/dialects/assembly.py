@@ -15,10 +15,12 @@ import pydantic_core
 
 from jumpseat.chat import (
     BlockDoneEvent,
+    DoneEvent,
     Origin,
     OtherBlock,
     ProtocolError,
     RedactedThinkingBlock,
+    StopReason,
     StreamEvent,
     TextBlock,
     TextDeltaEvent,
@@ -32,9 +34,11 @@ from jumpseat.chat import (
     ToolUseDeltaEvent,
     ToolUseDoneEvent,
     ToolUseStartEvent,
+    Usage,
     WarningEvent,
 )
 from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.dialects.stop_reasons import stop_reason_of
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
@@ -251,6 +255,34 @@ class BlockAssembler:
         self._close_open()
         for key in tuple(self._calls):
             self.close_tool_call(key)
+
+    def end(
+        self,
+        raw: str | None,
+        usage: Usage | None = None,
+        *,
+        refused: bool = False,
+        unknown: StopReason = "end_turn",
+    ) -> None:
+        """Close what is open, and end the answer.
+
+        Args:
+            raw: the provider's word for why it stopped; None or empty where it says none.
+            usage: the tokens; None where the provider reports none.
+            refused: the text is a refusal.
+            unknown: the stop reason where the word is not known, which a warning says.
+        """
+        self.close_all()
+        stop = stop_reason_of(raw) if raw else "end_turn"
+        if raw and stop is None:
+            provider = self._origin.provider
+            told = f"{provider} stopped for a reason that is not known ({plain_words(raw)})"
+            self._events.append(WarningEvent("unknown_stop_reason", f"{told}; the answer may be cut off."))
+        stop = stop or unknown
+        if stop in ("end_turn", "tool_use"):
+            # Half of the servers say "stop" after calls, or "tool_calls" without any.
+            stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"
+        self._events.append(DoneEvent(stop, usage, raw or None))
 
     def _number(self) -> int:
         self._start_pending()

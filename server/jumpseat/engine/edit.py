@@ -77,11 +77,12 @@ async def run_edit(
 ) -> Edit:
     """Run one edit to its end; events, errors and cancelling are those of `run_turn`.
 
-    There is a replacement only if the answer ended well and says something that can stand there: an answer
-    that was cut off, refused, or wants a tool must not be put anywhere.
+    There is a replacement only if the answer is known to have ended well and says something that can stand
+    there: an answer that was, or may be, cut off, refused, or wants a tool must not be put anywhere.
     """
     response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
-    if response.stop_reason != "end_turn" or not response.text.strip():
+    may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
+    if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():
         return Edit(response, None)
     try:
         found = registry.adapter(response.provider).inline_output(response.text)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.testing.checks.replay import assert_taken_back
 from tests.unit.dialects.every_dialect import Said, however_it_comes, in_every_dialect
 
@@ -29,6 +30,47 @@ def test_a_call_beside_one_without_a_name_is_kept(dialect, streamed):
     got = dialect.read(Said(calls=[NAMELESS, ("c-2", "f", ("{}",))]), streamed=streamed)
     assert [(call.id, call.name) for call in got.tool_calls] == [("c-2", "f")]
     assert got.stop_reason == "tool_use"
+
+
+WORDS = {
+    "MAX_TOKENS": "max_tokens",
+    "Length": "max_tokens",
+    "CONTENT_FILTER": "content_filter",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "LANGUAGE": "content_filter",
+    "MALFORMED_FUNCTION_CALL": "content_filter",
+    "OTHER": "content_filter",
+    "Refusal": "refusal",
+}
+
+
+@pytest.mark.requirement("2:stop-reasons")
+@in_every_dialect
+@however_it_comes
+@pytest.mark.parametrize("word", WORDS)
+def test_a_stop_reason_is_known_in_any_case_and_kept_as_it_came(dialect, streamed, word):
+    said = Said(["Hello"], [("c-1", "f", ("{}",))], stop=word)
+    assert codes_of(dialect.events(said, streamed=streamed)) == []
+    got = dialect.read(said, streamed=streamed)
+    assert (got.stop_reason, got.raw_stop_reason) == (WORDS[word], word)
+
+
+@pytest.mark.requirement("2:stop-reason-unknown")
+@in_every_dialect
+@however_it_comes
+def test_an_unknown_stop_reason_has_a_warning(dialect, streamed):
+    said = Said(["Hello"], stop="Something_New")
+    (warning,) = [event for event in dialect.events(said, streamed=streamed) if event.type == "warning"]
+    assert warning.code == "unknown_stop_reason"
+    assert "Something_New" in warning.message
+    got = dialect.read(said, streamed=streamed)
+    # Responses says beside its reason that the answer is incomplete, which is known.
+    assumed = "pause_turn" if dialect.decoder is ResponsesDecoder else "end_turn"
+    assert (got.stop_reason, got.raw_stop_reason) == (assumed, "Something_New")
 
 
 @pytest.mark.requirement("2:taken-back")

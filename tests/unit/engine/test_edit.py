@@ -18,6 +18,7 @@ from jumpseat.chat import (
     RequestError,
     TextBlock,
     Usage,
+    WarningEvent,
 )
 from jumpseat.engine import Edit, run_edit
 from jumpseat.engine.edit import SYSTEM
@@ -102,6 +103,14 @@ async def test_an_answer_that_did_not_end_well_has_no_replacement(reason: Any) -
     assert done.replacement is None
     assert done.response.stop_reason == reason
     assert done.response.text == "```\nx = 2\n```"
+
+
+@pytest.mark.requirement("2:edit-nothing-to-apply", "2:stop-reason-unknown")
+async def test_an_answer_that_ended_for_an_unknown_reason_has_no_replacement() -> None:
+    warning = WarningEvent("unknown_stop_reason", "It may be cut off.")
+    done, _ = await edit(*said("```\nx = 2\n```"), warning, DONE)
+
+    assert (done.response.stop_reason, done.replacement) == ("end_turn", None)
 
 
 @pytest.mark.requirement("2:edit-nothing-to-apply")

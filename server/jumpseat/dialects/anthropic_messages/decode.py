@@ -18,12 +18,10 @@ import pydantic_core
 from jumpseat.chat import (
     ChatError,
     CitationEvent,
-    DoneEvent,
     OtherBlock,
     ProtocolError,
     RedactedThinkingBlock,
     ResponseEvent,
-    StopReason,
     StreamEvent,
     Usage,
     UsageEvent,
@@ -36,18 +34,7 @@ from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
-
-STOP_REASONS: dict[str, StopReason] = {
-    "end_turn": "end_turn",
-    "max_tokens": "max_tokens",
-    "stop_sequence": "stop_sequence",
-    "tool_use": "tool_use",
-    "pause_turn": "pause_turn",
-    # The turn was only interrupted to shorten the context: it goes on when it is sent back as it is.
-    "compaction": "pause_turn",
-    "refusal": "refusal",
-    "model_context_window_exceeded": "context_exceeded",
-}
+from jumpseat.dialects.stop_reasons import stop_reason_of, weightier
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
@@ -285,9 +272,7 @@ class AnthropicMessagesDecoder:
                 self._blocks.whole(_other(kind, opened))
 
     def _take_end(self, delta: Mapping[str, Any], usage: Any) -> None:
-        reason = delta.get("stop_reason")
-        if isinstance(reason, str) and reason:
-            self._stop_reason = reason
+        self._stop_reason = weightier(self._stop_reason, delta.get("stop_reason"))
         self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
         now = self._usage.usage
@@ -302,18 +287,10 @@ class AnthropicMessagesDecoder:
         for key in tuple(self._open):
             self._stop_block(key)
         self._blocks.close_all()
-        if self._stop_reason == "refusal" and self._stop_details:
+        if self._stop_details and stop_reason_of(self._stop_reason or "") == "refusal":
             self._blocks.emit(WarningEvent("refusal", _refusal(self._provider, self._stop_details)))
-        done = DoneEvent(self._mapped_reason(), self._usage.usage, self._stop_reason)
-        self._blocks.emit(done)
+        self._blocks.end(self._stop_reason, self._usage.usage)
         return self._blocks.take()
-
-    def _mapped_reason(self) -> StopReason:
-        reason = STOP_REASONS.get(self._stop_reason or "", "end_turn")
-        if reason in ("end_turn", "tool_use"):
-            # Imitators say `end_turn` after calls.
-            return "tool_use" if self._blocks.calls_seen else "end_turn"
-        return reason
 
 
 def _other(kind: str, opened: _Open) -> OtherBlock:

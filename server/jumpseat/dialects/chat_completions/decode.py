@@ -17,11 +17,9 @@ import pydantic_core
 from jumpseat.chat import (
     ChatError,
     CitationEvent,
-    DoneEvent,
     ProtocolError,
     ResponseEvent,
     ServerError,
-    StopReason,
     StreamEvent,
     Usage,
     UsageEvent,
@@ -34,23 +32,9 @@ from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
+from jumpseat.dialects.stop_reasons import weightier
 
-STOP_REASONS: dict[str, StopReason] = {
-    "stop": "end_turn",
-    "eos": "end_turn",
-    "end_turn": "end_turn",
-    "length": "max_tokens",
-    "max_tokens": "max_tokens",
-    "repetition_truncation": "max_tokens",
-    "tool_calls": "tool_use",
-    "tool_use": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "content_filter",
-    "stop_sequence": "stop_sequence",
-    "refusal": "refusal",
-    "model_context_window_exceeded": "context_exceeded",
-}
-FAILED_REASONS = frozenset({"error", "insufficient_system_resource"})
+FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
 
 class ChatCompletionsDecoder:
@@ -179,15 +163,14 @@ class ChatCompletionsDecoder:
         if delta:
             self._take_delta(delta)
         self._take_sources(chunk)
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._finish_reason = reason
-            if reason in FAILED_REASONS:
-                self._failure = ServerError(
-                    f"{self._provider} broke off its answer: {plain_words(reason)}.",
-                    provider=self._provider,
-                    provider_code=reason,
-                )
+        reason = text_in(choice.get("finish_reason"))
+        self._finish_reason = weightier(self._finish_reason, reason)
+        if reason.lower() in FAILED_REASONS:
+            self._failure = ServerError(
+                f"{self._provider} broke off its answer: {plain_words(reason)}.",
+                provider=self._provider,
+                provider_code=reason,
+            )
         if not delta:
             self._tell_usage()
 
@@ -316,17 +299,8 @@ class ChatCompletionsDecoder:
             self._blocks.touch_thinking()
         self._blocks.close_all()
         self._tell_usage()
-        self._blocks.emit(DoneEvent(self._stop_reason(), self._usage, self._finish_reason))
+        self._blocks.end(self._finish_reason, self._usage, refused=self._refused)
         return self._blocks.take()
-
-    def _stop_reason(self) -> StopReason:
-        reason = STOP_REASONS.get(self._finish_reason or "", "end_turn")
-        if reason in ("end_turn", "tool_use"):
-            # Half of the servers say "stop" after calls, or "tool_calls" without any.
-            if self._blocks.calls_seen:
-                return "tool_use"
-            return "refusal" if self._refused else "end_turn"
-        return reason
 
 
 class _CallKeys:

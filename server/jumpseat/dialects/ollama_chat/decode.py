@@ -14,10 +14,8 @@ from typing import Any
 
 from jumpseat.chat import (
     ChatError,
-    DoneEvent,
     ProtocolError,
     ResponseEvent,
-    StopReason,
     StreamEvent,
     Usage,
     UsageEvent,
@@ -26,14 +24,6 @@ from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.loose_values import count_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
-
-STOP_REASONS: dict[str, StopReason] = {
-    "stop": "end_turn",
-    "length": "max_tokens",
-    "load": "end_turn",
-    "unload": "end_turn",
-}
-"""`load` and `unload` answer requests without messages, by which others manage the server's memory."""
 
 
 class OllamaChatDecoder:
@@ -143,11 +133,7 @@ class OllamaChatDecoder:
         if counts != (None, None):
             usage = Usage(counts[0] or 0, counts[1] or 0)
             self._blocks.emit(UsageEvent(usage))
-        raw = text_in(part.get("done_reason")) or None
-        reason = STOP_REASONS.get(raw or "", "end_turn")
-        if reason == "end_turn" and self._blocks.calls_seen:
-            reason = "tool_use"  # The server says `stop` after calls too.
-        self._blocks.emit(DoneEvent(reason, usage, raw))
+        self._blocks.end(text_in(part.get("done_reason")), usage)
 
 
 def _raw(arguments: Any) -> str:

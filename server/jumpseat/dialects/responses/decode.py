@@ -15,10 +15,8 @@ from typing import Any
 from jumpseat.chat import (
     ChatError,
     Cost,
-    DoneEvent,
     ProtocolError,
     ResponseEvent,
-    StopReason,
     StreamEvent,
     Usage,
     UsageEvent,
@@ -27,20 +25,11 @@ from jumpseat.chat import (
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import cost_in
-from jumpseat.dialects.loose_values import text_in
+from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
-
-INCOMPLETE_REASONS: dict[str, StopReason] = {
-    "max_output_tokens": "max_tokens",
-    "max_tokens": "max_tokens",
-    "length": "max_tokens",
-    "content_filter": "content_filter",
-    "max_messages": "pause_turn",
-    "steered": "pause_turn",
-}
 
 # Event: the kind of item, its field, the member that numbers its parts, the member with the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
@@ -87,7 +76,7 @@ class ResponsesDecoder:
             return self._unreadable(name, data)
         self._take_event(text_in(event.get("type")) or name, event)
         if self._blocks.endless_whitespace and not self.complete:
-            self._end(None, None, None)
+            self._end(None, None)
         events = self._blocks.take()
         if not events:
             self._raise_failure()
@@ -170,7 +159,7 @@ class ResponsesDecoder:
 
     def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
         """The terminal event's response; its own status goes before the event's name."""
-        status = text_in(response.get("status"))
+        status = text_in(response.get("status")).lower()
         if status not in _ENDS:
             if status in ("queued", "in_progress") and not response.get("output"):
                 raise ProtocolError(f"{self._provider} sent an answer that is not finished ({status}).")
@@ -187,34 +176,31 @@ class ResponsesDecoder:
             self._failure = self._failure_of(response, status)
             return
         self._items.end_all(response.get("output"))
-        details = response.get("incomplete_details")
-        reason = text_in(details.get("reason")) if isinstance(details, dict) else ""
-        if status == "incomplete":
-            self._end(INCOMPLETE_REASONS.get(reason, "pause_turn"), reason or "incomplete", told)
+        reason = text_in(mapping_in(response.get("incomplete_details")).get("reason"))
+        if reason or "incomplete" in (status, named):
+            self._end(reason or "incomplete", told)
         else:
-            self._end(None, status, told)
+            self._end(status, told)
 
     def _failure_of(self, response: Mapping[str, Any], status: str) -> ChatError:
         if status == "cancelled":
             return ProtocolError(f"{self._provider} cancelled its answer.", provider=self._provider)
         return error_from_fault(read_fault({"error": response.get("error") or {}}), self._provider)
 
-    def _end(self, stop: StopReason | None, raw: str | None, usage: Usage | None) -> None:
+    def _end(self, raw: str | None, usage: Usage | None) -> None:
         """End the answer. Nothing says that tools were called, or that the model refused, but the items."""
         self.complete = True
         self._blocks.close_all()
-        if stop is None:
-            stop = "refusal" if self._items.refused else "end_turn"
-            stop = "tool_use" if self._blocks.calls_seen else stop
         if usage is not None:
             self._blocks.emit(UsageEvent(usage))
-        self._blocks.emit(DoneEvent(stop, usage, raw))
+        # An answer that ends otherwise than `completed` is incomplete, whatever the reason.
+        self._blocks.end(raw, usage, refused=self._items.refused, unknown="pause_turn")
 
     def _ended_by_mark(self) -> list[StreamEvent]:
         """Imitators end with `[DONE]`; without a terminal event it will do where every item is complete."""
         if not (self._items.begun and self._items.all_done):
             raise ProtocolError(f"{self._provider} ended its answer early.", provider=self._provider)
-        self._end(None, None, None)
+        self._end(None, None)
         return self._blocks.take()
 
     def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
@@ -233,7 +219,7 @@ class ResponsesDecoder:
         at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None
         if at_end and self._items.begun and self._items.all_done:
             self._tell_response({})
-            self._end(None, None, None)
+            self._end(None, None)
         return self._blocks.take()
 
     def _tell_response(self, response: Mapping[str, Any]) -> None:

@@ -138,9 +138,7 @@ def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = 
         except ValueError as error:
             raise AssertionError(f"{message.content!r} was refused: {error}") from error
         except InvalidRequestError as error:
-            raise AssertionError(
-                f"{message.content!r} was refused: {error.message}"
-            ) from error
+            raise AssertionError(f"{message.content!r} was refused: {error.message}") from error
 
 
 def _next_message(answer: Message) -> Message:

@@ -1,0 +1,69 @@
+"""Which of two words for the end of an answer counts, in every dialect that can say two."""
+
+import pytest
+
+from jumpseat.dialects.stop_reasons import STOP_REASONS, weightier
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from tests.unit.dialects.anthropic_messages import answers as messages
+from tests.unit.dialects.chat_completions import answers as chat
+from tests.unit.dialects.responses import answers as responses
+
+pytestmark = pytest.mark.requirement("2:stop-reason-twice")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "counts"),
+    [
+        ("length", "stop", "length"),
+        ("stop", "length", "length"),
+        ("stop", "SAFETY", "SAFETY"),
+        ("new", "stop", "new"),
+        ("stop", "new", "new"),
+        ("new", "length", "length"),
+        ("tool_calls", "stop", "stop"),
+        ("length", "", "length"),
+        ("length", None, "length"),
+        (None, 7, None),
+    ],
+)
+def test_the_word_that_reports_a_cut_off_answer_counts(one, other, counts):
+    assert weightier(one, other) == counts
+
+
+def test_the_words_are_in_lower_case():
+    assert [word for word in STOP_REASONS if word != word.lower()] == []
+
+
+@pytest.mark.parametrize("words", [("length", "stop"), ("stop", "length"), ("LENGTH", "length")])
+def test_chunks_of_chat_completions_that_say_two(words):
+    chunks = [chat.chunk({"content": "x"}), *(chat.chunk({}, word) for word in words)]
+    got = chat.answer(chat.stream(*chunks))
+    assert (got.text, got.stop_reason, got.raw_stop_reason.lower()) == ("x", "max_tokens", "length")
+
+
+@pytest.mark.parametrize("words", [("max_tokens", "end_turn"), ("end_turn", "max_tokens")])
+def test_events_of_messages_that_say_two(words):
+    first, second = words
+    events = message_stream(Words(["x"]), stop_reason=second)
+    got = messages.answer(messages.raw(*events[:-2], *messages.ended(first, stop=False), *events[-2:]))
+    assert (got.text, got.stop_reason, got.raw_stop_reason) == ("x", "max_tokens", "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("event", "status", "details", "reason"),
+    [
+        ("incomplete", "completed", None, "pause_turn"),
+        ("completed", "INCOMPLETE", {"reason": "length"}, "max_tokens"),
+        ("completed", "completed", {"reason": "max_output_tokens"}, "max_tokens"),
+        ("completed", "completed", {"reason": None}, "end_turn"),
+    ],
+)
+def test_an_end_of_responses_that_says_two(event, status, details, reason):
+    end = responses.completed(kind=event, status=status, incomplete_details=details)
+    got = responses.answer(responses.CREATED, responses.added(0, "message"), responses.text("x"), end)
+    assert (got.text, got.stop_reason) == ("x", reason)
+
+
+def test_a_whole_answer_of_responses_that_says_two():
+    told = {"status": "Incomplete", "output": [], "incomplete_details": {"reason": "MAX_OUTPUT_TOKENS"}}
+    assert responses.whole(told).stop_reason == "max_tokens"
