@@ -1,7 +1,7 @@
 """Context blocks as text for the model, for every dialect.
 
-Owns how an attached piece of a file looks: its name, its line numbers, and a fence that its text cannot
-break out of. Above it are the encoders.
+Owns how an attached piece of a file looks: its path, its label, its line numbers, and a fence that
+its text cannot break out of. Above it are the encoders.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LANGUAGE = re.compile(r"[^\w+#.-]")
 
 def render_context(block: ContextBlock) -> str:
     """The block as a heading and a fenced text, without a trailing line end."""
-    name = _plain(block.label or _name_of(block.uri))
-    place = _place(block.range)
-    heading = ", ".join(filter(None, (f"`{name}`" if name else "", place))) or "Context"
+    # A label that repeats the name counts once.
+    names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
+    heading = ", ".join(filter(None, (*(f"`{name}`" for name in names), _place(block.range)))) or "Context"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
     language = _LANGUAGE.sub("", block.language_id or "")
     end = "" if block.text.endswith("\n") or not block.text else "\n"

@@ -18,6 +18,13 @@ def span(first, last, character=1):
         (ContextBlock("x", uri="file:///home/a%20b/c.py"), "`/home/a b/c.py`:"),
         (ContextBlock("x", uri="file:///C:/a.py"), "`C:/a.py`:"),
         (ContextBlock("x", uri="untitled:one"), "`untitled:one`:"),
+        (ContextBlock("x", uri="file:///a/c.py", label="the selection"), "`/a/c.py`, `the selection`:"),
+        (
+            ContextBlock("x", uri="file:///a/c.py", label="main()", range=span(9, 11)),
+            "`/a/c.py`, `main()`, lines 10-12:",
+        ),
+        (ContextBlock("x", uri="file:///a/c.py", label="/a/c.py"), "`/a/c.py`:"),
+        (ContextBlock("x", uri="file:///a`/c.py", label="``"), "`/a /c.py`:"),
         (ContextBlock("x", label="a", range=span(9, 11)), "`a`, lines 10-12:"),
         (ContextBlock("x", label="a", range=span(9, 12, 0)), "`a`, lines 10-12:"),
         (ContextBlock("x", range=span(9, 9)), "line 10:"),
