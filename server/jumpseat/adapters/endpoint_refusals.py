@@ -6,44 +6,84 @@ below them only the error tree and the dialects' reading of a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jumpseat.chat import ChatError, RequestError, UnknownModelError
 from jumpseat.dialects import ProviderFault
 
-_REFUSALS = (
-    "unsupported parameter",
-    "unsupported value",
-    "not supported with this model",
-    "unrecognized request argument",
-    "unknown parameter",
+_REFUSED = re.compile(
+    r"unsupported|not support|n't support|only supports|unrecognized|unknown (field|parameter)"
+    r"|extra inputs are not permitted|is not permitted|deprecated for this model|cannot both be specified",
+    re.IGNORECASE,
 )
 _REFUSAL_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
+
+THINKING_ELSEWHERE = ("reasoning_effort", "reasoning.effort")
+"""How other dialects name the level of thinking."""
+
+_ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "reasoning": ("reasoning_effort", "thinking"),
+    "reasoning_effort": ("reasoning.effort", "thinking"),
+    "thinking": THINKING_ELSEWHERE,
+    "stop": ("stop_sequences",),
+    "stop_sequences": ("stop",),
+}
+"""What a gateway that speaks another dialect to the model calls a parameter."""
+
+_PROSE = frozenset({"model", "messages", "input", "stream"})
+"""Names that sentences about other parameters hold as words; as names they come in quotes."""
+
+
+def is_refusal(fault: ProviderFault) -> bool:
+    """Whether the provider says that it does not take something, and not that a value is wrong."""
+    return fault.code in _REFUSAL_CODES or _REFUSED.search(fault.message) is not None
 
 
 def refused_parameter(
     fault: ProviderFault, error: ChatError, body: Mapping[str, Any], essential: Collection[str]
 ) -> str | None:
-    """The name of the one top-level parameter that the endpoint will not take, if that is the trouble.
+    """The one parameter that the endpoint will not take, if that is the trouble; dotted for a member of one.
 
     Args:
         fault: what the provider said.
         error: the error that would be raised.
         body: the request as it was sent.
         essential: parameters without which the request would be another one; refusing one of them is an
-            answer and no obstacle.
+            answer and no obstacle. `text.format` names a member.
     """
-    if error.status_code not in (400, 422):
+    if error.status_code not in (400, 422) or type(error) is not RequestError:
         return None
-    words = fault.message.lower()
-    if fault.code not in _REFUSAL_CODES and not any(phrase in words for phrase in _REFUSALS):
+    if not is_refusal(fault):
         return None
-    # Old servers name it in the text only; the longest name wins, as one may be a part of another.
-    names = sorted(body, key=len, reverse=True)
-    name = fault.param or next((name for name in names if f"'{name}'" in words or f" {name}" in words), "")
-    name = name.partition(".")[0].partition("[")[0]
-    return name if name in body and name not in essential else None
+    # Old servers and gateways name it in the text only. What is inside of a list is no parameter.
+    name = _first_named((fault.param or "").partition("[")[0] or fault.message, body)
+    return None if name is None or _is_essential(name, body, essential) else name
+
+
+def _first_named(text: str, body: Mapping[str, Any]) -> str | None:
+    """The parameter that a text names first: what comes behind it explains, or is there in its place."""
+    found: list[tuple[int, str]] = []
+    for name, value in body.items():
+        for spelling in (name, *_ELSEWHERE.get(name, ())):
+            mark = "[`'\"]" if spelling in _PROSE and text != spelling else ""
+            mention = re.search(
+                rf"(?<![\w.-]){mark}{re.escape(spelling)}(?![\w-])(?:\.(\w+))?", text, re.IGNORECASE
+            )
+            if mention is not None:
+                member = mention[1]
+                whole = spelling == name and isinstance(value, Mapping) and member in value
+                found.append((mention.start(), f"{name}.{member}" if whole else name))
+    return min(found, default=(0, None), key=lambda each: each[0])[1]
+
+
+def _is_essential(name: str, body: Mapping[str, Any], essential: Collection[str]) -> bool:
+    for each in essential:
+        outer, _, inner = each.partition(".")
+        if name == each or name.startswith(f"{each}.") or (name == outer and inner in body[outer]):
+            return True
+    return False
 
 
 def unknown_model(

@@ -114,6 +114,41 @@ async def test_thinking_that_is_refused_in_every_form_is_left_out(upstream, http
     assert codes(events) == ["parameter_dropped"]
 
 
+LITELLM = (
+    "litellm.UnsupportedParamsError: acme does not support parameters: ['{}'], for model=m. To drop these, "
+    "set `litellm.drop_params=True`. If you want to use these dynamically send allowed_openai_params=['{}']"
+)
+
+
+@pytest.mark.requirement("messages:refused-parameter")
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "house-model"])
+@pytest.mark.parametrize(
+    "text", [LITELLM.replace("{}", "reasoning_effort"), "m doesn't support `reasoning.effort`"]
+)
+async def test_thinking_that_a_gateway_cannot_say_is_left_out_at_once(upstream, http, model, text):
+    upstream.script(refused(text))
+    upstream.default(Reply.events(message_stream(Words(["x"]))))
+    adapter = adapter_for(upstream, http)
+    request = request_for(model=model, thinking="low")
+    _, replan = await collect(adapter, request)
+    assert replan.reason.startswith("refused_parameter:thinking")
+    events, error = await collect(adapter, request)
+    assert (error, codes(events)) == (None, ["thinking_dropped"])
+    assert upstream.requests[1].json.keys().isdisjoint({"thinking", "output_config"})
+
+
+@pytest.mark.requirement("messages:refused-parameter")
+async def test_stop_sequences_that_a_gateway_cannot_say_are_left_out(upstream, http):
+    upstream.script(refused(LITELLM.replace("{}", "stop")))
+    upstream.default(Reply.events(message_stream(Words(["x"]))))
+    adapter = adapter_for(upstream, http)
+    request = request_for(stop_sequences=("END",))
+    assert (await collect(adapter, request))[1].reason == "refused_parameter:stop_sequences"
+    events, error = await collect(adapter, request)
+    assert (error, codes(events)) == (None, ["parameter_dropped"])
+    assert "stop_sequences" not in upstream.requests[1].json
+
+
 @pytest.mark.requirement("messages:refused-parameter")
 async def test_a_refused_effort_leaves_the_schema_alone(upstream, http):
     upstream.script(

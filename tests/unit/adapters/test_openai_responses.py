@@ -177,6 +177,19 @@ async def test_a_refused_member_is_left_out_by_itself(upstream, adapter):
     assert upstream.requests[1].json["reasoning"] == {"effort": "low"}
 
 
+@pytest.mark.requirement("responses:refused-parameter")
+async def test_thinking_that_a_gateway_cannot_say_is_left_out_with_a_warning(upstream, adapter):
+    words = (
+        "litellm.UnsupportedParamsError: acme does not support parameters: ['reasoning_effort'], for model=m."
+    )
+    upstream.script(refusal(words, param=None, code="400"), HI)
+    request = request_for(thinking="low")
+    assert (await collect(adapter, request))[1].reason == "refused_parameter:reasoning"
+    events, error = await collect(adapter, request)
+    assert (error, warnings_in(events)) == (None, ["thinking_dropped"])
+    assert "reasoning" not in upstream.requests[1].json
+
+
 @pytest.mark.requirement("responses:refused-include")
 async def test_a_model_without_encrypted_content_is_asked_without_it(upstream, adapter):
     upstream.script(refusal("Encrypted content is not supported with this model."), HI)

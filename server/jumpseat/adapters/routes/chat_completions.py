@@ -71,11 +71,12 @@ class ChatCompletionsRoute:
 
     def _refine(self, model: str, body: Mapping[str, Any]) -> Refine:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            if name := refused_parameter(fault, error, body, _ESSENTIAL):
+            if refused := refused_parameter(fault, error, body, _ESSENTIAL):
+                name = refused.partition(".")[0]
                 self._remember_refusal(model, name)
                 return Replan(f"refused_parameter:{name}", error)
-            if name := self._learned_of_messages(model, fault, error):
-                return Replan(name, error)
+            if reason := self._learned_of_messages(model, fault, error):
+                return Replan(reason, error)
             return unknown_model(fault, error, self._provider, model) or error
 
         return refine

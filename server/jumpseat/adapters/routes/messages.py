@@ -16,7 +16,7 @@ from jumpseat.adapters.endpoint_refusals import unknown_model
 from jumpseat.adapters.routes.base import Prepared
 from jumpseat.adapters.routes.messages_refusals import (
     is_about_thinking_sent_back,
-    refused_parameter,
+    refused_name,
     rules_after_refusal,
     told_limit,
     without_thinking,
@@ -103,7 +103,7 @@ class MessagesRoute:
             if error.status_code in (400, 422) and type(error) is RequestError:
                 if is_about_thinking_sent_back(fault, body):
                     return Replan("foreign_thinking", error, without_thinking(request, self._provider))
-                if reason := self._remember_refusal(request.model, fault, body):
+                if reason := self._remember_refusal(request.model, fault, error, body):
                     return Replan(reason, error)
             if error.status_code == 404 and fault.message.startswith("model:"):
                 fault = replace(fault, code="model_not_found")
@@ -111,7 +111,9 @@ class MessagesRoute:
 
         return refine
 
-    def _remember_refusal(self, model: str, fault: ProviderFault, body: Mapping[str, Any]) -> str | None:
+    def _remember_refusal(
+        self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
+    ) -> str | None:
         """Learn from a refusal what to do without; the reason for a replan, None where nothing is learnt."""
         with self._lock:
             rules = self._rules_of(model)
@@ -119,7 +121,7 @@ class MessagesRoute:
             if limit is not None and limit < body["max_tokens"]:
                 self._rules[model] = replace(rules, max_output_tokens=limit)
                 return "refused_parameter:max_tokens"
-            name = refused_parameter(fault, body)
+            name = refused_name(fault, error, body)
             if name is None:
                 return None
             refused = self._refused_forms.get(model, frozenset())

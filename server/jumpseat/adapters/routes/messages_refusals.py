@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from jumpseat.adapters.endpoint_refusals import THINKING_ELSEWHERE, is_refusal, refused_parameter
 from jumpseat.chat import (
+    ChatError,
     ChatRequest,
     ContentBlock,
     Message,
@@ -25,11 +27,6 @@ from jumpseat.dialects.anthropic_messages import ModelRules
 # Without these a request is another request: refusing one of them is an answer, not an obstacle.
 _ESSENTIAL = frozenset({"model", "messages", "max_tokens", "stream", "system", "tools", "tool_choice"})
 
-_REFUSED = re.compile(
-    r"extra inputs are not permitted|not supported|does not support|unsupported|deprecated for this model"
-    r"|cannot both be specified|unknown (field|parameter)|unrecognized|is not permitted",
-    re.IGNORECASE,
-)
 _FOREIGN = re.compile(
     r"signature|thinking.{0,80}cannot be modified|expected `?(redacted_)?thinking"
     r"|`?data`? in `?redacted_thinking|redacted_thinking.{0,60}(invalid|decrypt)",
@@ -38,22 +35,21 @@ _FOREIGN = re.compile(
 _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 
 
-def refused_parameter(fault: ProviderFault, body: Mapping[str, Any]) -> str | None:
-    """The name of the top-level parameter that the endpoint will not take, if that is the trouble.
-
-    Messages name it with a colon behind it, in backquotes or bare: `temperature: Extra inputs are not
-    permitted`. Of two that exclude each other the longer-known one stays.
-    """
-    if not _REFUSED.search(fault.message):
-        return None
-    names = [name for name in body if name not in _ESSENTIAL and _names(fault.message, name)]
-    if "effort" in fault.message.lower() and "effort" in _object(body.get("output_config")):
-        names.append("output_config")
-    return names[-1] if names else None
+def refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
+    """The name of the top-level parameter that the endpoint will not take, if that is the trouble."""
+    if "cannot both be specified" in fault.message:
+        # Of two that exclude each other the longer-known one stays.
+        names = [name for name in body if name not in _ESSENTIAL and f"`{name}`" in fault.message]
+        return names[-1] if names else None
+    if _asks_for_effort(fault, body):
+        return "output_config"
+    name = refused_parameter(fault, error, body, _ESSENTIAL)
+    return name.partition(".")[0] if name is not None else None
 
 
-def _names(message: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){name}(?!\w)", message, re.IGNORECASE) is not None
+def _asks_for_effort(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
+    named = re.search(r"(?<![\w.])effort\b", fault.message, re.IGNORECASE) is not None
+    return named and "effort" in _object(body.get("output_config")) and is_refusal(fault)
 
 
 def rules_after_refusal(
@@ -69,6 +65,9 @@ def rules_after_refusal(
         refused: the forms of thinking that were refused before.
     """
     thinking = _object(body.get("thinking"))
+    if name in ("thinking", "output_config") and any(word in fault.message for word in THINKING_ELSEWHERE):
+        # A gateway has put it into another dialect, whose model takes it in no form.
+        return replace(rules, thinking="none", off="absent", effort_levels=frozenset())
     if name == "output_config" and "effort" in fault.message.lower():
         return replace(rules, effort_levels=frozenset())
     if name != "thinking":

@@ -30,9 +30,7 @@ FOREIGN = "foreign_encrypted_content"
 UNFOLLOWED = "unfollowed_reasoning"
 
 # Without these a request is another request: refusing one of them is an answer, not an obstacle.
-_ESSENTIAL = frozenset(
-    {"model", "input", "instructions", "stream", "tools", "tool_choice", "text", "text.format"}
-)
+_ESSENTIAL = frozenset({"model", "input", "instructions", "stream", "tools", "tool_choice", "text.format"})
 
 _NOT_ITS_OWN = (
     "encrypted content",
@@ -136,15 +134,7 @@ def _refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any
     asked = "include" in body and error.status_code == 400
     if asked and "encrypted content is not supported" in fault.message.lower():
         return "include"
-    name = refused_parameter(fault, error, body, ())
-    if name is None:
-        return None
-    outer, dot, rest = (fault.param or "").partition(".")
-    inner = rest.partition(".")[0].partition("[")[0]
-    value = body.get(outer)
-    if dot and isinstance(value, Mapping) and inner in value:
-        name = f"{outer}.{inner}"
-    return name if name not in _ESSENTIAL else None
+    return refused_parameter(fault, error, body, _ESSENTIAL)
 
 
 def _is_about_encrypted_content(fault: ProviderFault, error: ChatError) -> bool:
