@@ -19,7 +19,7 @@ from jumpseat.config.commands import keep_back
 from jumpseat.config.faults import Fault
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import line_of
-from jumpseat.config.reading import Source, error_of, faults_of, read, validated
+from jumpseat.config.reading import Source, error_of, faults_of, read, sound_part, validated
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.secrets import names_credential
@@ -54,39 +54,25 @@ def load_config(
             the overlay is wrong or goes beyond what it may do. A provider's table that is wrong is logged,
             and is among the result's `faults`.
     """
-    config, warnings = load_with_warnings(path, overlay, built_in=built_in, kinds=kinds)
-    for faults in config.faults.values():
-        for fault in faults:
-            logger.error("%s", fault)
-    for warning in warnings:
-        logger.warning("%s", warning)
-    return config
-
-
-def load_with_warnings(
-    path: Path | None,
-    overlay: Mapping[str, Any] | None,
-    *,
-    built_in: Collection[str] = (),
-    kinds: Collection[str] | None = None,
-) -> tuple[Config, list[Fault]]:
-    """As `load_config`, with the keys that nobody knows, and nothing in the log.
-
-    Raises:
-        ConfigError: as `load_config` raises it.
-    """
     file = read(path if path is not None else config_file(), required=path is not None)
     own, faults = validated(file)  # Its own errors first, under its own name.
     overlay = _without_absent(overlay or {})
     config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own
     _refuse_keys_of_plugins(config, overlay, kinds)
-    warnings = list(_warnings(config, own, file, kinds))
-    providers = file.tables.get("providers", {})
-    config.note_origins(Path(file.name).absolute(), providers)
+    warnings = list(warnings_of(config, own, file, kinds))
+    if faults:  # Of the tables that are wrong only what is sound has keys to look at.
+        sound, _ = sound_part(file)
+        warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
+    config.note_origins(Path(file.name).absolute(), file.tables.get("providers", {}))
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
     _keep_keys_back(config)
     config.note_faults(faults, _kinds(file, faults))
-    return config, warnings
+    for of_one in faults.values():
+        for fault in of_one:
+            logger.error("%s", fault)
+    for warning in warnings:
+        logger.warning("%s", warning)
+    return config
 
 
 def _keep_keys_back(config: Config) -> None:
@@ -109,7 +95,17 @@ def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
     return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
 
 
-def _warnings(config: Config, own: Config, file: Source, kinds: Collection[str] | None) -> Iterator[Fault]:
+def warnings_of(
+    config: Config, own: Config, file: Source, kinds: Collection[str] | None = None
+) -> Iterator[Fault]:
+    """Keys that nobody knows, and names of roles that may not mean what they do.
+
+    Args:
+        config: the configuration.
+        own: that of the file alone.
+        file: the file.
+        kinds: as for `load_config`.
+    """
     of_the_file = {unknown.path for unknown in own.unknown_keys(kinds)}
     lines = file.lines() if of_the_file else {}
     for unknown in config.unknown_keys(kinds):

@@ -7,7 +7,8 @@ alone, told when the provider is asked for: an editor goes on with all others. A
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,42 @@ def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
     sound = {name: table for name, table in source.tables["providers"].items() if name not in broken}
     config = Config.model_validate({**source.tables, "providers": sound})
     return config, {name: tuple(each) for name, each in broken.items()}
+
+
+def sound_part(source: Source) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
+    """The configuration without each value that is wrong, and everything that is wrong in it."""
+    tables = deepcopy(dict(source.tables))
+    found: dict[KeyPath, Fault] = {}
+    while True:
+        try:
+            return Config.model_validate(tables), list(found.items())
+        except ValidationError as error:
+            faults = faults_of(error, source)
+        found = {**dict(faults), **found}
+        for path in _outermost({_existing(tables, path) for path, _ in faults}):
+            _remove(tables, path)
+
+
+def _existing(value: Any, path: KeyPath) -> KeyPath:
+    """As much of a path as the file has: a key that is missing is its table's fault."""
+    for length, part in enumerate(path):
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return path[:length]
+    return path
+
+
+def _outermost(paths: Collection[KeyPath]) -> list[KeyPath]:
+    """Those that are below no other, the later entries of an array first."""
+    outer = [path for path in paths if path and not any(path[:n] in paths for n in range(1, len(path)))]
+    return sorted(outer, key=lambda path: [(isinstance(part, int), part) for part in path], reverse=True)
+
+
+def _remove(tables: Any, path: KeyPath) -> None:
+    for part in path[:-1]:
+        tables = tables[part]
+    del tables[path[-1]]
 
 
 def faults_of(error: ValidationError, source: Source) -> list[tuple[KeyPath, Fault]]:

@@ -6,20 +6,20 @@ is the command line; below it the registry.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config import Config, check_settings
 from jumpseat.config.faults import Fault
-from jumpseat.config.load import load_with_warnings
+from jumpseat.config.load import warnings_of
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import KeyPath, line_of
-from jumpseat.config.reading import FaultyConfigError, read
+from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
-from jumpseat.providers.checkup_values import faults_of_values
-from jumpseat.providers.kinds import BUILT_IN, KINDS
+from jumpseat.providers.checkup_values import faults_of_values, warnings_of_values
+from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.names import fault_of_model
 from jumpseat.providers.registry import Registry
 
@@ -42,32 +42,40 @@ async def check_file(path: Path | None) -> Checkup:
     """
     file = path or config_file()
     try:
-        config, warnings = load_with_warnings(path, None, built_in=BUILT_IN, kinds=KINDS)
-    except FaultyConfigError as error:
-        return Checkup(file, exists=True, errors=error.faults)
+        source = read(file, required=path is not None)
     except ConfigError as error:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
-    lines = read(file, required=False).lines()
-    errors = [fault for faults in config.faults.values() for fault in faults]
-    passed_over = list(warnings)
-    async for key, told, is_error in _providers_faults(config):
+    config, found = sound_part(source)
+    tables = source.tables.get("providers")
+    config.note_origins(file.absolute(), tables if isinstance(tables, Mapping) else {})
+    errors = [fault for _, fault in found]
+    warnings = list(warnings_of(config, config, source, KINDS))
+    lines = source.lines()
+    async for key, told, is_error in _further_faults(config, [path for path, _ in found]):
         fault = Fault(str(file), ".".join(map(str, key)), told, line_of(key, lines))
-        (errors if is_error else passed_over).append(fault)
-    for faults in (errors, passed_over):
+        (errors if is_error else warnings).append(fault)
+    for faults in (errors, warnings):
         faults.sort(key=lambda fault: fault.line or 0)
-    return Checkup(file, exists=file.exists(), errors=errors, warnings=passed_over)
+    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings)
 
 
-async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str, bool]]:
+async def _further_faults(
+    config: Config, found: Collection[KeyPath]
+) -> AsyncIterator[tuple[KeyPath, str, bool]]:
     """What only the providers themselves know: a kind, keys of a plug-in, values of settings, what they need.
 
     Gives the key, what is told of it, and whether it is an error.
+
+    Args:
+        config: without what is wrong by itself.
+        found: the paths of that.
     """
     registry = Registry(config)
+    incomplete = {path[1] for path in found if path[0] == "providers" and len(path) > 1}
     try:
         await registry.prepare(*registry.ids)
         named = config.default_provider
-        if named is not None and named not in registry.ids:
+        if named is not None and named not in registry.ids and named not in incomplete:
             told = f"there is no such provider{alternatives(named, registry.ids)}"
             yield ("default_provider",), told, True
         model = config.default_model
@@ -76,6 +84,10 @@ async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str,
         for provider, table in config.providers.items():
             for path, told in faults_of_values(provider, table):
                 yield ("providers", provider, *path), told, True
+            for path, told in warnings_of_values(table):
+                yield ("providers", provider, *path), told, False
+            if provider in incomplete:
+                continue  # What it lacks has been found.
             try:
                 for told in registry.adapter(provider).check():
                     yield *_located(provider, told), False
@@ -88,7 +100,7 @@ async def _providers_faults(config: Config) -> AsyncIterator[tuple[KeyPath, str,
                 registry.adapter(named).check()
             except ChatError as error:
                 yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
-        for path, told in _settings_faults(registry):
+        for path, told in _settings_faults(registry, incomplete):
             yield path, told, True
     finally:
         await registry.aclose()
@@ -107,7 +119,7 @@ def _with_hint(told: str, error: ChatError) -> str:
     return f"{told}. {error.hint.rstrip('.')}" if error.hint else told
 
 
-def _settings_faults(registry: Registry) -> Iterator[tuple[KeyPath, str]]:
+def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:
     """Values under `settings` that chats would leave out without a word."""
     settings = registry.config.settings
     limit = settings.get("max_tokens")
@@ -119,10 +131,12 @@ def _settings_faults(registry: Registry) -> Iterator[tuple[KeyPath, str]]:
         return
     for provider, values in tables.items():
         path: KeyPath = ("settings", "providers", provider)
+        if provider in incomplete:
+            continue  # Its rows may be what is wrong.
         if provider not in registry.ids:
             yield path, f"is no provider{alternatives(provider, registry.ids)}"
         elif not isinstance(values, Mapping):
             yield path, "must be a table"
-        elif provider not in registry.config.faults:
+        else:
             for problem in check_settings(registry.settings_rows(provider), dict(values)):
                 yield (*path, problem.path.removeprefix("settings.")), problem.message

@@ -6,6 +6,8 @@ Above it is `checkup`; below it the configuration and the network's rules.
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,9 +15,11 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig
 from jumpseat.config.places import KeyPath
+from jumpseat.config.secrets import names_credential
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import TemplateError, is_template, pieces
-from jumpseat.config.values import own_value
+from jumpseat.config.values import is_unset_variable, own_value
+from jumpseat.http import is_loopback
 from jumpseat.http.network import check_certificates, check_proxy
 
 
@@ -31,13 +35,50 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
         if prefix is not None and (told := _malformed(prefix, value.removeprefix(prefix), table)):
             yield path, told
     for path, text in _templates(table):
-        if (told := _unfillable(text, table)) is not None:
+        if is_template(text) and (told := _unfillable(text, table)) is not None:
             yield path, told
     for check in (check_proxy, check_certificates):
         try:
             check(provider, table)
         except ConfigError as error:
             yield _located(provider, error.message.rstrip("."))
+
+
+_DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
+_LITERAL = "has a $NAME, which is taken literally; env:NAME as the whole value reads a variable"
+_FILLED = ("env", "headers")
+"""Keys whose plain texts have their `${name}` replaced."""
+
+
+def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """What will probably not do what its author means, in the form of `faults_of_values`."""
+    for path, value in _sources(table):
+        prefix = source_prefix(value)
+        name = value.removeprefix("env:")
+        if prefix == "env:" and name and not os.environ.get(name, "").strip():
+            yield path, f"names the variable {name}, which is not set here"
+        elif prefix in (None, "file:") and _is_literal(value, filled=prefix is None and path[0] in _FILLED):
+            yield path, _LITERAL
+        elif path[0] in ("api_key", "github_token") and is_unset_variable(value):
+            yield (
+                path,
+                "looks like the name of a variable, which is not set here; the name would be sent",
+            )
+    for key in ("base_url", "url", "query"):
+        for path, text in _texts((key,), getattr(table, key)):
+            if _is_literal(text, filled=True):
+                yield path, _LITERAL
+    secret = (*table.headers, *table.query)
+    if table.api_key is not None or any(map(names_credential, secret)):
+        for key in ("base_url", "url"):
+            address = getattr(table, key) or ""
+            plain, _, host = address.partition("://")
+            if plain == "http" and not is_template(host.partition("/")[0]) and not is_loopback(address):
+                yield (key,), "sends a key over plain http to another machine; use https"
+
+
+def _is_literal(text: str, *, filled: bool) -> bool:
+    return _DOLLAR.search(text) is not None or (not filled and is_template(text))
 
 
 def _located(provider: str, message: str) -> tuple[KeyPath, str]:
@@ -85,14 +126,14 @@ def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Every text whose `${name}` are replaced."""
     for key in ("base_url", "url", "query", "parameters"):
         yield from _texts((key,), getattr(table, key))
-    for key in ("env", "headers"):  # Behind a source's prefix nothing is replaced.
+    for key in _FILLED:  # Behind a source's prefix nothing is replaced.
         for name, value in getattr(table, key).items():
             if source_prefix(value) is None:
                 yield from _texts((key, name), value)
 
 
 def _texts(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, str]]:
-    if isinstance(value, str) and is_template(value):
+    if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
         for name, each in value.items():

@@ -47,6 +47,19 @@ def unreadable(tmp_path: Path) -> Iterator[Path]:
     path.chmod(0o600)
 
 
+def test_an_unknown_key_beside_a_wrong_value_is_logged_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loaded(tmp_path, "modle = 1\n[providers.x]\ntimeout = -1\ntimeuot = 2\n")
+
+    logged = [record.message.partition("config.toml:")[2] for record in caplog.records]
+    assert [each.rpartition(": ")[0] for each in logged] == [
+        "3: providers.x.timeout",
+        "1: modle",
+        "4: providers.x.timeuot",
+    ]
+
+
 def test_a_missing_file_is_fine(home: Path) -> None:
     assert load_config(None, None).model_dump() == Config().model_dump()
 

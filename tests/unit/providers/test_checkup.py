@@ -68,7 +68,7 @@ async def test_a_program_that_is_there_is_not_run(home: Path) -> None:
 
 @pytest.mark.requirement("language-server:command")
 async def test_keys_that_the_language_server_does_not_heed_are_warned_of(home: Path) -> None:
-    keys = ['api_key = "env:CANARY"', 'headers = { a = "b" }', "connect_timeout = 3", "timeout = 3"]
+    keys = ['api_key = "canary"', 'headers = { a = "b" }', "connect_timeout = 3", "timeout = 3"]
     found = await checked(home, SERVER + "\n".join([f"command = ['{sys.executable}']", *keys]))
 
     assert found.errors == []

@@ -71,3 +71,99 @@ async def test_what_only_the_moment_of_use_can_tell_is_no_mistake(
 
     assert found.errors == []
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "told"),
+    [
+        ('api_key = "$GROQ_KEY"', "api_key", "has a $NAME, which is taken literally"),
+        ('api_key = "${GROQ_KEY}"', "api_key", "has a $NAME, which is taken literally"),
+        ('api_key = "file:$HOME/canary"', "api_key", "has a $NAME"),
+        ('headers = { X-A = "Bearer $canary" }', "headers.X-A", "has a $NAME"),
+        ('base_url = "https://$HOST/v1"', "base_url", "has a $NAME"),
+        ('query = { key = "$canary" }', "query.key", "has a $NAME"),
+        ('api_key = "env:UNSET_KEY"', "api_key", "names the variable UNSET_KEY, which is not set here"),
+        ('env = { a = "env:UNSET_KEY" }', "env.a", "names the variable UNSET_KEY"),
+        ('api_key = "UNSET_API_KEY"', "api_key", "looks like the name of a variable"),
+        ('base_url = "http://gpu.test/v1"\napi_key = "canary"', "base_url", "sends a key over plain http"),
+        (
+            'url = "http://10.0.0.2/${model}"\nheaders = { Authorization = "x" }',
+            "url",
+            "sends a key over plain",
+        ),
+        ('base_url = "http://gpu.test"\nquery = { key = "canary" }', "base_url", "sends a key over"),
+    ],
+)
+async def test_a_value_that_is_probably_not_meant_so_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, key: str, told: str
+) -> None:
+    for name in ("UNSET_KEY", "UNSET_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    found = await checked(tmp_path, 'name = "X"', line)
+    (fault,) = found.warnings
+
+    assert (found.errors, fault.key, fault.line) == ([], f"providers.x.{key}", 4)
+    assert told in fault.told
+    assert "canary" not in fault.told
+
+
+async def test_what_is_meant_so_is_not_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SET_KEY", "x")
+    found = await checked(
+        tmp_path,
+        'base_url = "http://127.0.0.1:8080/v1"',
+        'url = "http://${host}/v1"',
+        'api_key = "env:SET_KEY"',
+        'headers = { X-A = "cmd:sh -c \'echo $SET_KEY\'", X-B = "${host}", X-C = "US$5, $$x, $ 7" }',
+        'env = { host = "gpu.test", b = "SET_KEY" }',
+    )
+
+    assert (found.errors, found.warnings) == ([], [])
+
+
+async def test_a_wrong_value_hides_no_other_fault(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        """default_provider = 3
+default_modle = "x"
+[providers.x]
+kind = "openai"
+timeout = -1
+timeuot = 2
+api_key = "env:"
+query = { q = "${nobody}" }
+models = ["a", 7, "b", { id = "c", max_context_tokens = 0, nmae = "C" }]
+[providers.x.settings.t]
+mapping = "nowhere"
+[providers.x.settings.u]
+type = "number"
+defualt = 1
+[providers.y]
+kind = "opena"
+[providers.z]
+max_retries = "many"
+kidn = "openai"
+""",
+        "utf-8",
+    )
+    found = await check_file(file)
+
+    assert [(fault.line, fault.key) for fault in found.errors] == [
+        (1, "default_provider"),
+        (5, "providers.x.timeout"),
+        (7, "providers.x.api_key"),
+        (8, "providers.x.query.q"),
+        (9, "providers.x.models.1"),
+        (9, "providers.x.models.3.max_context_tokens"),
+        (10, "providers.x.settings.t.type"),
+        (11, "providers.x.settings.t.mapping"),
+        (16, "providers.y.kind"),
+        (18, "providers.z.max_retries"),
+    ]
+    assert [(fault.line, fault.key.rpartition(".")[2]) for fault in found.warnings] == [
+        (2, "default_modle"),
+        (6, "timeuot"),
+        (9, "nmae"),
+        (14, "defualt"),
+        (19, "kidn"),
+    ]
