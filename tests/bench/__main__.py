@@ -6,38 +6,18 @@ speed drifts. Nothing here is a test: no figure fails a build.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
-from typing import Any
 
-import httpx2
-
+from tests.bench.chats import chats
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
+from tests.bench.report import milliseconds, row
 from tests.daemon import provider
 
 STARTS = 15
-CHATS = 60
 DELTAS = 30_000
 STREAMS = 5
-
-MESSAGES = [{"role": "user", "content": "hi"}]
-
-
-def milliseconds(action: Callable[[], object]) -> float:
-    """How long it takes."""
-    begun = time.perf_counter()
-    action()
-    return (time.perf_counter() - begun) * 1000
-
-
-def row(name: str, values: list[float], unit: str, note: str = "") -> None:
-    """One line of the report."""
-    middle = statistics.median(values)
-    print(f"{name:<44} {middle:9.2f} {unit:<6} (min {min(values):.2f}, max {max(values):.2f}) {note}")
 
 
 def first_real_reply() -> None:
@@ -60,42 +40,6 @@ def first_real_reply() -> None:
     row("python -c 'import pygls.server'", imports, "ms")
     ratio = statistics.median(replies) / statistics.median(imports)
     row("spawn to first real reply", replies, "ms", f"target 330; {ratio:.2f} of importing pygls alone")
-
-
-def time_to_first_delta(base_url: str) -> None:
-    """From the request to the first text, through the daemon and with httpx2 alone, in turn."""
-    direct = asyncio.new_event_loop()
-    client = httpx2.AsyncClient(trust_env=False)
-    url = f"{base_url}/chat/completions"
-
-    async def first_text() -> None:
-        async with client.stream("POST", url, json={"messages": MESSAGES, "stream": True}) as response:
-            async for line in response.aiter_lines():
-                if line.startswith("data: {") and _has_text(json.loads(line[6:])):
-                    return
-
-    alone: list[float] = []
-    through: list[float] = []
-    with blocking_daemon() as daemon:
-        daemon.initialize(provider(base_url))
-        for number in range(CHATS):
-            alone.append(milliseconds(lambda: direct.run_until_complete(first_text())))
-            begun = time.perf_counter()
-            daemon.send(number + 1, "chat/start", {"messages": MESSAGES})
-            while b'"text_delta"' not in daemon.read_body():
-                pass
-            through.append((time.perf_counter() - begun) * 1000)
-            daemon.response(number + 1)
-    direct.run_until_complete(client.aclose())
-    direct.close()
-    added = [daemon - floor for daemon, floor in zip(through[5:], alone[5:], strict=True)]
-    row("time to first delta, httpx2 alone", alone[5:], "ms")
-    row("time to first delta, through the daemon", through[5:], "ms")
-    row("added by the daemon", added, "ms", "target 3")
-
-
-def _has_text(chunk: dict[str, Any]) -> bool:
-    return bool(chunk["choices"]) and bool(chunk["choices"][0]["delta"].get("content"))
 
 
 def throughput(base_url: str, per_write: int) -> None:
@@ -133,7 +77,7 @@ def main() -> None:
     """Print the whole report."""
     first_real_reply()
     with upstream_process() as base_url:
-        time_to_first_delta(base_url)
+        chats(base_url)
         for per_write in (1, 20):
             throughput(base_url, per_write)
 

@@ -12,10 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from jumpseat.testing.answers.chat_completions import completion_stream
@@ -66,10 +66,8 @@ class BlockingDaemon:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far."""
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text("ascii")
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """User and system time of the process so far, by the clock that Linux has for it."""
+        return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def close(self) -> None:
         """End it."""
@@ -95,8 +93,8 @@ def blocking_daemon() -> Iterator[BlockingDaemon]:
 def upstream_process() -> Iterator[str]:
     """The base URL of a provider in a process of its own.
 
-    The first message of a chat says what it streams: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
-    three words.
+    The last message of a chat says what it streams: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
+    three words. `GET accepted` tells how many connections it has accepted.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -119,6 +117,9 @@ async def _serve_for_ever(pipe: Connection) -> None:
     prepared: dict[str, Reply] = {}
 
     def answer(request: RecordedRequest) -> Reply:
+        upstream.requests.clear()  # Each may have a history of 1 MB.
+        if request.path.endswith("/accepted"):
+            return Reply.json(upstream.accepted)
         asked = request.json["messages"][-1]["content"]
         if not asked.startswith("firehose "):
             return short

@@ -1,0 +1,143 @@
+"""What a chat costs, beside the same chat with httpx2 alone: its first delta, its CPU, its connections."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import httpx2
+
+from tests.bench.direct import direct
+from tests.bench.measure import BlockingDaemon, blocking_daemon
+from tests.bench.report import compared, row
+from tests.daemon import provider
+
+IN_TURN = 100
+AT_ONCE = 64
+LONG_CHATS = 6
+ROUNDS = 5
+
+Messages = Sequence[Mapping[str, Any]]
+
+HI: Messages = [{"role": "user", "content": "hi"}]
+
+
+def chats(base_url: str) -> None:
+    """All rows of chats."""
+    with blocking_daemon() as daemon, direct(base_url) as alone:
+        daemon.initialize(provider(base_url))
+        sides: tuple[Side, Side] = alone, ThroughDaemon(daemon)
+        # The first chats also build what is built once, and open the connections.
+        for side, name in zip(sides, ("httpx2 alone", "daemon"), strict=True):
+            before = _accepted(base_url)
+            for _ in range(IN_TURN):
+                side.run(1, HI)
+            opened = _accepted(base_url) - before - 1  # without that of the question itself
+            row(f"connections for {IN_TURN} chats in turn, {name}", [opened], "")
+
+        floor, ours = _measured(sides, IN_TURN, 1, HI)
+        compared("first delta", floor.firsts, ours.firsts, "ms")
+        added = statistics.median(ours.firsts) - statistics.median(floor.firsts)
+        row("first delta, added by the daemon", [added], "ms", "target 3")
+        compared("CPU a chat, in turn", floor.costs, ours.costs, "ms")
+
+        _measured(sides, 1, AT_ONCE, HI)
+        floor, ours = _measured(sides, 1, AT_ONCE, HI)
+        compared(f"first delta, {AT_ONCE} chats at once", floor.firsts, ours.firsts, "ms")
+        compared(f"CPU a chat, {AT_ONCE} at once", floor.costs, ours.costs, "ms")
+
+        for name, messages in _histories().items():
+            _measured(sides, 1, 1, messages)
+            floor, ours = _measured(sides, LONG_CHATS, 1, messages)
+            compared(f"CPU a chat, 1 MB in {name}", floor.costs, ours.costs, "ms")
+
+
+class Side(Protocol):
+    """One way to have chats."""
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of its process so far."""
+
+    def run(self, count: int, messages: Messages) -> list[float]:
+        """So many chats at once, to their ends; the milliseconds to the first text of each."""
+
+
+class ThroughDaemon:
+    """Chats through one daemon."""
+
+    def __init__(self, daemon: BlockingDaemon) -> None:
+        self._daemon = daemon
+        self._last_id = 0
+
+    def run(self, count: int, messages: Messages) -> list[float]:
+        """So many chats at once, to their ends; the milliseconds to the first text of each."""
+        firsts: dict[int, float] = {}
+        begun = time.perf_counter()
+        for _ in range(count):
+            self._last_id += 1
+            self._daemon.send(self._last_id, "chat/start", {"messages": messages, "model": "fake:m"})
+        ended = 0
+        while ended < count:
+            body = self._daemon.read_body()
+            if b'"text_delta"' in body:
+                firsts.setdefault(json.loads(body)["params"]["requestId"], time.perf_counter())
+            elif b'"method"' not in body[:60]:
+                assert "result" in json.loads(body), body
+                ended += 1
+        assert len(firsts) == count
+        return [(first - begun) * 1000 for first in firsts.values()]
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of the daemon so far."""
+        return self._daemon.cpu_seconds
+
+
+@dataclass(slots=True)
+class Measured:
+    """What the chats of one side came to."""
+
+    firsts: list[float] = field(default_factory=list)
+    """Milliseconds to the first delta of each chat."""
+
+    costs: list[float] = field(default_factory=list)
+    """Milliseconds of CPU for a chat, in each round."""
+
+
+def _measured(sides: tuple[Side, Side], times: int, at_once: int, messages: Messages) -> list[Measured]:
+    """Run the same chats with both sides, round by round."""
+    results = [Measured() for _ in sides]
+    for _ in range(ROUNDS):
+        for side, measured in zip(sides, results, strict=True):
+            begun = side.cpu_seconds
+            for _ in range(times):
+                measured.firsts += side.run(at_once, messages)
+            measured.costs.append((side.cpu_seconds - begun) / (times * at_once) * 1000)
+    return results
+
+
+def _accepted(base_url: str) -> int:
+    """How many connections the provider has accepted, that of this question included."""
+    return int(httpx2.get(f"{base_url}/accepted", trust_env=False).json())
+
+
+def _histories() -> Mapping[str, Messages]:
+    """Conversations of 1 MB, in the form that both sides take."""
+    return {
+        "200 turns of ASCII": _history(200),
+        "200 turns with other letters": _history(200, " Größe 😀"),
+        "2,000 turns": _history(2000),
+        "4 turns": _history(4),
+    }
+
+
+def _history(turns: int, more: str = "") -> Messages:
+    line = f"A line of code, or of prose, as a conversation has them by the thousand.{more}\n"
+    text = line * ((1 << 20) // turns // len(line.encode()))
+    roles = ("user", "assistant")
+    return [*({"role": roles[turn % 2], "content": f"{turn}: {text}"} for turn in range(turns)), *HI]
