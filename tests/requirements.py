@@ -54,6 +54,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "1:duplicate-id": "a request that reuses the id of one in flight is -32600",
     "1:unknown-keys": "unknown keys in params are ignored, unknown discriminators are -32602",
     "1:absent-null-empty": "absent, null and, for objects, empty mean the same in params",
+    "1:limits": "what is nested too deep, or larger than a limit, is refused under its own id, and cheaply",
     "1:order": "messages take effect in the order in which they come, changed configurations included",
     "1:slow-reader": "a client that stops reading blocks nobody, loses nothing and pauses its upstream",
     # Section 2: chat.

@@ -14,8 +14,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pydantic_core import to_json
-
 from jumpseat.chat import (
     ChatRequest,
     ContentBlock,
@@ -32,6 +30,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import image_tokens
+from jumpseat.wire import write_json
 
 BYTES_PER_TOKEN = 4
 """Of UTF-8, not characters: so Chinese and Japanese are no worse estimated than English."""
@@ -128,7 +127,7 @@ def estimate(request: ChatRequest) -> int:
     if request.tools and request.tool_choice != "none":
         for tool in request.tools:
             tokens += TOOL_TOKENS + _of_text(tool.name) + _of_text(tool.description)
-            tokens += len(to_json(tool.parameters)) // BYTES_PER_TOKEN
+            tokens += len(write_json(tool.parameters)) // BYTES_PER_TOKEN
         tokens += next((more for family, more in TOOLS_PREAMBLE if family in request.model.lower()), 0)
     return tokens
 
@@ -177,7 +176,7 @@ def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
     Python's hash is keyed for each process, and the fastest that there is for a text; where two prompts had
     one key, an estimate would be wrong and nothing else.
     """
-    tools = to_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
+    tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     options = repr((request.tool_choice, request.output_mode, request.thinking))
     key = hash((provider, request.model, request.system or "", tools, options))
     for message in request.messages:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic_core import to_json
-
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
@@ -28,7 +26,7 @@ from jumpseat.chat import (
 from jumpseat.engine import TurnAsk
 from jumpseat.rpc import params as wire
 from jumpseat.rpc.unknown_keys import warnings_of_unknown
-from jumpseat.wire import read_json
+from jumpseat.wire import read_json, write_json
 
 
 def ask_from_wire(params: wire.ChatStartParams) -> TurnAsk:
@@ -119,7 +117,7 @@ def _tool_use(param: wire.ToolUseParam, origin: Origin | None) -> ToolUseBlock:
     arguments, raw = param.arguments, param.raw
     written_by_lua = raw is not None and raw.strip() == "[]" and param.error is None
     if raw is None or written_by_lua:  # An empty array there is Lua's empty object.
-        raw = to_json(arguments or {}).decode()
+        raw = write_json(arguments or {}).decode()
         arguments = arguments or {}
     elif arguments is None and param.error is None:
         try:

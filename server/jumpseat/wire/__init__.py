@@ -11,7 +11,7 @@ from jumpseat.wire.framing import (
     MessageReader,
     encode_frame,
 )
-from jumpseat.wire.json import read_json
+from jumpseat.wire.json import read_json, write_json
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -64,4 +64,5 @@ __all__ = [
     "encode_frame",
     "open_fds",
     "read_json",
+    "write_json",
 ]

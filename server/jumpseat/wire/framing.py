@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from jumpseat.wire.json import read_json
+from jumpseat.wire.json import TooLarge, read_json
+from jumpseat.wire.messages import Invalid, RequestId, usable_id
+from jumpseat.wire.outline import TAIL_BYTES, Outline, id_at_the_end
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The longest body that is accepted."""
+
+OUTLINED_BYTES = 1024 * 1024
+"""A longer body is looked through as it comes, before anything of it is built; a shorter one costs little."""
 
 MAX_HEADER_BYTES = 16 * 1024
 """The longest header block that is accepted; real ones have about 25 bytes."""
@@ -67,8 +72,11 @@ class MessageReader:
         self._out: list[Any] = []
         self._start_header()
 
-    def feed(self, data: bytes) -> list[Any | Malformed]:
-        """Take the next piece of input; give the values and the faults that it completes, in order."""
+    def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
+        """Take the next piece of input; give the values and the faults that it completes, in order.
+
+        A body that is beyond a limit of `outline` is `Invalid`.
+        """
         self._buffer += data
         while self._step():
             pass
@@ -102,6 +110,8 @@ class MessageReader:
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
+        self._outline: Outline | None = None
+        self._tail = b""
 
     def _read_header_line(self) -> bool:
         end = self._buffer.find(b"\n", self._scanned)
@@ -181,6 +191,7 @@ class MessageReader:
             self._at = self._scanned = self._line_at
             self._reported = False
             self._state = _State.BODY
+            self._outline = Outline() if self._length > OUTLINED_BYTES else None
             if self._charset_fault is not None:
                 self._report(self._charset_fault)
                 self._state = _State.SKIP
@@ -190,7 +201,11 @@ class MessageReader:
     def _read_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
         end = self._at + self._length
-        if self._find_swallowed_header(min(end, len(self._buffer))):
+        come = min(end, len(self._buffer))
+        if self._find_swallowed_header(come):
+            return True
+        if self._outline is not None and self._outline.read(self._buffer, self._at, come) is not None:
+            self._state = _State.SKIP
             return True
         if len(self._buffer) < end:
             return False
@@ -198,6 +213,8 @@ class MessageReader:
             body = bytes(view[self._at : end])
         try:
             value = read_json(body)
+        except TooLarge as error:
+            value = Invalid(_id_of(error.id), str(error))
         except ValueError:
             # Scanned again from its first byte: a length that was too long has swallowed a header, or
             # the beginning of one.
@@ -229,10 +246,15 @@ class MessageReader:
     def _skip_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
         taken = min(self._length, len(self._buffer) - self._at)
+        if self._outline is not None:
+            self._tail = (self._tail + self._buffer[self._at : self._at + taken][-TAIL_BYTES:])[-TAIL_BYTES:]
         self._at += taken
         self._length -= taken
         if self._length:
             return False
+        if self._outline is not None and self._outline.fault is not None:
+            known = self._outline.id or id_at_the_end(self._tail)
+            self._out.append(Invalid(_id_of(known), self._outline.fault))
         self._reported = False
         self._start_header()
         return True
@@ -261,3 +283,11 @@ class MessageReader:
             return True
         self._at = max(self._at, len(self._buffer) - _LENGTH_LINE_MAX + 1)
         return False
+
+
+def _id_of(text: bytes | None) -> RequestId | None:
+    """The id that a message's text of it stands for; None where that is none."""
+    try:
+        return None if text is None else usable_id(read_json(text))
+    except ValueError:
+        return None

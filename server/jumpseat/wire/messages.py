@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pydantic_core import PydanticSerializationError, to_json
+from jumpseat.wire.json import write_json
+from jumpseat.wire.outline import MAX_BATCH, TOO_LARGE_BATCH
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -54,7 +55,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """JSON that is no JSON-RPC message; `reason` is one plain sentence."""
+    """JSON that is no JSON-RPC message, or one beyond a limit; `reason` is one plain sentence."""
 
     id: RequestId | None
     """The id to answer with, where it was readable."""
@@ -73,20 +74,27 @@ class Batch:
 
 
 def classify(value: Any) -> Message | Batch:
-    """Say what a parsed JSON value is; never raises."""
+    """Say what a parsed JSON value is; never raises. What was refused before it was parsed stays that."""
+    if isinstance(value, Invalid):
+        return value
     if isinstance(value, list):
         if not value:
             return Invalid(None, "A batch must hold at least one message.")
+        if len(value) > MAX_BATCH:
+            return Invalid(None, TOO_LARGE_BATCH)
         return Batch(tuple(_classify_one(item) for item in value))
     return _classify_one(value)
+
+
+def usable_id(value: Any) -> RequestId | None:
+    """The value as an id that an answer can carry; None where it is none."""
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _classify_one(value: Any) -> Message:
     if not isinstance(value, dict):
         return Invalid(None, "A message must be a JSON object.")
-    message_id = value.get("id")
-    readable = isinstance(message_id, (str, int)) and not isinstance(message_id, bool)
-    answer_id: RequestId | None = message_id if readable else None
+    answer_id = usable_id(value.get("id"))
     if value.get("jsonrpc") != "2.0":
         return Invalid(answer_id, 'A message must have "jsonrpc": "2.0".')
     if "method" not in value:
@@ -116,30 +124,9 @@ def _classify_response(value: dict[str, Any], answer_id: RequestId | None) -> Me
 
 
 def encode(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
-    """The body for a message, or a batch of them: UTF-8 without spaces. NaN and infinities become null.
+    """The body for a message, or a batch of them: UTF-8 without blanks. NaN and infinities become null.
 
     Raises:
         ValueError: the value holds something that JSON has no form for.
     """
-    try:
-        return to_json(value, inf_nan_mode="null")
-    except PydanticSerializationError:
-        pass
-    # Half a surrogate pair, as a file name that is not UTF-8 has it, has no UTF-8 form.
-    try:
-        return to_json(_well_formed(value), inf_nan_mode="null")
-    except PydanticSerializationError as error:
-        raise ValueError(f"A message could not be written as JSON: {error}") from error
-
-
-def _well_formed(value: Any) -> Any:
-    """The same value with a replacement character for whatever UTF-8 cannot hold."""
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case Mapping():
-            return {_well_formed(key): _well_formed(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_well_formed(item) for item in value]
-        case _:
-            return value
+    return write_json(value)

@@ -13,8 +13,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pydantic_core
-
 from jumpseat.chat import (
     ChatError,
     CitationEvent,
@@ -35,6 +33,7 @@ from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import stop_reason_of, weightier
+from jumpseat.wire import write_json
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
@@ -262,7 +261,7 @@ class AnthropicMessagesDecoder:
             case "tool_use":
                 given = opened.whole.get("input")
                 if given and not any(opened.json):
-                    self._blocks.tool_call(key, arguments=pydantic_core.to_json(given).decode())
+                    self._blocks.tool_call(key, arguments=write_json(given).decode())
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
                 self._blocks.whole(RedactedThinkingBlock(text_in(opened.whole.get("data"))))

@@ -12,8 +12,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import pydantic_core
-
 from jumpseat.chat import (
     ChatError,
     CitationEvent,
@@ -33,6 +31,7 @@ from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import weightier
+from jumpseat.wire import write_json
 
 FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
@@ -243,7 +242,7 @@ class ChatCompletionsDecoder:
         if call_id or name or arguments:  # Snowflake puts an empty `function_call` beside every text.
             self._flush_content()
         if isinstance(arguments, dict):
-            arguments = pydantic_core.to_json(arguments).decode()  # Some servers forget to write it as text.
+            arguments = write_json(arguments).decode()  # Some servers forget to write it as text.
         extra = call.get("extra_content")
         self._blocks.tool_call(
             self._calls.key_of(call.get("index"), call_id, name),

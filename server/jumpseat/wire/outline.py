@@ -1,0 +1,151 @@
+"""What a JSON text is made of, found out without building its values: how deep, how many, and whose id.
+
+A text of a few bytes for each value becomes forty times its size in memory, and no two values of it can be
+built while something else is done. So a large one is looked through as it arrives, and refused as soon as it
+is beyond a limit. Above it is `framing`; whether the text is JSON at all is found out by `json`.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_DEPTH = 600
+"""Arrays and objects inside of each other. Whatever a message passes on its way takes as many."""
+
+MAX_VALUES = 1_000_000
+"""Values of one message, keys and containers included."""
+
+MAX_BATCH = 1000
+"""Messages of one batch."""
+
+MAX_DIGITS = 4300
+"""Digits of a number; Python reads no more by default, because the time grows with their square."""
+
+TOO_LARGE_BATCH = f"A batch may hold at most {MAX_BATCH} messages."
+TOO_DEEP = f"The message is nested deeper than {MAX_DEPTH} levels."
+TOO_MANY = f"The message has more than {MAX_VALUES} values."
+TOO_LONG = f"The message has a number of more than {MAX_DIGITS} digits."
+
+TAIL_BYTES = 4096
+"""How much of the end of a refused message is looked at for its id."""
+
+_STRING = rb'(?:[^"\\]++|\\.)*+'
+_TOKEN = re.compile(rb'"' + _STRING + rb'("?)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+_WHOLE_STRING = re.compile(rb'"' + _STRING + rb'"', re.DOTALL)
+_REST_OF_STRING = re.compile(_STRING, re.DOTALL)
+_SHORT = 1024
+"""A string longer than this is neither a key nor an id that anybody uses."""
+
+# The id as one of the last members of the outermost object: behind it only texts, as `method` is one.
+_ID_AT_THE_END = re.compile(
+    rb',\s*"id"\s*:\s*(-?[0-9]{1,20}|"(?:[^"\\]|\\.){0,256}")\s*'
+    rb'(?:,\s*"[^"\\]{0,64}"\s*:\s*"[^"\\]{0,256}"\s*)*\}\s*\Z',
+    re.DOTALL,
+)
+
+_QUOTE, _COMMA, _COLON = b'",:'
+_OPENING, _CLOSING = frozenset(b"[{"), frozenset(b"]}")
+
+
+class Outline:
+    """Looks through one text, piece by piece, up to what is beyond a limit."""
+
+    def __init__(self) -> None:
+        self.id: bytes | None = None
+        """The text of the outermost object's `id`, once it was seen."""
+
+        self.fault: str | None = None
+        """What is beyond a limit, in one plain sentence."""
+
+        self._at = 0
+        self._in_string = False
+        self._depth = 0
+        self._values = 0
+        self._items = 1
+        self._is_array = False
+        self._key = b""
+        self._behind_colon = False
+
+    def read(self, text: bytes | bytearray, start: int, end: int) -> str | None:
+        """Look through what has come since the last call; gives the fault, if there is one.
+
+        Args:
+            text: holds the text so far.
+            start: where the text begins in it.
+            end: where it ends so far.
+        """
+        if self._in_string:
+            rest = _REST_OF_STRING.match(text, start + self._at, end)
+            here = end if rest is None else rest.end()
+            self._in_string = here >= end or text[here] != _QUOTE
+            self._at = here - start + (not self._in_string)
+            if self._in_string:
+                return None
+        depth, values = self._depth, self._values
+        stopped = end
+        for token in _TOKEN.finditer(text, start + self._at, end):
+            first = text[token.start()]
+            if first in _OPENING:
+                depth += 1
+                values += 1
+                if depth == 1:
+                    self._is_array = first == b"["[0]
+                if depth > MAX_DEPTH:
+                    self.fault = TOO_DEEP
+                    break
+            elif first in _CLOSING:
+                depth -= 1
+            elif first == _COMMA:
+                if depth == 1:
+                    self._behind_colon = False
+                    self._items += 1
+                    if self._is_array and self._items > MAX_BATCH:
+                        self.fault = TOO_LARGE_BATCH
+                        break
+            elif first == _COLON:
+                self._behind_colon = self._behind_colon or depth == 1
+            else:
+                size = token.end() - token.start()
+                is_string = first == _QUOTE
+                if not is_string and size > MAX_DIGITS:
+                    self.fault = TOO_LONG
+                    break
+                if token.end() >= end - is_string and not token[1]:
+                    # It may go on in the next piece; of a text, half an escape may be left over. A short one
+                    # is read again then, as a whole.
+                    self._in_string = is_string and size > _SHORT
+                    stopped = token.end() if self._in_string else token.start()
+                    values += self._in_string
+                    break
+                values += 1
+                if depth == 1 and size <= _SHORT:
+                    if not self._behind_colon:
+                        self._key = token[0]
+                    elif self._key == b'"id"':
+                        self.id = token[0]
+            if values > MAX_VALUES:
+                self.fault = TOO_MANY
+                break
+        self._at = stopped - start
+        self._depth, self._values = depth, values
+        return self.fault
+
+
+def fault_in(text: bytes) -> tuple[str | None, bytes | None]:
+    """What of a whole text is beyond a limit, and the text of its id.
+
+    Raises:
+        ValueError: it does not close what it opens, so it is not JSON.
+    """
+    outline = Outline()
+    if outline.read(text, 0, len(text)) is not None:
+        bare = _WHOLE_STRING.sub(b"", text)
+        if bare.count(b"[") != bare.count(b"]") or bare.count(b"{") != bare.count(b"}"):
+            raise ValueError("the text does not close what it opens")
+    return outline.fault, outline.id or id_at_the_end(text[-TAIL_BYTES:])
+
+
+def id_at_the_end(tail: bytes) -> bytes | None:
+    """The text of the id in the last bytes of a message."""
+    found = _ID_AT_THE_END.search(tail)
+    return found[1] if found else None

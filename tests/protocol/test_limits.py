@@ -1,0 +1,111 @@
+"""Section 1 of the contract: what is large or deep and still taken, and what is refused under its own id."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.ollama_chat import last, lines, part
+from jumpseat.testing.answers.responses import message, response_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.daemon import Daemon, provider, user
+from tests.fakes.ollama import FakeOllama
+
+DEPTH = 500
+ANSWERS = {
+    "openai": Reply.events(completion_stream(["Fine."])),
+    "openai-responses": Reply.events(response_stream(message("Fine."))),
+    "anthropic": Reply.events(message_stream(Words(["Fine."]))),
+    "ollama": lines(part("Fine."), last()),
+}
+
+
+def schema(depth: int) -> dict[str, Any]:
+    """A JSON Schema with objects nested so deep."""
+    found: dict[str, Any] = {"type": "string"}
+    for _ in range(depth - 1):
+        found = {"x": found}
+    return found
+
+
+def depth_of(value: Any) -> int:
+    """How deep a value is nested, without recursion."""
+    depth, level = 0, [value]
+    while level:
+        inner = [list(each.values()) if isinstance(each, dict) else each for each in level]
+        level = [item for each in inner if isinstance(each, list) for item in each]
+        depth += 1
+    return depth - 1
+
+
+@pytest.mark.requirement("1:limits")
+@pytest.mark.parametrize("kind", ANSWERS)
+async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
+    daemon: Daemon, upstream: FakeUpstream, kind: str
+) -> None:
+    more: dict[str, Any] = {"kind": kind, "api_key": "literal"}
+    base_url = upstream.base_url
+    if kind == "ollama":
+        base_url, more = FakeOllama(upstream).base_url, {"kind": kind, "default_model": "qwen3:4b"}
+    await daemon.initialize(provider(base_url, **more))
+    if kind != "ollama":
+        upstream.default(ANSWERS[kind])  # Some are asked to count tokens too.
+    deep = schema(DEPTH)
+    call = {"type": "tool_use", "id": "1", "name": "f", "arguments": {"a": deep}}
+    chat = {
+        "messages": [
+            user("hi"),
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{"type": "tool_result", "toolUseId": "1", "content": "x"}]},
+        ],
+        "tools": [{"name": "f", "parameters": deep}],
+    }
+    for params in (chat, {**chat, "tools": None, "outputMode": {"schema": deep}}):
+        counted = await daemon.request("chat/countTokens", params)
+        assert counted.result["tokens"] > DEPTH
+        # The second chat is compared with what the daemon remembers of the first.
+        for _ in range(2):
+            upstream.script(ANSWERS[kind], path="/api/chat" if kind == "ollama" else None)
+            assert (await daemon.request("chat/start", params)).result["text"] == "Fine."
+        sent = upstream.requests[-1].json
+        assert depth_of(sent) > DEPTH, sent.keys()
+    rendered = await daemon.request("transcript/render", {"messages": chat["messages"]})
+    assert '{"x":' * (DEPTH - 1) in rendered.result["text"]
+
+
+@pytest.mark.requirement("1:limits")
+async def test_what_is_too_deep_is_answered_under_its_id_wherever_it_stands(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["Fine."])))
+    nested = b'{"a":' * 10_000 + b"1" + b"}" * 10_000
+    hi = b'"messages":[{"role":"user","content":"hi"}]'
+    for params in (
+        b'{%b,"tools":[{"name":"f","parameters":%b}]}' % (hi, nested),
+        b'{%b,"settings":%b}' % (hi, nested),
+        b'{%b,"x":%b}' % (hi, b"9" * 5000),
+    ):
+        body = b'{"jsonrpc":"2.0","id":"deep","method":"chat/start","params":%b}' % params
+        chatty.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        answer = await chatty.read()
+        assert (answer["id"], answer["error"]["code"]) == ("deep", -32600)
+        assert answer["error"]["data"]["kind"] == "invalid_request"
+    error = (await chatty.request("chat/start", {"messages": [user("x")], "settings": schema(590)})).error
+    assert error["code"] == -32602
+    assert (await chatty.request("chat/start", {"messages": [user("hi")]})).result["text"] == "Fine."
+
+
+@pytest.mark.requirement("1:batch", "1:limits")
+async def test_a_batch_of_a_million_bad_messages_delays_nobody(chatty: Daemon) -> None:
+    body = b"[" + b"1," * 999_999 + b"1]"
+    chatty.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    chatty.send({"jsonrpc": "2.0", "id": 1, "method": "settings/get"})
+    async with asyncio.timeout(5):
+        refused, answer = await chatty.read(), await chatty.read()
+    assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+    assert "1000" in refused["error"]["message"]
+    assert answer["id"] == 1
