@@ -2,7 +2,8 @@
 
 `config/state_file.py` locks for the moment of a write, on one thread. An exchange lasts as long as the
 network does, and its caller may be cancelled at any time. The operating system gives the lock of a
-process that died back.
+process that died back. A process that was stopped (SIGSTOP, a debugger) keeps it: so the holder touches a
+file each second, and where that ends the others agree on a second lock.
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jumpseat.auth.clock import Clock
+from jumpseat.config.watch import stamp_of
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 POLL_SECONDS = 0.05
+
+BEAT_SECONDS = 1.0
+"""How often the holder shows that it runs."""
+
+STOPPED_SECONDS = 3.0
+"""A holder that has not shown itself for so long is stopped."""
+
+_Outcome: TypeAlias = Literal["held", "stopped", "not held"]
 
 
 @contextlib.asynccontextmanager
@@ -28,27 +38,57 @@ async def exchange_lock(path: Path, *, seconds: float, clock: Clock) -> AsyncIte
     Not to get it is no failure: somebody hangs, and then it is better to ask GitHub once more than not at
     all. It is the same where no lock can be had: a directory that cannot be written, a file system without.
     """
+    async with contextlib.AsyncExitStack() as stack:
+        outcome = await stack.enter_async_context(_held(path, seconds, clock))
+        if outcome == "stopped":
+            spare = path.with_name(f"{path.stem}.spare{path.suffix}")
+            outcome = await stack.enter_async_context(_held(spare, seconds, clock))
+        yield outcome == "held"
+
+
+@contextlib.asynccontextmanager
+async def _held(path: Path, seconds: float, clock: Clock) -> AsyncIterator[_Outcome]:
+    beat = path.with_name(f"{path.name}.beat")  # Waiters truncate the lock's own file.
     lock = await asyncio.to_thread(_made, path)
-    held = False
+    outcome: _Outcome = "not held"
     deadline = clock.monotonic() + seconds
+    seen, seen_at = None, clock.monotonic()
+    beating: asyncio.Task[None] | None = None
     try:
-        while lock is not None and not held:
+        while lock is not None and outcome == "not held":
             attempt = asyncio.ensure_future(asyncio.to_thread(_try, lock))
             try:
-                outcome = await asyncio.shield(attempt)
+                got = await asyncio.shield(attempt)
             except asyncio.CancelledError:
                 await attempt  # A thread cannot be cancelled; whatever it has taken is given back below.
                 raise
-            held = outcome is True
-            if outcome is None or clock.monotonic() >= deadline:
+            if got:
+                outcome = "held"
+                beating = asyncio.create_task(_beat(beat))
+            elif got is None or clock.monotonic() >= deadline:
                 break
-            if not held:
-                await clock.sleep(POLL_SECONDS)
-        yield held
+            else:
+                found = await asyncio.to_thread(stamp_of, beat)
+                if found != seen:
+                    seen, seen_at = found, clock.monotonic()
+                elif clock.monotonic() - seen_at >= STOPPED_SECONDS:
+                    outcome = "stopped"
+                else:
+                    await clock.sleep(POLL_SECONDS)
+        yield outcome
     finally:
+        if beating is not None:
+            beating.cancel()
         if lock is not None and lock.is_locked:
             # Shielded, so that a cancel in this moment does not leave the lock behind.
             await asyncio.shield(asyncio.to_thread(lock.release))
+
+
+async def _beat(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            await asyncio.to_thread(path.touch, 0o600)
+            await asyncio.sleep(BEAT_SECONDS)
 
 
 def _made(path: Path) -> BaseFileLock | None:

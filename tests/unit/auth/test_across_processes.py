@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.auth.copilot_tokens import LOCK_SECONDS, CopilotTokens
+from jumpseat.auth.exchange_lock import STOPPED_SECONDS
 from jumpseat.auth.github_hosts import GitHubHosts
 from jumpseat.auth.sign_ins import SignIn
 from jumpseat.config import Secret
@@ -110,3 +111,28 @@ async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
         async with asyncio.timeout(LOCK_SECONDS / 2):
             assert (await waiting).secret.reveal() == "tid=canary2;x=1"
     await tokens.aclose()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.requirement("8:single-flight")
+async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_others_seconds_and_one_exchange(
+    upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
+) -> None:
+    upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
+    minting(upstream)
+    sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
+    others = [CopilotTokens(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
+    async with daemons(1, upstream, tmp_path / "auth") as (holder,):
+        assert await line(holder) == "ready"
+        assert holder.stdin is not None
+        holder.stdin.write(b"go\n")
+        await upstream.wait_for_request()
+        holder.send_signal(signal.SIGSTOP)
+
+        async with asyncio.timeout(2 * STOPPED_SECONDS):
+            found = await asyncio.gather(*(tokens.get() for tokens in others))
+
+    assert {token.secret.reveal() for token in found} == {"tid=canary2;x=1"}
+    assert len(upstream.requests) == 2
+    for tokens in others:
+        await tokens.aclose()

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from jumpseat.auth import exchange_lock as module
 from jumpseat.auth.clock import SYSTEM_CLOCK
 from jumpseat.auth.exchange_lock import exchange_lock
 from tests.unit.auth.hand_clock import HandClock
 
 
-async def is_free(path: Path) -> bool:
-    async with exchange_lock(path, seconds=0, clock=SYSTEM_CLOCK) as held:
+async def is_free(path: Path, seconds: float = 0) -> bool:
+    async with exchange_lock(path, seconds=seconds, clock=SYSTEM_CLOCK) as held:
         return held
 
 
@@ -51,3 +52,42 @@ async def test_where_no_lock_can_be_made_the_work_goes_on(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
 
     assert not await is_free(tmp_path / "file" / "x.lock")
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
+    holders = most = 0
+
+    async def work() -> bool:
+        nonlocal holders, most
+        async with exchange_lock(tmp_path / "x.lock", seconds=20, clock=SYSTEM_CLOCK) as held:
+            holders += 1
+            most = max(most, holders)
+            await asyncio.to_thread(int)
+            holders -= 1
+            return held
+
+    # Held, and nobody shows that it runs.
+    with FileLock(tmp_path / "x.lock", thread_local=False):
+        async with asyncio.timeout(10):
+            assert await asyncio.gather(*(work() for _ in range(5))) == [True] * 5
+    assert most == 1
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_a_holder_that_runs_is_waited_for_however_slow_its_request_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
+    path = tmp_path / "x.lock"
+    async with exchange_lock(path, seconds=5, clock=SYSTEM_CLOCK):
+        waiting = asyncio.ensure_future(is_free(path, seconds=5))
+        done, _ = await asyncio.wait({waiting}, timeout=1.0)
+        assert not done
+
+    async with asyncio.timeout(5):
+        assert await waiting
