@@ -153,6 +153,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "6:server": "5xx is 1007",
     "6:connection": "an unreachable base URL is 1008 naming the host",
     "6:protocol": "an answer that ends early is 1009 with the partial",
+    "6:bounds": "an answer above 64 MiB, or 16 MiB without output, is 1009 with the partial",
+    "6:bounds-packed": "compressed answers have the same bounds, and none keeps other requests waiting",
     "6:config": "a wrong configuration is 1010 naming the key",
     "6:internal": "a defect is -32603 without its text or traceback",
     "6:no-secrets": "no secret reaches the wire, the logs or a repr",

@@ -39,6 +39,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.dialects.stop_reasons import stop_reason_of
+from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
@@ -55,7 +56,9 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     if text in ("", "null"):
         return {}, None
     try:
-        arguments = pydantic_core.from_json(text, allow_inf_nan=False)
+        # Short ones strictly: a text that the model has cut inside an emoji is an error for it to see.
+        is_large = len(text) > LARGE_JSON_BYTES
+        arguments = read_large_json(text) if is_large else pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
         return None, f"The arguments of the call are not valid JSON: {error}."
     if not isinstance(arguments, dict):

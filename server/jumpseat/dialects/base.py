@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from jumpseat.chat import ProtocolError, StreamEvent
 from jumpseat.dialects.provider_errors import plain_words
-from jumpseat.wire import read_json
+from jumpseat.wire import read_large_json
 
 
 def read_answer(text: bytes | str) -> Any:
@@ -19,7 +19,7 @@ def read_answer(text: bytes | str) -> Any:
     Raises:
         ValueError: it is not JSON, or only a part of one.
     """
-    return read_json(text, allow_inf_nan=True)
+    return read_large_json(text, allow_inf_nan=True)
 
 
 def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:

@@ -1,21 +1,39 @@
 """The bytes of an answer, brought to a dialect's decoder in the form they have.
 
-Owns the choice between event stream, NDJSON and one JSON body. Above it is `exchange.py`; below it the
-readers and a decoder. It does no I/O.
+Owns the choice between event stream, NDJSON and one JSON body, and how much an answer may hold. Above it is
+`exchange.py`; below it the readers and a decoder. It does no I/O.
 """
 
 from __future__ import annotations
 
-from jumpseat.chat import ProtocolError, StreamEvent
+from jumpseat.chat import BLOCK_EVENTS, ProtocolError, StreamEvent, ToolUseDeltaEvent
 from jumpseat.dialects.base import Decoder
 from jumpseat.http.event_stream import EventStreamDecoder
 from jumpseat.http.json_lines import JsonLinesDecoder
+from jumpseat.wire import LARGE_JSON_BYTES
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""As large as a frame of ours may be: a longer answer could not be told to a client anyway."""
+"""As large as a frame of ours may be: a longer answer could not be sent to a client anyway."""
+
+MAX_SILENT_BYTES = 16 * 1024 * 1024
+"""So much of a stream may come without output; no real stream has so many comments and empty events."""
 
 UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
 """Content types that say nothing of the content."""
+
+_BOM = b"\xef\xbb\xbf"
+_FIELDS = (b":", b"data:", b"event:", b"id:", b"retry:")
+
+
+def looks_like_events(begin: bytes | bytearray) -> bool | None:
+    """Whether a body that begins so is an event stream and not JSON; None where more of it is needed."""
+    begin = begin[: len(_BOM) + max(map(len, _FIELDS))]
+    if _BOM.startswith(begin):
+        return None
+    begin = begin.removeprefix(_BOM)
+    if begin.startswith(_FIELDS):
+        return True
+    return None if any(field.startswith(begin) for field in _FIELDS) else False
 
 
 class AnswerReader:
@@ -30,17 +48,25 @@ class AnswerReader:
         self._decoder = decoder
         self._events: EventStreamDecoder | None = None
         self._lines: JsonLinesDecoder | None = None
-        self._body: bytearray | None = None
-        kind = content_type.partition(";")[0].strip().lower()
+        self._body = bytearray()
+        self._is_body = False
+        self._taken = 0
+        self._without_output = 0
+        self._arguments = 0
+        self._kind = kind = content_type.partition(";")[0].strip().lower()
         if kind == "text/event-stream":
             self._events = EventStreamDecoder()
         elif "ndjson" in kind or "jsonl" in kind:
             self._lines = JsonLinesDecoder()
-        elif kind.endswith("json"):
-            self._body = bytearray()
-        # Some proxies label a stream text/plain, or nothing: there the first character tells. A stream of any
-        # other type is refused, as the standard wants it.
-        self._kind = kind
+
+    def is_costly(self, piece: bytes | None) -> bool:
+        """Whether taking this piece, or the end for None, may keep a thread busy for long."""
+        if piece is None:
+            return len(self._body) > LARGE_JSON_BYTES
+        if self._arguments > LARGE_JSON_BYTES:
+            return True  # Any piece may end the call, and then they are read.
+        reader = self._events or self._lines
+        return reader is not None and reader.pending > LARGE_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
         """Take what one read of the connection gave.
@@ -48,17 +74,42 @@ class AnswerReader:
         Raises:
             ChatError: as the decoder says, or the answer is too long.
         """
-        if self._events is None and self._lines is None and self._body is None:
-            piece = piece.lstrip()
-            if not piece:
+        self._taken += len(piece)
+        if self._taken > MAX_BODY_BYTES:
+            raise ProtocolError(f"The answer is longer than {MAX_BODY_BYTES} bytes.")
+        if self._events is None and self._lines is None:
+            self._body += piece if self._body else piece.lstrip()
+            if self._is_body or not self._is_stream():
                 return
-            # Only an event stream begins with a field name, a colon or a byte order mark.
-            if piece[:1] in b":deir\xef":
-                if self._kind not in UNTYPED:
-                    raise ProtocolError(f"A stream came under the content type {self._kind!r}.")
-                self._events = EventStreamDecoder()
-            else:
-                self._body = bytearray()
+            piece = bytes(self._body)
+            self._body.clear()
+        before = len(out)
+        try:
+            self._feed_stream(piece, out)
+        finally:
+            for event in out[before:]:
+                if isinstance(event, BLOCK_EVENTS):
+                    self._without_output = 0
+                if isinstance(event, ToolUseDeltaEvent):
+                    self._arguments += len(event.argument_delta)
+        self._without_output += len(piece)
+        if self._without_output > MAX_SILENT_BYTES:
+            raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
+
+    def _is_stream(self) -> bool:
+        """Whether what came under no type of a stream is one nevertheless, as its first bytes say."""
+        is_stream = looks_like_events(self._body)
+        self._is_body = is_stream is False
+        if not is_stream:
+            return False
+        # Some proxies label a stream text/plain, JSON or nothing. One of any other type is refused, as the
+        # standard wants it.
+        if self._kind not in UNTYPED and not self._kind.endswith("json"):
+            raise ProtocolError(f"A stream came under the content type {self._kind!r}.")
+        self._events = EventStreamDecoder()
+        return True
+
+    def _feed_stream(self, piece: bytes, out: list[StreamEvent]) -> None:
         if self._events is not None:
             for event in self._events.feed(piece):
                 out += self._decoder.feed_event(event.event, event.data)
@@ -67,10 +118,6 @@ class AnswerReader:
         elif self._lines is not None:
             for line in self._lines.feed(piece):
                 out += self._decoder.feed_event("message", line)
-        elif self._body is not None:
-            self._body += piece
-            if len(self._body) > MAX_BODY_BYTES:
-                raise ProtocolError(f"The answer is longer than {MAX_BODY_BYTES} bytes.")
 
     def finish(self, out: list[StreamEvent]) -> None:
         """Take the end of the input.
@@ -78,8 +125,9 @@ class AnswerReader:
         Raises:
             ChatError: as the decoder says; `ProtocolError` where the answer is not complete.
         """
-        if self._body is not None:
-            out += self._decoder.feed_body(bytes(self._body))
+        is_other = self._events is None and self._lines is None
+        if is_other and (self._body or self._kind.endswith("json")):
+            out += self._decoder.feed_body(bytes(self._body.removeprefix(_BOM)))
             if not self._decoder.complete:
                 out += self._decoder.finish()
             return

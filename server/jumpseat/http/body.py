@@ -1,13 +1,16 @@
-"""The body of one answer: read by one iterator, and its connection closed or kept for the next request.
+"""The body of one answer: unpacked in bounded steps, and its connection closed or kept for the next request.
 
-Above it is `exchange.py`; below it is a response of httpx2, given by `exchange.py`.
+Above it is `exchange.py`; below it are `packing.py` and a response of httpx2, given by `exchange.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
+
+from jumpseat.http.packing import unpacker_for
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,18 +27,36 @@ DRAIN_BYTES = 64 * 1024
 class Body:
     """The body of a response whose headers are there."""
 
-    def __init__(self, response: httpx2.Response) -> None:
+    def __init__(self, response: httpx2.Response, provider: str) -> None:
         """
         Args:
             response: open, its body not read.
+            provider: the configured provider's id, for errors.
         """
-        self.pieces = response.aiter_bytes()
-        """The bytes, as they arrive."""
-
+        self._provider = provider
         self.answered = False
         """The dialect's end mark was seen and given on: what follows has no meaning."""
 
         self._response = response
+        self._raw = response.aiter_raw()
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The content as it arrives, in bounded pieces; other work gets its turn between two of them.
+
+        Raises:
+            ProtocolError: it cannot be unpacked.
+            Exception: as httpx2 raises it.
+        """
+        unpacker = unpacker_for(self._response.headers.get("content-encoding", ""), self._provider)
+        async for raw in self._raw:
+            if unpacker is None:
+                yield raw
+                continue
+            for number, piece in enumerate(unpacker.steps(raw)):
+                if number:
+                    await asyncio.sleep(0)
+                if piece:
+                    yield piece
 
     async def release(self, client: HttpClient) -> None:
         """Let the connection go: at once, but for an answer with an end mark, whose rest is read first.
@@ -55,7 +76,7 @@ class Body:
             with contextlib.suppress(TimeoutError, httpx2.HTTPError, httpx2.StreamError, OSError):
                 async with asyncio.timeout(DRAIN_SECONDS):
                     while left > 0:
-                        left -= len(await anext(self.pieces))
+                        left -= len(await anext(self._raw))
         except StopAsyncIteration:
             pass
         finally:
@@ -63,5 +84,5 @@ class Body:
 
     async def _closed(self) -> None:
         # The generator first: closing the response under it would leave it to the garbage collector.
-        await self.pieces.aclose()
+        await self._raw.aclose()
         await self._response.aclose()

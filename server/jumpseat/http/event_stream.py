@@ -9,6 +9,7 @@ Above it is `exchange.py`; it does no I/O.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumpseat.chat import ProtocolError
@@ -52,6 +53,11 @@ class EventStreamDecoder:
         self._buffer = bytearray()
         self._begun = False
         self._ends_with_cr = False
+
+    @property
+    def pending(self) -> int:
+        """Bytes of the event that has not ended yet."""
+        return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that end in this chunk.
@@ -117,7 +123,7 @@ class EventStreamDecoder:
         name = ""
         event_id = self.last_event_id
         data: list[str] = []
-        for line in block.decode("utf-8", "replace").split("\n"):
+        for line in _lines(block.decode("utf-8", "replace")):
             field, _, value = line.partition(":")
             value = value.removeprefix(" ")
             if field == "data":
@@ -132,3 +138,12 @@ class EventStreamDecoder:
         if not data:
             return None
         return ServerSentEvent(name or "message", "\n".join(data), event_id)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """What `split` gives, one by one: an event may have millions of lines, and `split` lets no thread run."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]

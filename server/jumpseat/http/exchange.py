@@ -26,16 +26,16 @@ from jumpseat.chat import (
     RequestError,
     ResponseEvent,
     StreamEvent,
-    merge_deltas,
 )
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
-from jumpseat.http.answer import MAX_BODY_BYTES, AnswerReader
+from jumpseat.http.answer import MAX_BODY_BYTES
 from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
+from jumpseat.http.decoding import decoded, run_decoding
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, Passage, refused_by_proxy
-from jumpseat.wire import read_json
+from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,6 +49,9 @@ MAX_ERROR_BODY_BYTES = 64 * 1024
 
 ERROR_BODY_SECONDS = 2.0
 """How long the words of a refusal may take to arrive once its status is known."""
+
+EVENTS_AT_ONCE = 500
+"""Of one read of the connection, before other work has a turn."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
 """Turns the error of a refused request into what the adapter wants raised: a better one, or a `Replan`."""
@@ -123,9 +126,12 @@ async def stream_events(
             raise await _refused(response, body, call, provider, refine)
         if on_headers is not None:
             on_headers(response.headers)
-        async with contextlib.aclosing(_decoded(response, body, call, decoder, provider)) as batches:
+        pieces = _pieces(body, call, provider)
+        async with contextlib.aclosing(decoded(pieces, response.headers, decoder, provider)) as batches:
             async for batch in batches:
-                for event in batch:
+                for number, event in enumerate(batch, 1):
+                    if number % EVENTS_AT_ONCE == 0:
+                        await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
                     body.answered = isinstance(event, DoneEvent)
@@ -143,7 +149,11 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
             raise await _refused(response, body, call, provider, refine)
         content = await _whole_body(body, call, provider)
     try:
-        return read_json(content)
+        return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
+    except TimeoutError:
+        raise ProtocolError(
+            f"{provider} sent an answer that takes too long to read.", provider=provider
+        ) from None
     except ValueError:
         raise ProtocolError(
             f"{provider} answered with something that is not JSON.", provider=provider
@@ -199,7 +209,7 @@ async def _opened(
             response = await way.http.send(request, stream=True)
     except _failures() as failure:
         raise _mapped(failure, call, provider, passage) from failure
-    body = Body(response)
+    body = Body(response, provider)
     try:
         if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
             raise refused_by_proxy(
@@ -275,9 +285,9 @@ async def _refused(
 ) -> Exception:
     told = b""
     # The status is the news; a body that breaks off, or stalls, must not hide it or hold it up.
-    with contextlib.suppress(TimeoutError, *_failures()):
-        async with asyncio.timeout(ERROR_BODY_SECONDS):
-            async for piece in body.pieces:
+    with contextlib.suppress(TimeoutError, ProtocolError, *_failures()):
+        async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.pieces()) as pieces:
+            async for piece in pieces:
                 told += piece
                 if len(told) > MAX_ERROR_BODY_BYTES:
                     break
@@ -290,48 +300,12 @@ async def _pieces(body: Body, call: HttpCall, provider: str) -> AsyncGenerator[b
     import httpx2
 
     try:
-        async for piece in body.pieces:
-            yield piece
+        async with contextlib.aclosing(body.pieces()) as pieces:
+            async for piece in pieces:
+                yield piece
     except httpx2.RemoteProtocolError:
         # The length was not what the headers or the chunks said. Whether the answer is complete
         # nevertheless, only the dialect can tell.
         return
     except _failures() as failure:
         raise _mapped(failure, call, provider) from failure
-
-
-async def _decoded(
-    response: httpx2.Response, body: Body, call: HttpCall, decoder: Decoder, provider: str
-) -> AsyncGenerator[list[StreamEvent]]:
-    """The events of each read, merged; a failure comes after the events that preceded it."""
-    reader = AnswerReader(decoder, response.headers.get("content-type", ""))
-    async with contextlib.aclosing(_pieces(body, call, provider)) as pieces:
-        while not decoder.complete:
-            events: list[StreamEvent] = []
-            failure: ChatError | None = None
-            try:
-                piece = await anext(pieces, None)
-            except ChatError as error:
-                piece, failure = None, error
-            try:
-                if piece is not None:
-                    reader.feed(piece, events)
-                else:
-                    # An answer that is complete stays so, however its connection ended.
-                    reader.finish(events)
-                    failure = None
-            except ChatError as error:
-                failure = failure or error
-            except Exception:
-                # Whatever a provider sends that a decoder did not expect is the provider's fault to the
-                # user, and ours in the log.
-                logger.exception("the answer of %s cannot be decoded", provider)
-                failure = ProtocolError(f"{provider} sent an answer that cannot be read.", provider=provider)
-            if events:
-                yield merge_deltas(events)
-            if failure is not None:
-                failure.provider = failure.provider or provider
-                failure.provider_request_id = failure.provider_request_id or request_id_of(response.headers)
-                raise failure
-            if piece is None:
-                return

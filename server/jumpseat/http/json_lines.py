@@ -22,6 +22,11 @@ class JsonLinesDecoder:
         self._max_line_bytes = max_line_bytes
         self._buffer = bytearray()
 
+    @property
+    def pending(self) -> int:
+        """Bytes of the line that has not ended yet."""
+        return len(self._buffer)
+
     def feed(self, chunk: bytes) -> list[str]:
         """The lines that end in this chunk, empty ones left out.
 

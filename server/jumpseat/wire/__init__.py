@@ -12,6 +12,7 @@ from jumpseat.wire.framing import (
     encode_frame,
 )
 from jumpseat.wire.json import read_json, write_json
+from jumpseat.wire.large_json import LARGE_JSON_BYTES, read_large_json
 from jumpseat.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -39,6 +40,7 @@ __all__ = [
     "INTERNAL_ERROR",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
+    "LARGE_JSON_BYTES",
     "MAX_FRAME_BYTES",
     "MAX_HEADER_BYTES",
     "METHOD_NOT_FOUND",
@@ -64,5 +66,6 @@ __all__ = [
     "encode_frame",
     "open_fds",
     "read_json",
+    "read_large_json",
     "write_json",
 ]

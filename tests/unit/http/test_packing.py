@@ -1,0 +1,64 @@
+"""Compressed bodies: each way of packing that is read, in bounded steps however the bytes are cut."""
+
+import gzip
+import zlib
+
+import pytest
+
+from jumpseat.chat import ProtocolError
+from jumpseat.http.packing import STEP_BYTES, unpacker_for
+
+TEXT = b"data: some words\n\n" * 20_000
+
+
+def bare(data):
+    stream = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return stream.compress(data) + stream.flush()
+
+
+def unpacked(coding, packed, size):
+    unpacker = unpacker_for(coding, "acme")
+    return [
+        step for start in range(0, len(packed), size) for step in unpacker.steps(packed[start : start + size])
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+@pytest.mark.parametrize(
+    ("coding", "packed"),
+    [
+        ("gzip", gzip.compress(TEXT)),
+        (" X-GZIP ", gzip.compress(TEXT)),
+        ("identity, gzip", gzip.compress(TEXT[:9]) + gzip.compress(TEXT[9:])),
+        ("gzip", gzip.compress(TEXT) + b"\0\0\0 padding"),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", bare(TEXT)),
+    ],
+)
+def test_what_was_packed_comes_out_in_bounded_steps(coding, packed, size):
+    steps = unpacked(coding, packed, size)
+    assert b"".join(steps) == TEXT
+    assert max(map(len, steps)) <= STEP_BYTES
+
+
+@pytest.mark.parametrize("coding", ["", "identity", "Identity, identity"])
+def test_what_is_not_packed_comes_as_it_is(coding):
+    assert unpacker_for(coding, "acme") is None
+
+
+def test_a_step_is_bounded_however_much_a_few_bytes_hold():
+    steps = unpacker_for("gzip", "acme").steps(gzip.compress(bytes(64 << 20)))
+    assert [len(next(steps)) for _ in range(10)] == [STEP_BYTES] * 10
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "no such thing"])
+def test_another_packing_is_an_error_with_a_way_out(coding):
+    with pytest.raises(ProtocolError, match=r"acme .* compressed") as caught:
+        unpacker_for(coding, "acme")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_what_cannot_be_unpacked_is_an_error(coding):
+    with pytest.raises(ProtocolError, match=r"acme .* cannot be decompressed"):
+        unpacked(coding, b"\x1fnot packed at all", 1 << 20)
