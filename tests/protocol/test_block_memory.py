@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from jumpseat.testing.answers.anthropic_messages import Call, Redacted, Thought, Words, message_stream
-from jumpseat.testing.answers.chat_completions import chunk
+from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_stream
 from jumpseat.testing.answers.responses import function_call, message, reasoning, response_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, Exchange, provider, running_daemon, user
@@ -238,3 +238,27 @@ async def test_reasoning_that_is_refused_costs_one_request_only(
 
     kinds = [[item.get("type") for item in request.json["input"]] for request in upstream.requests]
     assert kinds == [[None, "reasoning", "message", None], *[[None, "message", None]] * 2]
+
+
+@pytest.mark.requirement("2:call-ids-unique", "2:block-memory")
+@pytest.mark.parametrize("keeps", [thin, lambda content: {"role": "assistant", "content": content}])
+async def test_two_calls_with_one_id_are_told_apart_and_go_back_as_they_came(
+    chatty: Daemon, upstream: FakeUpstream, keeps: Callable[[Any], dict[str, Any]]
+) -> None:
+    calls = [FakeCall("call_0", "f", ['{"a":1}']), FakeCall("call_0", "f", ['{"a":2}'])]
+    upstream.script(
+        Reply.events(completion_stream(tool_calls=calls)), Reply.events(completion_stream(["Fine."]))
+    )
+    first = await ask(chatty, user("Hi"), tools=TOOLS)
+    ids = [call["id"] for call in first.result["toolCalls"]]
+    assert [call["arguments"] for call in first.result["toolCalls"]] == [{"a": 1}, {"a": 2}]
+    assert len(set(ids)) == 2
+    answers = [{"type": "tool_result", "toolUseId": each, "content": f"of {each}"} for each in ids]
+    second = {"role": "user", "content": answers[::-1]}
+    last = await ask(chatty, user("Hi"), keeps(first.result["content"]), second, tools=TOOLS)
+
+    assert last.result["text"] == "Fine."
+    sent = upstream.requests[-1].json["messages"]
+    assert [call["id"] for call in sent[1]["tool_calls"]] == ["call_0", "call_0"]
+    told = [(each["tool_call_id"], each["content"]) for each in sent[2:]]
+    assert told == [("call_0", f"of {each}") for each in ids]

@@ -37,6 +37,7 @@ from jumpseat.chat import (
     Usage,
     WarningEvent,
 )
+from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
 from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.dialects.stop_reasons import stop_reason_of
 from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
@@ -72,6 +73,11 @@ class _Call:
 
     ordinal: int
     id: str = ""
+    """Its id in the conversation, once it is started."""
+
+    given: str = ""
+    """The provider's id."""
+
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     opaque: str | None = None
@@ -113,6 +119,7 @@ class BlockAssembler:
         self._calls: dict[Hashable, _Call] = {}
         self._calls_begun = 0
         self._calls_started = 0
+        self._ids: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
         """The events made since the last call."""
@@ -204,16 +211,19 @@ class BlockAssembler:
         arguments: str | None = None,
         opaque: str | None = None,
     ) -> None:
-        """More of a tool call, begun if the key is new. The first id and name that are not empty count."""
+        """More of a tool call, begun if the key is new. The first id and name that are not empty count.
+
+        An id that another call of the answer has is replaced, and kept in `opaque`.
+        """
         call = self._calls.get(key)
         if call is None:
             self._start_pending()  # Before the new one, whose number is higher.
             self._calls_begun += 1
             call = self._calls[key] = _Call(self._calls_begun)
-        call.id = call.id or id or ""
+        call.given = call.given or id or ""
         call.name = call.name or name or ""
         call.opaque = call.opaque or opaque
-        if call.block is None and call.id and call.name:
+        if call.block is None and call.given and call.name:
             self._start_call(call)
         if arguments:
             call.pieces.append(arguments)
@@ -230,6 +240,11 @@ class BlockAssembler:
             told = f"{call.name or 'A tool call'} was written with endless white space; it was cut off there."
             self._events.append(WarningEvent("endless_whitespace", told))
 
+    def holds_arguments(self, key: Hashable) -> bool:
+        """Whether an open call has a whole object of arguments, which is not empty, by now."""
+        call = self._calls.get(key)
+        return call is not None and bool(parse_arguments("".join(call.pieces))[0])
+
     def close_tool_call(self, key: Hashable) -> None:
         """The call is complete; a key that is not open is ignored, and a call without a name is dropped."""
         call = self._calls.pop(key, None)
@@ -242,6 +257,9 @@ class BlockAssembler:
         block_number = self._start_call(call) if call.block is None else call.block
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
+        opaque = call.opaque
+        if call.given not in ("", call.id):
+            opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.given})
         block = ToolUseBlock(
             id=call.id,
             name=call.name,
@@ -249,7 +267,7 @@ class BlockAssembler:
             raw=raw,
             error=error,
             origin=self._origin,
-            opaque=call.opaque,
+            opaque=opaque,
         )
         self._events.append(ToolUseDoneEvent(block_number, block))
 
@@ -323,9 +341,18 @@ class BlockAssembler:
             if call.block is None and call.name:
                 self._start_call(call)
 
+    def _unused_id(self, wanted: str) -> str:
+        """The id, or one made from it where another call of the answer has it."""
+        name, number = wanted, 1
+        while name in self._ids:
+            number += 1
+            name = f"{wanted}_{number}{self.mint_suffix}"
+        self._ids.add(name)
+        return name
+
     def _start_call(self, call: _Call) -> int:
         self._close_open()
-        call.id = call.id or f"call_{call.ordinal}{self.mint_suffix}"
+        call.id = self._unused_id(call.given or f"call_{call.ordinal}{self.mint_suffix}")
         self._calls_started += 1
         number = call.block = self._next_block
         self._next_block += 1

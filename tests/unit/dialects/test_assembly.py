@@ -42,6 +42,7 @@ def test_any_sequence_keeps_the_laws(sequence):
     assert fold.response().text == text
     ids = [block.id for block in content if block.type == "tool_use"]
     assert all(ids)
+    assert len(set(ids)) == len(ids)
 
 
 def test_a_call_is_started_with_a_made_up_id_once_something_else_starts():

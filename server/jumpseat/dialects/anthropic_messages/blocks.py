@@ -1,6 +1,6 @@
 """What has to travel with blocks of this dialect, and how it goes back.
 
-Owns the form of `opaque`, which the decoder beside it writes and the encoder reads: a JSON object.
+Owns the keys of `opaque`, which the decoder beside it writes and the encoder reads.
 
 - of a text block: `citations`, as they came.
 - of a tool call: whatever the block had beside `type`, `id`, `name` and `input` (`caller`).
@@ -12,10 +12,8 @@ Source: `ContentBlockParam` of Anthropic's API reference; the anthropic-messages
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import pydantic_core
 
 from jumpseat.chat import (
     ContentBlock,
@@ -28,24 +26,9 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.assembly import parse_arguments
+from jumpseat.dialects.opaque import CALL_ID, own_id, read_opaque
 
 _ID = re.compile(r"[^a-zA-Z0-9_-]")
-
-
-def read_opaque(opaque: str | None) -> dict[str, Any]:
-    """The object inside an `opaque` text; empty where it is not of this dialect."""
-    if opaque is None:
-        return {}
-    try:
-        value = pydantic_core.from_json(opaque)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """The `opaque` text for an object; None where there is nothing in it."""
-    return pydantic_core.to_json(values).decode() if values else None
 
 
 def tool_id(call_id: str) -> str:
@@ -68,8 +51,9 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
             return {"type": "text", "text": block.text, **(read_opaque(block.opaque) if ours else {})}
         case ToolUseBlock():
             extra = read_opaque(block.opaque) if ours else {}
-            call = {"type": "tool_use", "id": tool_id(block.id), "name": block.name, "input": _input(block)}
-            return {**call, **extra}
+            extra.pop(CALL_ID, None)
+            call_id = tool_id(own_id(block, origin))
+            return {"type": "tool_use", "id": call_id, "name": block.name, "input": _input(block), **extra}
         case ThinkingBlock() if ours and keep_thinking and _came_from_here(block):
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
         case RedactedThinkingBlock() if ours and keep_thinking:

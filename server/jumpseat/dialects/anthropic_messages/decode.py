@@ -25,12 +25,12 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
-from jumpseat.dialects.anthropic_messages.blocks import write_opaque
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.loose_values import mapping_in, text_in
+from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import stop_reason_of, weightier
 from jumpseat.wire import write_json

@@ -37,6 +37,7 @@ from jumpseat.dialects.anthropic_messages.thinking import (
     drop_refused_sampling,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.opaque import own_ids
 from jumpseat.dialects.parameters import laid_over
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
@@ -173,6 +174,7 @@ def _messages(
 ) -> list[dict[str, Any]]:
     """The conversation; messages of one role in a row become one, as the API would have it itself."""
     origin = Origin(facts.provider, request.model)
+    ids = own_ids(request.messages, origin)
     runs: list[list[Message]] = []
     for message in request.messages:
         if not _says_something(message, origin):
@@ -184,7 +186,7 @@ def _messages(
     messages: list[dict[str, Any]] = []
     for run in runs:
         user = run[0].role == "user"
-        content = _user(run) if user else _assistant(run, origin, warnings)
+        content = _user(run, ids) if user else _assistant(run, origin, warnings)
         if content:
             messages.append({"role": run[0].role, "content": content})
     messages = without_cut_off_calls(messages, warnings)
@@ -202,18 +204,19 @@ def _messages(
 
 def _says_something(message: Message, origin: Origin) -> bool:
     if message.role == "user":
-        return any(_user_part(block) is not None for block in message.content)
+        return any(_user_part(block, {}) is not None for block in message.content)
     parts = (assistant_part(block, origin, keep_thinking=True) for block in message.content)
     return any(part is not None and part["type"] not in _THINKING for part in parts)
 
 
-def _user(run: Sequence[Message]) -> list[dict[str, Any]]:
+def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
     """Tool results first: the API wants them before anything else of the message."""
-    parts = [part for message in run for block in message.content if (part := _user_part(block)) is not None]
+    blocks = (block for message in run for block in message.content)
+    parts = [part for block in blocks if (part := _user_part(block, ids)) is not None]
     return sorted(parts, key=lambda part: part["type"] != "tool_result")
 
 
-def _user_part(block: ContentBlock) -> dict[str, Any] | None:
+def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
     match block:
         case TextBlock() if block.text.strip():
             # The API refuses a text block of white space alone.
@@ -223,7 +226,8 @@ def _user_part(block: ContentBlock) -> dict[str, Any] | None:
         case ImageBlock():
             return {"type": "image", "source": _image_source(block)}
         case ToolResultBlock():
-            part: dict[str, Any] = {"type": "tool_result", "tool_use_id": tool_id(block.tool_use_id)}
+            call_id = tool_id(ids.get(block.tool_use_id, block.tool_use_id))
+            part: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id}
             if block.content.strip():
                 part["content"] = block.content
             if block.is_error:

@@ -8,7 +8,7 @@ the laws of events.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -24,11 +24,12 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
-from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector, write_opaque
+from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
+from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import weightier
 from jumpseat.wire import write_json
@@ -111,7 +112,7 @@ class ChatCompletionsDecoder:
         self._content = ThinkTagSplitter(may_lack_opening=True)
         self._take_chunk(answer, whole=True)
         for message in _further_messages(answer.get("choices")):
-            self._take_delta(message)
+            self._take_delta(message, whole=True)
         self._raise_failure()
         if not answer.get("choices"):
             raise ProtocolError(f"{self._provider} sent an answer that holds no choice.")
@@ -160,7 +161,7 @@ class ChatCompletionsDecoder:
         elif delta:
             self._had_delta = True
         if delta:
-            self._take_delta(delta)
+            self._take_delta(delta, whole=whole)
         self._take_sources(chunk)
         reason = text_in(choice.get("finish_reason"))
         self._finish_reason = weightier(self._finish_reason, reason)
@@ -173,7 +174,7 @@ class ChatCompletionsDecoder:
         if not delta:
             self._tell_usage()
 
-    def _take_delta(self, delta: Mapping[str, Any]) -> None:
+    def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
         thought = self._reasoning.text_of(delta)
         content = delta.get("content")
         refusal = delta.get("refusal")
@@ -199,10 +200,11 @@ class ChatCompletionsDecoder:
         for annotation in mappings_in(delta.get("annotations")):
             citation = annotation.get("url_citation")
             self._cite(citation if isinstance(citation, dict) else annotation)
-        for call in mappings_in(calls):
-            self._take_call(call)
         if isinstance(function, dict) and not calls:
-            self._take_call({"index": 0, "function": function})
+            calls = [{"index": 0, "function": function}]
+        taken: set[Hashable] = set()
+        for call in mappings_in(calls):
+            taken.add(self._take_call(call, taken, whole=whole))
 
     def _take_content(self, content: str) -> None:
         if content:
@@ -235,7 +237,14 @@ class ChatCompletionsDecoder:
         for kind, piece in self._content.finish():
             self._add(kind, piece)
 
-    def _take_call(self, call: Mapping[str, Any]) -> None:
+    def _take_call(self, call: Mapping[str, Any], taken: Set[Hashable], *, whole: bool) -> Hashable:
+        """One entry of a list of calls; gives its key.
+
+        Args:
+            call: the entry.
+            taken: the keys of the entries before it.
+            whole: the list is that of a whole answer, in which every entry is a call.
+        """
         function = mapping_in(call.get("function"))
         call_id, name = text_in(call.get("id")), text_in(function.get("name"))
         arguments = function.get("arguments")
@@ -243,14 +252,16 @@ class ChatCompletionsDecoder:
             self._flush_content()
         if isinstance(arguments, dict):
             arguments = write_json(arguments).decode()  # Some servers forget to write it as text.
+        arguments = text_in(arguments)
+
+        def begins_again(key: Hashable) -> bool:
+            return key in taken or (arguments.lstrip()[:1] == "{" and self._blocks.holds_arguments(key))
+
+        key = self._calls.key_of(call.get("index"), call_id, name, begins_again, whole=whole)
         extra = call.get("extra_content")
-        self._blocks.tool_call(
-            self._calls.key_of(call.get("index"), call_id, name),
-            id=call_id,
-            name=name,
-            arguments=text_in(arguments),
-            opaque=write_opaque({"extra_content": extra}) if extra else None,
-        )
+        opaque = write_opaque({"extra_content": extra}) if extra else None
+        self._blocks.tool_call(key, id=call_id, name=name, arguments=arguments, opaque=opaque)
+        return key
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
         """Perplexity's, xAI's and Copilot's lists of sources, which come whole, often on every chunk."""
@@ -303,38 +314,50 @@ class ChatCompletionsDecoder:
 
 
 class _CallKeys:
-    """Which call a delta belongs to: indices are missing, repeated, or begin anywhere."""
+    """Which call a delta belongs to: indices and ids are missing, repeated, or begin anywhere."""
 
     def __init__(self) -> None:
         self._count = 0
         self._by_index: dict[int, int] = {}
         self._by_id: dict[str, int] = {}
-        self._ids: dict[int, str] = {}
+        self._known: dict[int, tuple[str, str]] = {}
         self._last: int | None = None
 
-    def key_of(self, index: Any, call_id: str, name: str) -> Hashable:
-        """The key of the call; a new one where the delta begins a call."""
-        key: int | None
+    def key_of(
+        self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
+    ) -> int:
+        """The key of the call; a new one where the delta begins a call.
+
+        Args:
+            index: its index, if it is one.
+            call_id: its id; empty for none.
+            name: its name; empty for none.
+            begins_again: whether what is said of a known call with its name cannot be more of that call.
+            whole: it is a whole call.
+        """
         if isinstance(index, int):
             key = self._by_index.get(index)
-            known = self._ids.get(key) if key is not None else None
-            if key is None or (known and call_id and call_id != known and name):
-                key = self._by_index[index] = self._new()
         elif call_id and call_id in self._by_id:
             key = self._by_id[call_id]
-        elif call_id or name or self._last is None:
-            key = self._new()
         else:
-            key = self._last
-        if call_id and key not in self._ids:
-            self._ids[key] = call_id
+            key = None if call_id or name else self._last
+        if whole or key is None or (name and (self._is_another(key, call_id, name) or begins_again(key))):
+            self._count += 1
+            key = self._count
+        known_id, known_name = self._known.get(key, ("", ""))
+        self._known[key] = (known_id or call_id, known_name or name)
+        if isinstance(index, int):
+            self._by_index[index] = key
+        if call_id and not known_id:
             self._by_id[call_id] = key
         self._last = key
         return key
 
-    def _new(self) -> int:
-        self._count += 1
-        return self._count
+    def _is_another(self, key: int, call_id: str, name: str) -> bool:
+        """Some servers give all calls one index, some one id too."""
+        known_id, known_name = self._known[key]
+        both = known_id != "" and call_id != ""
+        return both and (call_id != known_id or (known_name != "" and name != known_name))
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:

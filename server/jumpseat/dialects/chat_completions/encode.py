@@ -27,9 +27,10 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, read_opaque, replayed_reasoning
+from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_reasoning
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
 from jumpseat.dialects.parameters import laid_over
 from jumpseat.dialects.user_parts import image_url, result_text
 
@@ -114,11 +115,12 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     if request.system:
         messages.append({"role": facts.system_role, "content": request.system})
     origin = Origin(facts.provider, request.model)
+    ids = own_ids(request.messages, origin)
     said = [message for message in request.messages if message.role == "user" or _says_something(message)]
     # Several servers' chat templates refuse two messages of one role in a row.
     for role, group in groupby(said, lambda message: message.role):
         run = list(group)
-        messages += _user(run) if role == "user" else [_assistant(run, origin)]
+        messages += _user(run, ids) if role == "user" else [_assistant(run, origin)]
     if facts.wants_reasoning_content:
         for message in messages:
             if "tool_calls" in message:
@@ -152,12 +154,13 @@ def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
             message["tool_call_id"] = ids.get(message["tool_call_id"], message["tool_call_id"])
 
 
-def _user(run: Sequence[Message]) -> Iterable[dict[str, Any]]:
+def _user(run: Sequence[Message], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
     """Tool results first: they must follow the calls before anything else does."""
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
-            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": result_text(block)}
+            call_id = ids.get(block.tool_use_id, block.tool_use_id)
+            yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "text" for part in parts):
         # Plain text where it will do: many servers know no parts.
@@ -217,7 +220,8 @@ def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)
-    call = {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": raw}}
+    function = {"name": block.name, "arguments": raw}
+    call = {"id": own_id(block, origin), "type": "function", "function": function}
     if block.origin == origin:
         extra = read_opaque(block.opaque).get("extra_content")
         if extra:

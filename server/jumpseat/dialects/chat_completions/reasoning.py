@@ -1,6 +1,6 @@
 """What has to travel with a thinking block or a tool call of this dialect, and how it goes back.
 
-Owns the form of `opaque`: a JSON object with the keys below, each only where the provider sent it. The
+Owns the keys of `opaque`, which are these, each only where the provider sent it. The
 decoder beside it fills it, the encoder reads it. Source: the openai-chat reference, "Reasoning in
 chat/completions".
 
@@ -14,11 +14,10 @@ chat/completions".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pydantic_core
+from jumpseat.dialects.opaque import read_opaque, write_opaque
 
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """In the order of choice: servers that send two of them send the same text twice."""
@@ -30,22 +29,6 @@ CONTENT_PART = "content.thinking"
 """The `field` of reasoning that came as a part of the content, and goes back as one."""
 
 _CONCATENATED = ("text", "summary", "data")
-
-
-def read_opaque(opaque: str | None) -> Mapping[str, Any]:
-    """The object inside an `opaque` text; empty where it is not of this dialect."""
-    if opaque is None:
-        return {}
-    try:
-        value = pydantic_core.from_json(opaque)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """The `opaque` text for an object; None where there is nothing in it."""
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
 
 
 def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ class OllamaChatDecoder:
         self._blocks = BlockAssembler(provider, model)
         self._blocks.mint_suffix = f"_{secrets.token_hex(4)}" if mint_suffix is None else mint_suffix
         self._told_response = False
-        self._calls: dict[str, tuple[str, str]] = {}
+        self._calls: set[tuple[str, str, str]] = set()
         self._failure: ChatError | None = None
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
@@ -114,12 +114,9 @@ class OllamaChatDecoder:
         function = function if isinstance(function, dict) else {}
         name, raw = text_in(function.get("name")), _raw(function.get("arguments"))
         call_id = text_in(call.get("id"))
-        if call_id in self._calls:
-            if self._calls[call_id] == (name, raw):
-                return  # The same call once more, in the last line say.
-            call_id = ""  # Another call under a used id: its result could not be told apart.
-        if call_id:
-            self._calls[call_id] = (name, raw)
+        if call_id and (call_id, name, raw) in self._calls:
+            return  # The same call once more, in the last line say.
+        self._calls.add((call_id, name, raw))
         key = self._blocks.calls_seen
         self._blocks.tool_call(key, id=call_id, name=name, arguments=raw)
         self._blocks.close_tool_call(key)

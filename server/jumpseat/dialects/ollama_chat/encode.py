@@ -28,6 +28,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.opaque import own_id, own_ids
 from jumpseat.dialects.user_parts import result_text
 
 _B = TypeVar("_B")
@@ -154,19 +155,23 @@ def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
     if request.system:
         messages.append({"role": "system", "content": request.system})
     origin = Origin(facts.provider, request.model)
+    ids = own_ids(request.messages, origin)
     names = {block.id: block.name for block in _blocks(request.messages, ToolUseBlock)}
     # Chat templates of models may refuse two messages of one role in a row.
     for role, group in groupby(request.messages, lambda message: message.role):
         run = list(group)
-        messages += _user(run, names, facts.provider) if role == "user" else _assistant(run, origin)
+        messages += _user(run, names, ids, facts.provider) if role == "user" else _assistant(run, origin)
     return messages
 
 
-def _user(run: Sequence[Message], names: Mapping[str, str], provider: str) -> Iterable[dict[str, Any]]:
+def _user(
+    run: Sequence[Message], names: Mapping[str, str], ids: Mapping[str, str], provider: str
+) -> Iterable[dict[str, Any]]:
     """Tool results first: they must follow the calls before anything else does."""
     results = _blocks(run, ToolResultBlock)
     for result in results:
-        message = {"role": "tool", "content": result_text(result), "tool_call_id": result.tool_use_id}
+        call_id = ids.get(result.tool_use_id, result.tool_use_id)
+        message = {"role": "tool", "content": result_text(result), "tool_call_id": call_id}
         if result.tool_use_id in names:
             message["tool_name"] = names[result.tool_use_id]
         yield message
@@ -206,7 +211,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
     thinking = "".join(b.thinking for b in _blocks(run, ThinkingBlock) if b.origin == origin)
-    calls = [_call(index, block) for index, block in enumerate(_blocks(run, ToolUseBlock))]
+    calls = [_call(index, block, origin) for index, block in enumerate(_blocks(run, ToolUseBlock))]
     if not text and not calls:
         return
     message: dict[str, Any] = {"role": "assistant", "content": text}
@@ -217,10 +222,11 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
     yield message
 
 
-def _call(index: int, block: ToolUseBlock) -> dict[str, Any]:
+def _call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
     # `arguments` is an object here, never its text; a string is refused with 400.
     arguments = dict(block.arguments or {})
-    return {"id": block.id, "function": {"index": index, "name": block.name, "arguments": arguments}}
+    call_id = own_id(block, origin)
+    return {"id": call_id, "function": {"index": index, "name": block.name, "arguments": arguments}}
 
 
 def _blocks(messages: Iterable[Message], kind: type[_B]) -> list[_B]:

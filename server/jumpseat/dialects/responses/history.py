@@ -7,7 +7,7 @@ Source: POST /responses in OpenAI's API reference, "Input item list", and the op
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -26,10 +26,10 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.dialects.context_text import render_context
+from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
 from jumpseat.dialects.responses.replay import (
     call_item,
     is_custom_call,
-    read_opaque,
     reasoning_item,
     without_id,
 )
@@ -51,6 +51,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
         origin: the provider and model that are asked.
     """
     items: list[dict[str, Any]] = []
+    ids = own_ids(messages, origin)
     custom: set[str] = set()
     for role, group in groupby(messages, lambda message: message.role):
         run = list(group)
@@ -61,7 +62,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
                 b.id for b in blocks if isinstance(b, ToolUseBlock) and is_custom_call(_own(b, origin))
             }
         else:
-            items += _user(run, custom)
+            items += _user(run, custom, ids)
     return items
 
 
@@ -121,13 +122,14 @@ def _own(block: ContentBlock, origin: Origin) -> str | None:
     return block.opaque if block.origin == origin else None
 
 
-def _user(run: Sequence[Message], custom: set[str]) -> Iterable[dict[str, Any]]:
+def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
     """Results first: they belong to the calls that came before."""
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
-            yield {"type": kind, "call_id": call_id_of(block.tool_use_id), "output": result_text(block)}
+            call_id = call_id_of(ids.get(block.tool_use_id, block.tool_use_id))
+            yield {"type": kind, "call_id": call_id, "output": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "input_text" for part in parts):
         # Plain text where it will do: every imitator takes that.
@@ -168,7 +170,8 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                 case ThinkingBlock() if block.origin == origin and block.signature:
                     items.append(reasoning_item(block.thinking, block.signature, opaque))
                 case ToolUseBlock():
-                    items.append(call_item(call_id_of(block.id), block.name, block.raw, opaque))
+                    call_id = call_id_of(own_id(block, origin))
+                    items.append(call_item(call_id, block.name, block.raw, opaque))
                 case OtherBlock() if item := read_opaque(opaque):
                     items.append(item)
                 case _:

@@ -39,6 +39,9 @@ class Item:
 
     cited: set[tuple[str, str]] = field(default_factory=set)
     waiting: list[Callable[[], None]] = field(default_factory=list)
+    begun: bool = False
+    """Its own event has said that it begins."""
+
     done: bool = False
     rotates: bool = False
     """Its id changed from event to event, so that none of them can be relied on."""

@@ -13,6 +13,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent, OtherBlock, ProtocolError
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.loose_values import mappings_in, text_in
+from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.responses.item import (
     CALLS,
     Item,
@@ -27,7 +28,6 @@ from jumpseat.dialects.responses.replay import (
     text_opaque,
     thinking_opaque,
     thinking_signature,
-    write_opaque,
 )
 
 
@@ -68,7 +68,10 @@ class OutputItems:
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
+        if known is not None and known.begun and _is_elsewhere(known, index):
+            known = None  # The same id in another place.
         item = known or self._new(kind, _index(index), name)
+        item.begun = True
         item.fields.update(fields)
         if kind in CALLS:
             self._do(item, lambda: self._call(item, ""))
@@ -78,7 +81,10 @@ class OutputItems:
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
         """Take an item that is complete; the second time it is left alone."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
-        item = self._known(_index(index), name, kind) or self._new(kind, _index(index), name)
+        known = self._known(_index(index), name, kind)
+        if known is not None and known.done and kind in CALLS and _is_elsewhere(known, index):
+            known = None
+        item = known or self._new(kind, _index(index), name)
         item.rotates = bool(item.ids and name) and item.ids != {name}
         self._finish(item, fields)
 
@@ -250,6 +256,10 @@ class OutputItems:
             )
             self._blocks.stamp(thinking_opaque(trusted_fields(item), thinking) if signature else None)
             self._blocks.close_prose()
+
+
+def _is_elsewhere(item: Item, index: Any) -> bool:
+    return item.index is not None and _index(index) not in (None, item.index)
 
 
 def _index(value: Any) -> int | None:

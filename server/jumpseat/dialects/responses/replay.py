@@ -1,7 +1,7 @@
 """What has to travel with a block of this dialect so that its output item can be sent back.
 
-Owns the form of `opaque`, which is always a JSON object; the decoder beside it fills it, the encoder reads
-it. Source: the openai-responses reference, "Round-trip rules".
+Owns the keys of `opaque`; the decoder beside it fills it, the encoder reads it.
+Source: the openai-responses reference, "Round-trip rules".
 
 - `text`: `phase`, and `refusal: true` for a refusal; the item's `id` tells which texts are parts of one item.
 - `thinking`: the item's `id`, and `summary`, its texts, where the block's own text does not give them. The
@@ -14,37 +14,19 @@ it. Source: the openai-responses reference, "Round-trip rules".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pydantic_core
-
 from jumpseat.chat import ContentBlock, ThinkingBlock
 from jumpseat.dialects.loose_values import mappings_in, text_in
+from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
 
 _REASONING_FIELDS = frozenset({"type", "summary", "content", "encrypted_content", "status"})
 _CALL_FIELDS = frozenset({"call_id", "name", "arguments", "input", "status"})
 
 PART_SEPARATOR = "\n\n"
 """Between the parts of a summary: each is a paragraph with a heading of its own."""
-
-
-def read_opaque(opaque: str | None) -> dict[str, Any]:
-    """The object inside an `opaque` text; empty where it is not of this dialect."""
-    if opaque is None:
-        return {}
-    try:
-        value = pydantic_core.from_json(opaque)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """The `opaque` text for an object; None where there is nothing in it."""
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
 
 
 def text_opaque(item: Mapping[str, Any], *, refusal: bool) -> str | None:
@@ -101,7 +83,7 @@ def reasoning_item(thinking: str, signature: str, opaque: str | None) -> dict[st
 
 def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str, Any]:
     """The input item for a tool call; without its own id, which would bind it to a reasoning item."""
-    kept = {key: value for key, value in read_opaque(opaque).items() if key != "id"}
+    kept = {key: value for key, value in read_opaque(opaque).items() if key not in ("id", CALL_ID)}
     kind = kept.pop("type", "function_call")
     if kind == "custom_tool_call":
         return {"type": kind, "call_id": call_id, "name": name, "input": raw, **kept}

@@ -128,7 +128,7 @@ def test_another_call_under_a_used_id_gets_its_own_and_a_repeated_call_counts_on
     response = answer(part(tool_calls=[twice, call("a", {"n": 2}, call_id="same")]), line)
     assert [(each.id, each.arguments) for each in response.tool_calls] == [
         ("same", {"n": 1}),
-        ("call_2_x", {"n": 2}),
+        ("same_2_x", {"n": 2}),
     ]
 
 

@@ -1,0 +1,161 @@
+"""Calls of one answer that share an id: unique here, and as the provider sent them when they go back."""
+
+from dataclasses import replace
+
+import pytest
+
+from jumpseat.chat import ChatRequest, Message, Origin, ToolResultBlock
+from jumpseat.dialects import BlockAssembler
+from jumpseat.dialects.opaque import read_opaque
+from jumpseat.engine.conversation import arranged
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.testing.recordings import through_the_wire, values_in
+from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, stream
+from tests.unit.dialects.every_dialect import Said, however_it_comes, in_every_dialect
+from tests.unit.dialects.responses import answers as responses
+from tests.unit.engine.blocks import trail_of
+
+pytestmark = pytest.mark.requirement("2:call-ids-unique")
+
+TWICE = Said(calls=[("c-0", "f", ('{"a"', ":1}")), ("c-0", "g", ('{"b":2}',)), ("c-1", "f", ("{}",))])
+OWN = ["c-0", "c-0", "c-1"]
+HI = Message.user("Hi")
+
+
+def results_of(response, *texts):
+    ids = [each.id for each in response.tool_calls]
+    return Message("user", tuple(map(ToolResultBlock, ids, texts)))
+
+
+def pairs_in(request):
+    """The names of the calls and the texts of the results of a request's body, each with its id, in order."""
+    names, texts = [], []
+    for value in values_in(request):
+        if not isinstance(value, dict):
+            continue
+        function = value.get("function", value)
+        text = value.get("output", value.get("content"))
+        if (answered := value.get("tool_call_id", value.get("tool_use_id"))) or "output" in value:
+            texts.append((answered or value["call_id"], text))
+        elif "name" in function and ("id" in value or "call_id" in value):
+            names.append((value.get("call_id", value.get("id")), function["name"]))
+    return names, texts
+
+
+@in_every_dialect
+@however_it_comes
+def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
+    response = dialect.read(TWICE, streamed=streamed)
+    ids = [each.id for each in response.tool_calls]
+    assert len(set(ids)) == 3
+    assert (ids[0], ids[2]) == ("c-0", "c-1")
+    message = through_the_wire(response.as_message())
+    conversation = arranged([HI, message, results_of(response, "one", "two", "three")], [])
+    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")))
+    assert names == [("c-0", "f"), ("c-0", "g"), ("c-1", "f")]
+    assert texts == [("c-0", "one"), ("c-0", "two"), ("c-1", "three")]
+    # The results of a client may come in any order: they are matched by our ids.
+    turned = Message("user", results_of(response, "one", "two", "three").content[::-1])
+    other = dialect.encode(ChatRequest(messages=arranged([HI, message, turned], []), model="asked"))
+    assert pairs_in(other) == (names, texts)
+
+
+@in_every_dialect
+def test_another_model_gets_the_unique_ids(dialect):
+    response = dialect.read(TWICE, streamed=True)
+    conversation = [HI, response.as_message(), results_of(response, "one", "two", "three")]
+    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="another")))
+    ids = [each.id for each in response.tool_calls]
+    assert [each for each, _ in names] == [each for each, _ in texts] == ids
+
+
+@in_every_dialect
+def test_a_client_that_holds_texts_and_calls_alone_loses_no_id(dialect):
+    response = dialect.read(TWICE, streamed=True)
+    memory = BlockMemory()
+    memory.remember(response, trail_of([HI]))
+    bare = (replace(each, origin=None, opaque=None) for each in response.tool_calls)
+    thin = Message("assistant", tuple(bare))
+    sent = memory.restored([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
+    names, texts = pairs_in(dialect.encode(ChatRequest(messages=arranged(sent, []), model="asked")))
+    assert [each for each, _ in names] == [each for each, _ in texts] == OWN
+
+
+@in_every_dialect
+@however_it_comes
+def test_other_opaque_data_of_a_renamed_call_is_kept_and_the_id_is_no_part_of_it(dialect, streamed):
+    response = dialect.read(TWICE, streamed=streamed)
+    renamed = response.tool_calls[1]
+    assert read_opaque(renamed.opaque)["call_id"] == "c-0"
+    sent = dialect.encode(ChatRequest(messages=[HI, response.as_message()], model="another"))
+    plain = [each for each in values_in(sent) if isinstance(each, dict) and each.get("type") == "tool_use"]
+    assert all(each.keys() == {"type", "id", "name", "input"} for each in plain)
+
+
+def test_an_id_that_comes_after_the_call_was_started_goes_back_too():
+    blocks = BlockAssembler("acme", "m")
+    blocks.tool_call("a", name="f")
+    blocks.text("x")
+    blocks.tool_call("a", id="c-9", arguments="{}")
+    blocks.close_all()
+    done = blocks.take()[-1].content
+    assert (done.id, read_opaque(done.opaque)) == ("call_1", {"call_id": "c-9"})
+
+
+SAME = {
+    "one index, one id": [calls(call(0, "c-0", "f", '{"a":1}')), calls(call(0, "c-0", "f", '{"a":2}'))],
+    "one index, one id, in pieces": [
+        calls(call(0, "c-0", "f", '{"a":')),
+        calls(call(0, None, None, "1}")),
+        calls(call(0, "c-0", "f", '{"a":')),
+        calls(call(0, None, None, "2}")),
+    ],
+    "no index, one id": [calls(call(None, "c-0", "f", '{"a":1}')), calls(call(None, "c-0", "f", '{"a":2}'))],
+    "no index, one id, in one delta": [
+        calls(call(None, "c-0", "f", '{"a":1}'), call(None, "c-0", "f", '{"a":2}'))
+    ],
+    "one index, no id": [calls(call(0, None, "f", '{"a":1}')), calls(call(0, None, "f", '{"a":2}'))],
+    "two indices, one id": [calls(call(0, "c-0", "f", '{"a":1}')), calls(call(1, "c-0", "f", '{"a":2}'))],
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_calls_of_chat_completions_that_share_their_marks_are_told_apart(name):
+    got = answer(stream(*SAME[name]))
+    assert [(each.name, each.arguments) for each in got.tool_calls] == [("f", {"a": 1}), ("f", {"a": 2})]
+    assert len({each.id for each in got.tool_calls}) == 2
+
+
+def test_calls_without_arguments_that_share_one_delta_or_have_other_names_are_told_apart():
+    got = answer(stream(calls(call(None, "c-0", "f", ""), call(None, "c-0", "f", ""))))
+    assert [each.name for each in got.tool_calls] == ["f", "f"]
+    got = answer(stream(calls(call(0, "c-0", "f", "")), calls(call(0, "c-0", "g", ""))))
+    assert [each.name for each in got.tool_calls] == ["f", "g"]
+
+
+def test_an_empty_object_before_the_arguments_begins_no_other_call():
+    got = answer(stream(calls(call(0, "c-0", "f", "{}")), calls(call(0, "c-0", "f", '{"a":1}'))))
+    assert [each.arguments for each in got.tool_calls] == [None]
+
+
+@pytest.mark.parametrize("marks", [{"id": "c-0"}, {"id": "c-0", "index": 0}, {}])
+def test_every_entry_of_a_whole_answer_is_a_call(marks):
+    entries = [{**marks, "function": {"name": "f", "arguments": "{}"}}] * 2
+    got = answer(body({"content": None, "tool_calls": entries}, "tool_calls"), "application/json")
+    assert [each.arguments for each in got.tool_calls] == [{}, {}]
+    assert len({each.id for each in got.tool_calls}) == 2
+
+
+def test_items_of_responses_that_share_both_their_ids_are_told_apart():
+    def item(make, index, raw):
+        return make(index, "function_call", "fc", call_id="c-0", name="f", arguments=raw)
+
+    def piece(index, raw):
+        return responses.delta("function_call_arguments", raw, index, "fc")
+
+    begun = [[item(responses.added, index, ""), piece(index, f"[{index}]")] for index in range(2)]
+    ended = [item(responses.done, index, f"[{index}]") for index in range(2)]
+    for events in ([*begun[0], ended[0], *begun[1], ended[1]], [*begun[0], *begun[1], *ended], ended):
+        got = responses.answer(responses.CREATED, *events, responses.completed())
+        assert [each.raw for each in got.tool_calls] == ["[0]", "[1]"]
+        assert len({each.id for each in got.tool_calls}) == 2
