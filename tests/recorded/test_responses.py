@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumpseat.chat import ChatError, Fold, merge_deltas
+from jumpseat.chat import ChatError, Fold, Usage, merge_deltas
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.http.failures import error_from_response
 from jumpseat.testing import assert_laws
@@ -40,7 +40,7 @@ def decoded(pieces, content_type):
 
 
 def told_of(response):
-    usage = response.usage
+    usage = response.usage or Usage()
     return {
         "text": response.text,
         "thinking": "".join(each.thinking for each in response.content if each.type == "thinking"),
