@@ -134,7 +134,7 @@ class Peer:
 
     def cancel(self, request_id: RequestId) -> None:
         """Ask the other side to stop working on a request; nothing if it has been answered."""
-        if request_id in self._pending and self._closed is None:
+        if request_id in self._pending:
             if self._pending[request_id].cancelled():
                 del self._pending[request_id]
             self.notify(self._cancel_method, {"id": request_id})

@@ -93,6 +93,9 @@ CASES = [
     Case("length of 5,000 digits", b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n" + BODY),
     Case("just over the limit", b"Content-Length: %d\r\n\r\n" % (MAX_FRAME_BYTES + 1) + BODY),
     Case("two lengths", b"Content-Length: 7\r\nContent-Length: 70\r\n\r\n" + BODY),
+    Case("two lengths, the first one right", b"Content-Length: 7\r\nContent-Length: 5\r\n\r\n" + BODY),
+    Case("two lengths, the smaller first", b"Content-Length: 5\r\nContent-Length: 7\r\n\r\n" + BODY),
+    Case("two lengths, the larger first", b"Content-Length: 70\r\nContent-Length: 7\r\n\r\n" + BODY),
     Case(
         "three lengths, one bad",
         b"Content-Length: 7\r\nContent-Length: x\r\nContent-Length: 7\r\n\r\n" + BODY,

@@ -193,3 +193,45 @@ async def test_what_ends_the_connection_ends_it_in_the_midst_of_a_batch_too() ->
     )
     peer.feed(frame([{"jsonrpc": "2.0", "method": "first"}, {"id": 1}, {"jsonrpc": "2.0", "method": "late"}]))
     assert seen == ["first"]
+
+
+@pytest.mark.parametrize("outcome", ["a result", "an error", "a defect", "a cancel"])
+async def test_a_handler_that_outlives_the_connection_writes_nothing(outcome: str) -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(method: str, params: Any) -> Any:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            match outcome:
+                case "a cancel":
+                    raise
+                case "an error":
+                    raise RpcError(1, "No.") from None
+                case "a defect":
+                    raise ZeroDivisionError from None
+            return 5
+        finally:
+            ended.set()
+
+    wire = Wire()
+    peer = Peer(wire.write, on_request=stubborn)
+    peer.feed(frame({"jsonrpc": "2.0", "id": 1, "method": "m"}))
+    await bounded(began.wait())
+    peer.close("Gone.")
+    await bounded(ended.wait())
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert wire.sent == []
+
+
+async def test_a_cancel_after_the_end_writes_nothing() -> None:
+    wire = Wire()
+    peer = Peer(wire.write)
+    request_id, _ = peer.start_request("a")
+    peer.close("Gone.")
+    peer.cancel(request_id)
+
+    assert [message["method"] for message in wire.sent] == ["a"]
