@@ -73,6 +73,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:thinking": "thinking streams as blocks of its own",
     "2:usage": "usage is a cumulative snapshot, inclusive of cache and reasoning; absent if unreported",
     "2:warnings": "the result has what the warnings said, without streaming too; absent if there were none",
+    "2:waiting-for-room": "a chat that waits because too many run already says so in a warning",
     "2:conversation-id": "with keep, conversationId is 1 to 128 of [A-Za-z0-9._-], else -32602",
     "2:stop-reasons": "stopReason of the contract with rawStopReason kept",
     "2:stop-reason-unknown": "an unknown stop reason is end_turn with a warning, and no edit's replacement",

@@ -8,9 +8,10 @@ Redirects are not followed: a credential goes to the host it was configured for 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -43,13 +44,40 @@ def is_loopback(url: str) -> bool:
     return origin is not None and origin.is_loopback
 
 
+@dataclass(slots=True)
+class Pool:
+    """Connections that requests share, and how many requests have one or wait for one."""
+
+    http: httpx2.AsyncClient
+    requests: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more request would have to wait."""
+        return self.requests >= MAX_CONNECTIONS
+
+    @contextlib.contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count a request for as long as it has a connection or waits for one."""
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a host is reached: the pool of connections, and the proxy behind which they end."""
 
-    http: httpx2.AsyncClient
+    pool: Pool
     proxy: Proxy | None
     origin: Origin
+
+    @property
+    def http(self) -> httpx2.AsyncClient:
+        """What makes the requests."""
+        return self.pool.http
 
 
 class HttpClient:
@@ -89,8 +117,8 @@ class HttpClient:
         """
         origin = origin_of(url) or Origin("", "", 0)
         key = self._keys.get(origin)
-        if key is not None and (http := self._pools.clients.get(key)) is not None:
-            return Way(http, key[0], origin)
+        if key is not None and (pool := self._pools.known.get(key)) is not None:
+            return Way(pool, key[0], origin)
         if self._options is None:
             self._options = await read_options(self._provider, self._table or ProviderConfig())
         return await asyncio.to_thread(self._built, origin, self._options)
@@ -99,12 +127,12 @@ class HttpClient:
         proxy = options.proxy_for(origin)
         is_plain = origin.scheme == "http" and (proxy is None or proxy.scheme == "http")
         key = (proxy, None if is_plain else options.tls)
-        http = self._pools.get(key, self._provider)
+        pool = self._pools.get(key, self._provider)
         self._keys[origin] = key
         if proxy is not None:
             # What people look for first where a network is in the way.
             logger.debug("%s is reached by the proxy %s of %s", origin.host, proxy.address, proxy.named_by)
-        return Way(http, proxy, origin)
+        return Way(pool, proxy, origin)
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
         """Run a short work that no request waits for; it is cancelled when the connections are closed."""
@@ -121,18 +149,18 @@ class _Pools:
     """Pools and TLS contexts, each built once. Building happens on threads."""
 
     def __init__(self) -> None:
-        self.clients: dict[_Key, httpx2.AsyncClient] = {}
+        self.known: dict[_Key, Pool] = {}
         self.aside: set[asyncio.Task[None]] = set()
         self._contexts: dict[TlsOptions, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: _Key, provider: str) -> httpx2.AsyncClient:
+    def get(self, key: _Key, provider: str) -> Pool:
         # The lock is held by a thread, never by the loop: a second request waits for the first one's work,
         # and a cancel in between loses nothing.
         with self._lock:
-            if key not in self.clients:
-                self.clients[key] = self._client(*key, provider)
-            return self.clients[key]
+            if key not in self.known:
+                self.known[key] = Pool(self._client(*key, provider))
+            return self.known[key]
 
     async def aclose(self) -> None:
         pending = tuple(self.aside)
@@ -140,9 +168,9 @@ class _Pools:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
         with self._lock:
-            clients, self.clients = self.clients, {}
-        for client in clients.values():
-            await client.aclose()
+            known, self.known = self.known, {}
+        for pool in known.values():
+            await pool.http.aclose()
 
     def _client(self, proxy: Proxy | None, tls: TlsOptions | None, provider: str) -> httpx2.AsyncClient:
         import httpx2

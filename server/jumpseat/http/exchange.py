@@ -26,12 +26,13 @@ from jumpseat.chat import (
     RequestError,
     ResponseEvent,
     StreamEvent,
+    WarningEvent,
 )
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES
 from jumpseat.http.body import Body
-from jumpseat.http.client import HttpClient
+from jumpseat.http.client import MAX_CONNECTIONS, HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, Passage, refused_by_proxy
@@ -120,6 +121,9 @@ async def stream_events(
     Raises:
         ChatError: as `http/failures.py` and the decoder say; events already yielded stay valid.
     """
+    if (await client.for_url(call.url)).pool.is_full:
+        told = f"{MAX_CONNECTIONS} requests are running already; this one waits until one of them ends."
+        yield WarningEvent("waiting_for_room", told)
     async with _opened(client, call, provider) as (response, body):
         request_id = request_id_of(response.headers)
         if response.status_code >= 300:
@@ -190,34 +194,35 @@ async def _opened(
     way = await client.for_url(call.url)
     import httpx2
 
-    passage: Passage | None = None
-    # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
-    try:
-        async with asyncio.timeout(None) as limit:
-            headers = _headers(call, provider)
-            if way.proxy is not None:
-                passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
-                passage.check(provider, [*headers, *_names_in(call.url)])
-            request = way.http.build_request(
-                call.method,
-                call.url,
-                content=_written(call.body, provider),
-                headers=headers,
-                timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
-                extensions=None if passage is None else {"trace": passage},
-            )
-            response = await way.http.send(request, stream=True)
-    except _failures() as failure:
-        raise _mapped(failure, call, provider, passage) from failure
-    body = Body(response, provider)
-    try:
-        if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
-            raise refused_by_proxy(
-                passage.proxy, response.status_code, provider=provider, host=host_of(call.url)
-            )
-        yield response, body
-    finally:
-        await body.release(client)
+    with way.pool.one_more():
+        passage: Passage | None = None
+        # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
+        try:
+            async with asyncio.timeout(None) as limit:
+                headers = _headers(call, provider)
+                if way.proxy is not None:
+                    passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
+                    passage.check(provider, [*headers, *_names_in(call.url)])
+                request = way.http.build_request(
+                    call.method,
+                    call.url,
+                    content=_written(call.body, provider),
+                    headers=headers,
+                    timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
+                    extensions=None if passage is None else {"trace": passage},
+                )
+                response = await way.http.send(request, stream=True)
+        except _failures() as failure:
+            raise _mapped(failure, call, provider, passage) from failure
+        body = Body(response, provider)
+        try:
+            if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
+                raise refused_by_proxy(
+                    passage.proxy, response.status_code, provider=provider, host=host_of(call.url)
+                )
+            yield response, body
+        finally:
+            await body.release(client)
 
 
 def _failures() -> tuple[type[Exception], ...]:

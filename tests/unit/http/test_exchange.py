@@ -13,10 +13,12 @@ from jumpseat.chat import (
     ProtocolError,
     RequestError,
     TextDeltaEvent,
+    WarningEvent,
 )
 from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, stream_events
 from jumpseat.http import answer as answer_module
-from jumpseat.testing.upstream import FakeUpstream, Reply
+from jumpseat.http import client as client_module
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder
 
 WAIT = 5
@@ -189,3 +191,34 @@ async def test_a_redirect_is_no_answer_to_have(http, upstream):
     upstream.script(Reply.raw(b"", 302, location="https://elsewhere.example/"))
     with pytest.raises(RequestError, match="is not followed"):
         await fetch(http, HttpCall("GET", upstream.origin), provider="acme")
+
+
+@pytest.mark.requirement("2:waiting-for-room")
+async def test_a_request_that_waits_for_room_says_so_and_goes_on_when_there_is_some(
+    http, upstream, monkeypatch
+):
+    monkeypatch.setattr(client_module, "MAX_CONNECTIONS", 1)
+    gate = Gate()
+    upstream.script(Reply.events(["a", gate, "end"]))
+    upstream.default(Reply.events(["b", "end"]))
+
+    def ask():
+        return stream_events(http, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme")
+
+    async with asyncio.timeout(WAIT):
+        first, second = ask(), ask()
+        assert not isinstance(await anext(first), WarningEvent)
+        warning = await anext(second)
+        assert (type(warning), warning.code) == (WarningEvent, "waiting_for_room")
+        rest = asyncio.ensure_future(anext(second))
+        given_up = ask()
+        await anext(given_up)
+        await given_up.aclose()
+        assert len(upstream.requests) == 1
+        gate.open()
+        async for _ in first:
+            pass
+        assert not isinstance(await rest, WarningEvent)
+        async for _ in second:
+            pass
+        assert not [event async for event in ask() if isinstance(event, WarningEvent)]
