@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import AsyncIterator
+import signal
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,14 @@ async def emulator() -> AsyncIterator[CopilotEmulator]:
     async with CopilotEmulator() as running:
         running.add_account("octocat")
         yield running
+
+
+@pytest.fixture
+def ignored_interrupts() -> Iterator[None]:
+    """A test run that ignores SIGINT, as a shell has its background jobs do."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import signal
 from pathlib import Path
 
 import pytest
 
 WAIT_SECONDS = 10.0
 """How long a process that has to end may take; the machine may be busy."""
+
+
+def take_interrupts() -> None:
+    """A child's `preexec_fn`: SIGINT ends it, also where the test run ignores SIGINT, which children inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def children(pid: int) -> list[int]:

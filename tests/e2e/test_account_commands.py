@@ -21,6 +21,7 @@ from tests.copilot import configure, table
 from tests.daemon import environment_of
 from tests.emulator import CopilotEmulator
 from tests.fakes.terminal import REPOSITORY, Terminal
+from tests.processes import take_interrupts
 
 COMMAND = [sys.executable, "-m", "tests.fakes.cli", json.dumps([sys.executable, "-m", "jumpseat", "serve"])]
 HAIKU = "copilot:claude-haiku-4.5"
@@ -75,6 +76,7 @@ class Command:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=take_interrupts,
         )
         return cls(process)
 
@@ -145,6 +147,7 @@ async def test_a_login_that_was_not_finished_is_exit_code_1_and_says_what_to_do(
 
 
 @pytest.mark.requirement("copilot:login-command")
+@pytest.mark.usefixtures("ignored_interrupts")
 async def test_ctrl_c_gives_a_login_up_and_nobody_is_signed_in(env, emulator):
     command = await Command.run(env, "login")
     code = await command.code()

@@ -17,6 +17,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
 from tests.daemon import environment_of
+from tests.processes import take_interrupts
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 
@@ -72,11 +73,16 @@ def test_a_configuration_file_can_be_named(environment: dict[str, str], tmp_path
     assert "other" in {row["id"] for row in status["providers"]}
 
 
+@pytest.mark.usefixtures("ignored_interrupts")
 def test_an_interrupt_reaches_the_provider(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
     events = completion_stream(["Hel", "lo"])
     upstream.script(Reply.events([*events[:2], Gate(), *events[2:]]))
     with subprocess.Popen(
-        [*COMMAND, "chat", "Hi"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment
+        [*COMMAND, "chat", "Hi"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment,
+        preexec_fn=take_interrupts,
     ) as process:
         assert process.stdout is not None
         assert os.read(process.stdout.fileno(), 3) == b"Hel"

@@ -10,6 +10,8 @@ import termios
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.processes import take_interrupts
+
 REPOSITORY = Path(__file__).parents[2]
 
 _PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
@@ -31,6 +33,7 @@ class Terminal:
             cwd=REPOSITORY,
             env=environment,
             start_new_session=True,
+            preexec_fn=take_interrupts,
         )
         os.close(near)
         self.output = b""
@@ -45,6 +48,10 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self.screen, keys)
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Make the window another size; the command gets SIGWINCH."""
+        termios.tcsetwinsize(self.screen, (rows, columns))
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end; the exit code, and all that came."""

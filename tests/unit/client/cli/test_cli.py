@@ -16,6 +16,7 @@ import pytest
 from tests.fakes.escapes import ESCAPES
 from tests.fakes.scenario import Scenario, answer_steps
 from tests.fakes.terminal import Terminal, left_standing
+from tests.processes import take_interrupts
 
 REPOSITORY = Path(__file__).parents[4]
 HANGING = [
@@ -155,10 +156,15 @@ def test_a_daemon_that_dies_is_told_with_its_last_words(tmp_path: Path) -> None:
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.usefixtures("ignored_interrupts")
 def test_an_interrupt_cancels_the_turn_and_keeps_the_text(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, HANGING)
     with subprocess.Popen(
-        argv(scenario, "chat", "Hi"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPOSITORY
+        argv(scenario, "chat", "Hi"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=REPOSITORY,
+        preexec_fn=take_interrupts,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -188,6 +194,7 @@ def test_a_reader_that_has_seen_enough_ends_the_turn_quietly(tmp_path: Path) -> 
     assert scenario.received("$/cancelRequest")
 
 
+@pytest.mark.usefixtures("ignored_interrupts")
 def test_ctrl_c_on_a_terminal_reaches_the_turn_and_not_the_daemon(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, HANGING)
     terminal = Terminal(argv(scenario, "chat", "Hi"))
