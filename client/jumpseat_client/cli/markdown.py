@@ -7,13 +7,15 @@ is drawn again and again. So an answer of any length costs no more than its long
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
+from collections.abc import Mapping
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.live import Live
+from rich.control import Control
 from rich.markdown import Markdown
-from rich.segment import Segment
+from rich.segment import ControlType, Segment, Segments
 
 from jumpseat_client.cli.terminal import ControlSequenceFilter
 
@@ -33,6 +35,8 @@ class BlockSplitter:
     def __init__(self) -> None:
         self.tail = ""
         """What is not finished yet."""
+        self.fence_line = ""
+        """The line that opened the code fence in which the text ends, if it does."""
         self._scanned = 0
         self._fence: str | None = None
         self._after_blank = False
@@ -67,9 +71,10 @@ class BlockSplitter:
             closing = _FENCE.fullmatch(line)
             if closing is None or not closing[1].startswith(self._fence) or closing[2].strip():
                 return False
-            self._fence = None
+            self._fence, self.fence_line = None, ""
             return not self._in_list
         self._fence = _opened_fence(line)
+        self.fence_line = f"{line}\n" if self._fence else ""
         self._after_blank = not line.strip()
         self._in_list = self._in_list or _LIST_ITEM.match(line) is not None
         return False
@@ -87,62 +92,105 @@ def _opened_fence(line: str) -> str | None:
     return fence[1] if fence and not (fence[1][0] == "`" and "`" in fence[2]) else None
 
 
-class _Tail:
-    """The unfinished block: its last lines, as many as the screen can show."""
+class _Rows:
+    """Markdown as rows that are no longer than they look: blanks wrap where the terminal gets narrower."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, boxes: bool) -> None:
+        """
+        Args:
+            text: Markdown that stands by itself.
+            boxes: whether a background fills its box. Else a key that a terminal echoes would wrap it.
+        """
         self._text = text
+        self._boxes = boxes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        lines = console.render_lines(_markdown(self._text), options, pad=False)
-        for line in lines[-max(1, console.height - 2) :]:
-            yield from _without_trailing_blanks(line)
+        # Links are written out: where one leads must be seen before it is followed.
+        markdown = Markdown(self._text, hyperlinks=False)
+        for row in console.render_lines(markdown, options, pad=False):
+            yield from self._without_trailing_blanks(row)
             yield Segment.line()
 
+    def _without_trailing_blanks(self, row: list[Segment]) -> list[Segment]:
+        kept = list(row)
+        while kept and not self._fills_a_box(kept[-1]):
+            text, style, control = kept.pop()
+            if text := text.rstrip():
+                return [*kept, Segment(text, style, control)]
+        return kept
 
-def _without_trailing_blanks(line: list[Segment]) -> list[Segment]:
-    """The line as short as it looks: what fills the width wraps as soon as a terminal echoes a key."""
-    kept = list(line)
-    while kept and not kept[-1].text.strip():
-        kept.pop()
-    if kept:
-        last = kept[-1]
-        kept[-1] = Segment(last.text.rstrip(), last.style, last.control)
-    return kept
+    def _fills_a_box(self, segment: Segment) -> bool:
+        return self._boxes and segment.style is not None and segment.style.bgcolor is not None
+
+
+class _Region:
+    """Rows at the end of the output that are drawn and erased again."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lengths: list[int] = []
+        self.whole = True
+        """Whether all that was to be drawn is there, and not only its last rows."""
+
+    def draw(self, text: str, *, below_a_blank: bool) -> None:
+        """Draw Markdown, or of more than the screen can show the last rows."""
+        rendered = self._console.render_lines(_Rows(text, boxes=False), pad=False)
+        rows = [[Segment("")], *rendered] if below_a_blank else rendered
+        shown = rows[-max(1, self._console.height - 2) :]
+        self.whole = len(shown) == len(rows)
+        self._lengths = [Segment.get_line_length(row) for row in shown]
+        self._console.print(Segments(s for row in shown for s in [*row, Segment.line()]), end="")
+
+    def erase(self) -> bool:
+        """Erase what was drawn; False where it has to stay.
+
+        A terminal that got narrower has wrapped what is too long for it, in its own way, so that nobody knows
+        on which row it begins now. A row that has left the screen cannot be erased.
+        """
+        width, height = self._console.size
+        wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
+        safe = len(self._lengths) < height and not wrapped
+        if safe and self._lengths:
+            erased = (ControlType.ERASE_IN_LINE, 2)  # Below the last row there may be keys that were echoed.
+            up = [(ControlType.CURSOR_UP, 1), erased] * len(self._lengths)
+            self._console.control(Control(ControlType.CARRIAGE_RETURN, erased, *up))
+        self._lengths = []
+        return safe
+
+
+def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal is one of the few that lose the ends of rows when it gets narrower."""
+    if "TMUX" in environ:
+        return False
+    return "XTERM_VERSION" in environ or environ.get("TERM", "").startswith(("linux", "screen", "eterm"))
 
 
 class MarkdownOutput:
     """Renders an answer on stdout. Written to in a running event loop, which draws the tail.
 
-    rich would draw it in a thread, which now and then erases what a block was just printed over.
+    rich would draw it in a thread, which now and then erases what a block was just printed over; and after
+    the terminal was resized it erases other rows than it drew.
     """
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stdout)
         self._filter = ControlSequenceFilter()
         self._splitter = BlockSplitter()
-        self._live: Live | None = None
+        self._region = _Region(self._console)
+        self._drawn = ""
+        """The tail as it was when it was drawn."""
+        self._staying = ""
+        """What was drawn of the unfinished text and is now on the screen for good."""
+        self._draws = self._console.is_terminal and not self._console.is_dumb_terminal
         self._frame: asyncio.TimerHandle | None = None
         self._printed = False
+        self._hidden = False
 
     def write(self, text: str) -> None:
         """Print the blocks that this piece finishes, and have the tail drawn again in a moment."""
-        blocks = self._splitter.feed(self._filter.feed(text))
-        if self._live is None:
-            self._live = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-        if blocks:
-            self._live.update(_Tail(""), refresh=True)
-        for block in blocks:
+        for block in self._splitter.feed(self._filter.feed(text)):
             self._print(block)
-        self._live.update(_Tail(self._splitter.tail))
-        if self._frame is None:
+        if self._frame is None and self._draws:
             self._frame = asyncio.get_running_loop().call_later(1 / FRAMES_PER_SECOND, self._draw)
 
     def finish(self) -> None:
@@ -150,27 +198,44 @@ class MarkdownOutput:
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
-        if self._live is not None:
-            self._live.update(_Tail(""))
-            self._live.stop()
-            self._live = None
         rest, self._splitter = self._splitter.tail, BlockSplitter()
         self._print(rest)
+        self._hide_cursor(False)
 
     def _draw(self) -> None:
         self._frame = None
-        if self._live is not None:
-            self._live.refresh()
+        self._hide_cursor(True)
+        self._erase()
+        self._drawn = self._splitter.tail
+        self._region.draw(self._rest_of(self._drawn), below_a_blank=self._is_below_a_blank)
 
     def _print(self, block: str) -> None:
-        if not block.strip():
-            return
-        if self._printed:
-            self._console.print()
-        self._console.print(_markdown(block))
-        self._printed = True
+        self._erase()
+        rest = self._rest_of(block)
+        if rest.strip():
+            if self._is_below_a_blank:
+                self._console.print()
+            self._console.print(_Rows(rest, boxes=True), end="")
+        self._printed = self._printed or bool(block.strip())
+        self._staying = self._staying[len(block) :]
 
+    def _erase(self) -> None:
+        """Erase the tail; where it has to stay, what comes next goes on after it."""
+        if not self._region.erase() and self._region.whole:
+            self._staying = self._drawn
 
-def _markdown(text: str) -> Markdown:
-    # Links are written out: where one leads must be seen before it is followed.
-    return Markdown(text, hyperlinks=False)
+    def _rest_of(self, block: str) -> str:
+        """What of the unfinished text is not on the screen for good, as Markdown that stands by itself."""
+        before = BlockSplitter()
+        before.feed(self._staying)
+        rest = block[len(self._staying) :]
+        return before.fence_line + rest if rest else ""
+
+    def _hide_cursor(self, hide: bool) -> None:
+        if self._hidden != hide:
+            self._console.show_cursor(not hide)
+            self._hidden = hide
+
+    @property
+    def _is_below_a_blank(self) -> bool:
+        return self._printed and not self._staying

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from jumpseat_client.cli.terminal import ControlSequenceFilter, clean_line
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.live import Live
+    from rich.spinner import Spinner as Dots
 
 
 class Output(Protocol):
@@ -68,7 +69,8 @@ class TerminalSpinner(Spinner):
     """The same on a terminal."""
 
     def __init__(self) -> None:
-        self._status: Status | None = None
+        self._live: Live | None = None
+        self._dots: Dots | None = None
         self._stopped = False
 
     def show(self, message: str) -> None:
@@ -76,21 +78,32 @@ class TerminalSpinner(Spinner):
         if self._stopped:
             return
         from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner as Dots
         from rich.text import Text
 
         # A Text, because brackets in a string would be read as markup.
         text = Text(clean_line(message) + " …")
-        if self._status is None:
-            self._status = Console(stderr=True).status(text)
-            self._status.start()
-        else:
-            self._status.update(text)
+        if self._live is not None and self._dots is not None:
+            self._dots.update(text=text)
+            return
+        self._dots = Dots("dots", text, style="status.spinner")
+        # With stdout redirected, as is rich's default, an answer that begins now would find no terminal.
+        self._live = Live(
+            self._dots,
+            console=Console(stderr=True),
+            refresh_per_second=12.5,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
 
     def pause(self) -> None:
         """Erase it for now."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def stop(self) -> None:
         """Erase it, for good."""

@@ -1,0 +1,70 @@
+"""What a person sees on a terminal that is resized: pyte's, which cuts long rows, and one that wraps them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import pyte
+
+
+class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
+    """A terminal with everything that has scrolled out of it. Long rows are wrapped when it gets narrower.
+
+    pyte forgets where the cursor is when it gets fewer rows.
+    """
+
+    wraps = True
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(columns, rows, history=10_000)
+        self._stream = pyte.ByteStream(self)
+
+    def show(self, output: bytes) -> None:
+        """What a command wrote."""
+        self._stream.feed(output)
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Keep all that was written, as terminals do."""
+        if not hasattr(self, "_stream"):  # pyte's constructor
+            return super().resize(lines, columns)
+        assert lines is not None
+        assert columns is not None
+        rows: list[list[Any]] = []
+        at = 0
+        for number in range(self.cursor.y + 1):
+            row = self._cells(self.buffer[number])
+            at = len(rows)
+            size = columns if self.wraps else max(len(row), 1)
+            rows += [row[start : start + size] for start in range(0, max(len(row), 1), size)]
+        hidden = max(0, at + 1 - lines)
+        column = min(self.cursor.x, columns - 1)
+        super().resize(lines, columns)
+        self.buffer.clear()
+        for row in rows[:hidden]:
+            self.history.top.append(dict(enumerate(row)))
+        for number, row in enumerate(rows[hidden:]):
+            for place, cell in enumerate(row[:columns]):
+                self.buffer[number][place] = cell
+        self.cursor.y, self.cursor.x = at - hidden, column
+        return None
+
+    @property
+    def rows(self) -> list[str]:
+        """All rows, those first that have scrolled out."""
+        seen = [*self.history.top, *(self.buffer[number] for number in range(self.lines))]
+        return ["".join(cell.data for cell in self._cells(row)) for row in seen]
+
+    @staticmethod
+    def _cells(row: Any) -> list[Any]:
+        blank = pyte.screens.Char(" ")
+        cells = deque(row.get(place, blank) for place in range(max(row, default=-1) + 1))
+        while cells and cells[-1].data == " ":
+            cells.pop()
+        return list(cells)
+
+
+class CuttingScreen(Screen):
+    """One that cuts them, as xterm does."""
+
+    wraps = False
