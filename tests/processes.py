@@ -15,7 +15,7 @@ WAIT_SECONDS = 10.0
 
 
 def take_interrupts() -> None:
-    """A child's `preexec_fn`: SIGINT ends it, also where the test run ignores SIGINT, which children inherit."""
+    """A child's `preexec_fn`: SIGINT ends it, also where the test run ignores it, which children inherit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -59,12 +59,12 @@ def test_a_row_of_the_method_table_is_in_a_known_direction_and_state_and_there_o
         pytest.param(("`state`",), get_args(AuthState), id="authentication states"),
         pytest.param(
             ("param",),
-            [field.alias for field in ChatStartParams.model_fields.values()],
+            list(ChatStartParams.model_json_schema()["properties"]),
             id="params of chat/start",
         ),
         pytest.param(
             ("`initializationOptions`",),
-            [field.alias for field in InitializationOptions.model_fields.values()],
+            list(InitializationOptions.model_json_schema()["properties"]),
             id="initialization options",
         ),
         pytest.param(("key of a provider",), list(ProviderConfig.model_fields), id="keys of a provider"),
