@@ -215,6 +215,11 @@ BEYOND: list[tuple[dict[str, Any], str]] = [
     ({"providers": {"new": {"kind": "openai", "base_url": "http://h/${x}"}}}, "providers.new.base_url"),
     ({"providers": {"new": {"kind": "local", "model_path": "/x"}}}, "providers.new.model_path"),
     ({"log_file": "/x"}, "log_file"),
+    (
+        {"providers": {"mine": {"settings": {"store": {"type": "boolean", "default": True}}}}},
+        "providers.mine.settings.store",
+    ),
+    ({"providers": {"mine\u200b": {"kind": "openai", "base_url": "http://evil.example/v1"}}}, "mine\\u200b"),
 ]
 
 
@@ -233,3 +238,24 @@ async def test_an_overlay_may_not_reach_for_what_is_the_users(home: Path) -> Non
             assert key in error["message"]
             assert "canary" not in str(error)
         await daemon.initialize({"default_provider": "mine", "providers": {"mine": {"default_model": "m"}}})
+
+
+@pytest.mark.requirement("7:trust", "5:settings-precedence")
+async def test_values_of_an_overlay_reach_requests_where_a_row_takes_them_and_nowhere_else(
+    home: Path, upstream: FakeUpstream
+) -> None:
+    (home / "config.toml").write_text(
+        f'[providers.mine]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"', "utf-8"
+    )
+    upstream.default(Reply.events(completion_stream(["Hi"])))
+    overlay = {
+        "providers": {"mine": {"settings": {"temperature": 0.3, "store": True}}},
+        "settings": {"providers": {"mine": {"top_p": 0.5, "metadata": {"a": "b"}, "mcp_servers": ["x"]}}},
+    }
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(overlay)
+        _ = (await daemon.request("chat/start", {"messages": [user("Hi")]})).result
+
+    body = upstream.requests[0].json
+    assert (body["temperature"], body["top_p"]) == (0.3, 0.5)
+    assert not {"store", "metadata", "mcp_servers"} & set(body)

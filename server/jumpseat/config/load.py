@@ -1,7 +1,6 @@
-"""Reading the file, and laying a client's overlay on it.
+"""Reading the configuration of a connection: the file, with a client's overlay on it.
 
-The file is the user's own. The overlay may come from a workspace that somebody else wrote, so it may
-choose among what the user has and add providers of literal values, and nothing else (section 7, trust).
+Above it are the front ends; below it `reading`, for the file, and `overlay`, for what a client may set.
 """
 
 from __future__ import annotations
@@ -14,23 +13,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from jumpseat.chat import ConfigError
 from jumpseat.config.commands import keep_back
 from jumpseat.config.faults import Fault
+from jumpseat.config.overlay import SOURCE as OVERLAY
+from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import line_of
 from jumpseat.config.reading import Source, error_of, faults_of, read, sound_part, validated
-from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.secrets import names_credential
-from jumpseat.config.sources import source_prefix
 from jumpseat.config.suggestions import did_you_mean
 
 logger = logging.getLogger(__name__)
-
-OVERLAY_TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers"})
-OVERLAY_OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
-OVERLAY_SOURCE = "initializationOptions.config"
 
 
 def load_config(
@@ -56,9 +50,13 @@ def load_config(
     """
     file = read(path if path is not None else config_file(), required=path is not None)
     own, faults = validated(file)  # Its own errors first, under its own name.
-    overlay = _without_absent(overlay or {})
-    config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own
-    _refuse_keys_of_plugins(config, overlay, kinds)
+    overlay = without_absent(overlay or {})
+    try:
+        config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own
+        refuse_keys_of_plugins(config, overlay, kinds)
+    except OverlayError as error:
+        error.hint = f"Put it into your own configuration file, {file.name}; a workspace may not set it."
+        raise
     warnings = list(warnings_of(config, own, file, kinds))
     if faults:  # Of the tables that are wrong only what is sound has keys to look at.
         sound, _ = sound_part(file)
@@ -113,7 +111,7 @@ def warnings_of(
         if unknown.path in of_the_file:
             yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
         else:
-            yield Fault(OVERLAY_SOURCE, unknown.key, told)
+            yield Fault(OVERLAY, unknown.key, told)
     yield from _names_sent(config, own, file)
 
 
@@ -135,7 +133,7 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
         if path[1] in own.providers:
             yield Fault(file.name, key, told, line_of(path, lines))
         else:
-            yield Fault(OVERLAY_SOURCE, key, told)
+            yield Fault(OVERLAY, key, told)
 
 
 def _with_overlay(
@@ -151,103 +149,10 @@ def _with_overlay(
         broken: providers of the file whose tables are wrong: they are the user's all the same.
     """
     sound = {name: file.tables["providers"][name] for name in own.providers}
-    merged = _overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken})
+    merged = overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken})
     for name in broken:
         merged.get("providers", {}).pop(name, None)  # A few settings alone would make another provider of it.
     try:
         return Config.model_validate(merged)
     except ValidationError as error:
-        raise error_of([fault for _, fault in faults_of(error, Source(OVERLAY_SOURCE))]) from None
-
-
-def _refused(key: str, why: str) -> ConfigError:
-    return ConfigError(
-        f"{OVERLAY_SOURCE}: {key} {why}.",
-        hint="Put it into your own configuration file; a workspace may not set it.",
-    )
-
-
-def _overlaid(
-    base: Mapping[str, Any], overlay: Mapping[str, Any], built_in: Collection[str]
-) -> dict[str, Any]:
-    for key in overlay:
-        if key not in OVERLAY_TOP_LEVEL:
-            raise _refused(key, "may not be set by a client")
-    providers: dict[str, Any] = dict(base.get("providers", {}))
-    added = overlay.get("providers", {})
-    if not isinstance(added, Mapping):
-        raise _refused("providers", "must be a table of providers")
-    for name, table in added.items():
-        where = f"providers.{name}"
-        if not isinstance(table, Mapping):
-            raise _refused(where, "must be a table")
-        if name in providers or name in built_in:
-            for key in table:
-                if key not in OVERLAY_OF_A_KNOWN_PROVIDER:
-                    raise _refused(f"{where}.{key}", "belongs to a provider that is already defined")
-        if "model_path" in table:
-            raise _refused(f"{where}.model_path", "names a file, which only the user may choose to run")
-        if "command" in table:
-            raise _refused(f"{where}.command", "names a program, which only the user may choose to run")
-        _refuse_ways(table, where)
-        _refuse_sources(table, where)
-        providers[name] = merge_patch(providers.get(name, {}), table)
-    result = dict(base)
-    if providers:
-        result["providers"] = providers
-    for key in ("default_provider", "default_model"):
-        if overlay.get(key) is not None:
-            result[key] = overlay[key]
-    if "settings" in overlay:
-        if not isinstance(overlay["settings"], Mapping):
-            raise _refused("settings", "must be a table")
-        result["settings"] = merge_patch(base.get("settings", {}), overlay["settings"])
-    _refuse_sources({key: overlay[key] for key in overlay if key != "providers"}, "")
-    return result
-
-
-def _refuse_ways(table: Mapping[str, Any], where: str) -> None:
-    """Refuse to trust, or to show, what a file holds, and to send a sign-in of the user's by another way."""
-    for key in ("ca_file", "client_cert"):
-        if key in table:
-            raise _refused(f"{where}.{key}", "names a file, which only the user may choose")
-    if "proxy" in table and str(table.get("kind")).startswith("copilot"):
-        raise _refused(f"{where}.proxy", "would choose the way of your own sign-in")
-
-
-def _refuse_keys_of_plugins(
-    config: Config, overlay: Mapping[str, Any], kinds: Collection[str] | None
-) -> None:
-    """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands."""
-    for name, table in overlay.get("providers", {}).items():
-        whole = config.providers.get(name)  # None where the table itself is wrong.
-        if whole is not None and whole.is_of_a_plugin(kinds):
-            for key in sorted(set(table) & set(whole.model_extra or {})):
-                raise _refused(f"providers.{name}.{key}", "is a plug-in's own key")
-
-
-def _without_absent(value: Any) -> Any:
-    """The value without nulls and empty tables, which mean "absent" in a client's params.
-
-    An empty array is how Lua writes an empty table.
-    """
-    if isinstance(value, Mapping):
-        items = ((key, _without_absent(item)) for key, item in value.items())
-        return {key: item for key, item in items if item is not None and item not in ({}, [])}
-    return value
-
-
-def _refuse_sources(value: Any, where: str) -> None:
-    """Refuse any string that would make the daemon read something of the user's."""
-    if isinstance(value, str):
-        prefix = source_prefix(value)
-        if prefix is not None:
-            raise _refused(where, f"may not use the source {prefix}")
-        if "${" in value:
-            raise _refused(where, "may not use ${…}")
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            _refuse_sources(item, f"{where}.{key}" if where else str(key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _refuse_sources(item, f"{where}.{index}")
+        raise error_of([fault for _, fault in faults_of(error, Source(OVERLAY))]) from None

@@ -117,7 +117,7 @@ async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a
         '[providers.x.settings.key]\ntype = "string"\ndefault = "own"\n',
         "utf-8",
     )
-    overlay = {"default_model": "evil", "settings": {"key": {"type": "string", "default": "evil"}}}
+    overlay = {"default_model": "evil", "settings": {"key": "evil"}}
     table = load_config(None, {"providers": {"x": overlay}}).providers["x"]
     values = Values("x", table)
 

@@ -28,6 +28,8 @@ default_model = "a"
 [providers.mine.settings.temperature]
 type = "number"
 maximum = 2
+[providers.broken]
+timeout = -1
 """
 
 
@@ -76,17 +78,83 @@ def test_it_may_lay_settings_over_the_files(home: Path) -> None:
 
 
 def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
+    before = overlaid(home, None).providers["mine"].settings
     changes = {
         "default_model": "b",
         "capabilities": {"vision": False},
-        "settings": {"temperature": {"maximum": 1}, "top_p": {"type": "number"}},
+        "settings": {"temperature": 0.3, "stop": ["a"]},
     }
-    mine = overlaid(home, {"providers": {"mine": changes}}).providers["mine"]
+    config = overlaid(home, {"providers": {"mine": changes}, "settings": {"providers": {"mine": {"a": 1}}}})
+    mine = config.providers["mine"]
 
     assert (mine.default_model, mine.capabilities.vision) == ("b", False)
-    assert (mine.settings["temperature"].maximum, mine.settings["temperature"].type) == (1, "number")
-    assert mine.settings["top_p"].type == "number"
+    assert config.settings["providers"]["mine"] == {"temperature": 0.3, "stop": ["a"], "a": 1}
+    assert mine.settings == before
     assert (mine.base_url, mine.api_key) == ("https://api.example/v1", "env:MY_KEY")
+
+
+@pytest.mark.parametrize("provider", ["mine", "local", "broken"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "list", "default": [{"type": "url", "url": f"https://evil.example/{CANARY}"}]},
+        {"default": 1},
+        {"mapping": "parameters.metadata"},
+        {"type": "boolean", "default": True},
+    ],
+)
+@pytest.mark.parametrize("key", ["temperature", "mcp_servers"])
+def test_it_may_set_no_row_no_default_and_no_mapping_of_a_known_provider(
+    home: Path, provider: str, row: dict[str, Any], key: str
+) -> None:
+    error = refusal(home, {"providers": {provider: {"settings": {key: row}}}})
+
+    assert f"providers.{provider}.settings.{key} must be a value" in error.message
+    assert CANARY not in error.message
+    assert str(home / "config.toml") in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mine\u200b",
+        "\u2060mine",
+        "mi\u00adne",
+        "mine\ufe0f",
+        "mine\u3164",
+        "Mine",
+        "MINE",
+        "m1ne",
+        "rnine",
+        "mi-ne",
+        "mine.",
+        "_mine",
+        "m\u0456ne",
+        "\uff4dine",
+        "min\u0435",
+        "min\u00e9",
+        "mine\u0301",
+        "\U0001d426ine",
+        "Local",
+        "1oca1",
+        "broken\u200d",
+        "broke\u0578",
+        "mine" + "\u3164" * 90,
+        "x" * 101,
+    ],
+)
+def test_no_provider_may_be_added_that_looks_like_a_known_one(home: Path, name: str) -> None:
+    error = refusal(home, {"providers": {name: {"kind": "openai", "base_url": "https://evil.example/v1"}}})
+
+    assert "looks like the provider" in error.message or "is longer than 100 characters" in error.message
+    assert error.message.isascii() or len(name) > 100
+
+
+@pytest.mark.parametrize("name", ["mine2", "my", "min", "miner", "nine", "b\u00fcro", "\u65e5\u672c"])
+def test_a_provider_with_a_name_of_its_own_may_be_added(home: Path, name: str) -> None:
+    table = {"kind": "openai", "base_url": "https://new.example/v1", "settings": {"t": {"type": "number"}}}
+
+    assert overlaid(home, {"providers": {name: table}}).providers[name].settings["t"].type == "number"
 
 
 def test_it_may_add_a_provider_of_literal_values(home: Path) -> None:
@@ -167,10 +235,7 @@ def test_every_other_key_of_a_known_provider_is_refused(
         ),
         ({"providers": {"new": {"later_key": "?"}}}, "providers.new.later_key"),
         ({"providers": {"mine": {"default_model": "?"}}}, "providers.mine.default_model"),
-        (
-            {"providers": {"mine": {"settings": {"t": {"type": "string", "default": "?"}}}}},
-            "providers.mine.settings.t.default",
-        ),
+        ({"providers": {"mine": {"settings": {"t": "?"}}}}, "providers.mine.settings.t"),
         ({"settings": {"providers": {"mine": {"t": "?"}}}}, "settings.providers.mine.t"),
         ({"default_model": "?"}, "default_model"),
     ],

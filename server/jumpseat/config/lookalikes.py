@@ -1,0 +1,48 @@
+"""Whether a person could take one provider's id for another's.
+
+No table of confusable characters: what is not ASCII may look like any one character, or like nothing. That
+refuses a few innocent ids, and lets none through that deceives. Above it is `overlay`; it is pure.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "-": None, "_": None, ".": None})
+
+
+def looks_like(one: str, other: str) -> bool:
+    """Whether ids are the same but for case, separators, and characters that are invisible or look alike.
+
+    It takes the product of their lengths.
+    """
+    first, second = _form(one), _form(other)
+    # The places in the second that the first, read so far, may end at.
+    reached = _over_what_may_be_nothing({0}, second)
+    for each in first:
+        steps = {place + 1 for place in reached if place < len(second) and _may_be(each, second[place])}
+        stays = set() if _is_ascii(each) else reached
+        reached = _over_what_may_be_nothing(steps | stays, second)
+    return len(second) in reached
+
+
+def _form(name: str) -> str:
+    """One spelling for all that look the same in ASCII, and for what Unicode itself calls compatible."""
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_ALIKE)
+    return plain.replace("rn", "m").replace("vv", "w")
+
+
+def _may_be(one: str, other: str) -> bool:
+    return one == other or not (_is_ascii(one) and _is_ascii(other))
+
+
+def _over_what_may_be_nothing(places: set[int], text: str) -> set[int]:
+    result = set(places)
+    for place, each in enumerate(text):
+        if place in result and not _is_ascii(each):
+            result.add(place + 1)
+    return result
+
+
+def _is_ascii(character: str) -> bool:
+    return "!" <= character <= "~"

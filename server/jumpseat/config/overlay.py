@@ -1,0 +1,161 @@
+"""Laying a client's overlay on the file: what it may do, and what is refused.
+
+The file is the user's own. The overlay may come from a workspace that somebody else wrote, so it may choose
+among what the user has, set values of settings, and add providers of literal values (section 7, trust). Above
+it is `load`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from jumpseat.chat import ConfigError
+from jumpseat.config.lookalikes import looks_like
+from jumpseat.config.saved_rules import merge_patch
+from jumpseat.config.schema import Config
+from jumpseat.config.sources import source_prefix
+
+SOURCE = "initializationOptions.config"
+
+TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers"})
+OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
+
+
+LONGEST_ID = 100
+"""Of a provider that the overlay adds."""
+
+
+class OverlayError(ConfigError):
+    """The overlay goes beyond what it may do."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(f"{SOURCE}: {key} {why}.")
+
+
+def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The tables of the file with the overlay on them.
+
+    Args:
+        base: the file's tables.
+        overlay: without what means absent.
+        known: ids of providers that the user has beside those of `base`.
+
+    Raises:
+        OverlayError: the overlay goes beyond what it may do.
+    """
+    for key in overlay:
+        if key not in TOP_LEVEL:
+            raise OverlayError(key, "may not be set by a client")
+    _refuse_sources(overlay, "")
+    added = overlay.get("providers", {})
+    if not isinstance(added, Mapping):
+        raise OverlayError("providers", "must be a table of providers")
+    values = overlay.get("settings", {})
+    if not isinstance(values, Mapping):
+        raise OverlayError("settings", "must be a table")
+    result = dict(base)
+    providers: dict[str, Any] = dict(base.get("providers", {}))
+    users = {*providers, *known}
+    for name, table in added.items():
+        where = f"providers.{name}"
+        if not isinstance(table, Mapping):
+            raise OverlayError(where, "must be a table")
+        if name in users:
+            own = _values_of_settings(table.get("settings", {}), f"{where}.settings")
+            values = merge_patch(values, {"providers": {name: own}} if own else {})
+            table = {key: value for key, value in table.items() if key != "settings"}
+            _refuse_changes(table, where)
+        else:
+            _refuse_lookalike(name, users)
+            _refuse_what_a_user_chooses(table, where)
+        providers[name] = merge_patch(providers.get(name, {}), table)
+    if providers:
+        result["providers"] = providers
+    if values:
+        result["settings"] = merge_patch(base.get("settings", {}), values)
+    defaults = {key: overlay[key] for key in ("default_provider", "default_model") if key in overlay}
+    return {**result, **defaults}
+
+
+def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Collection[str] | None) -> None:
+    """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands.
+
+    Raises:
+        OverlayError: it has one.
+    """
+    for name, table in overlay.get("providers", {}).items():
+        whole = config.providers.get(name)  # None where the table itself is wrong.
+        if whole is not None and whole.is_of_a_plugin(kinds):
+            for key in sorted(set(table) & set(whole.model_extra or {})):
+                raise OverlayError(f"providers.{name}.{key}", "is a plug-in's own key")
+
+
+def without_absent(value: Any) -> Any:
+    """The value without nulls and empty tables, which mean "absent" in a client's params.
+
+    An empty array is how Lua writes an empty table.
+    """
+    if isinstance(value, Mapping):
+        items = ((key, without_absent(item)) for key, item in value.items())
+        return {key: item for key, item in items if item is not None and item not in ({}, [])}
+    return value
+
+
+def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
+    """Values for the rows that a provider of the user's has, by the rows' keys.
+
+    A row would put keys of its author's choice into requests that are made with the user's credential.
+    """
+    if not isinstance(settings, Mapping):
+        raise OverlayError(where, "must be a table")
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            why = "must be a value: the rows of a provider that exists are its own"
+            raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
+    return settings
+
+
+def _refuse_changes(table: Mapping[str, Any], where: str) -> None:
+    for key in table:
+        if key not in OF_A_KNOWN_PROVIDER:
+            raise OverlayError(f"{where}.{key}", "belongs to a provider that is already defined")
+
+
+def _refuse_lookalike(name: str, users: Collection[str]) -> None:
+    if len(name) > LONGEST_ID:
+        raise OverlayError(f"providers.{name[:20]!a}…", f"is longer than {LONGEST_ID} characters")
+    for known in users:
+        if looks_like(name, known):
+            raise OverlayError(
+                f"providers.{name!a}", f"looks like the provider {known} that is already defined"
+            )
+
+
+def _refuse_what_a_user_chooses(table: Mapping[str, Any], where: str) -> None:
+    """Refuse to run, trust or show a file, and to choose the way of the user's sign-in."""
+    if "model_path" in table:
+        raise OverlayError(f"{where}.model_path", "names a file, which only the user may choose to run")
+    if "command" in table:
+        raise OverlayError(f"{where}.command", "names a program, which only the user may choose to run")
+    for key in ("ca_file", "client_cert"):
+        if key in table:
+            raise OverlayError(f"{where}.{key}", "names a file, which only the user may choose")
+    if "proxy" in table and str(table.get("kind")).startswith("copilot"):
+        raise OverlayError(f"{where}.proxy", "would choose the way of your own sign-in")
+
+
+def _refuse_sources(value: Any, where: str) -> None:
+    """Refuse any string that would make the daemon read something of the user's."""
+    if isinstance(value, str):
+        prefix = source_prefix(value)
+        if prefix is not None:
+            raise OverlayError(where, f"may not use the source {prefix}")
+        if "${" in value:
+            raise OverlayError(where, "may not use ${…}")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _refuse_sources(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_sources(item, f"{where}.{index}")
