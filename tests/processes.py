@@ -39,10 +39,11 @@ def command_line(pid: int) -> str:
 
 async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
     """Wait for a process to end; False if it has not within the time."""
-    return await asyncio.to_thread(_ends, pid, seconds)
+    return await asyncio.to_thread(ends, pid, seconds)
 
 
-def _ends(pid: int, seconds: float) -> bool:
+def ends(pid: int, seconds: float) -> bool:
+    """The same, on this thread."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

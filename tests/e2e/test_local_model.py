@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +22,8 @@ pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform"),
 ]
+
+needs_prctl = pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 
 QUESTION = "What is the capital of France? Answer with one word."
 
@@ -92,10 +97,13 @@ async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) ->
 
 @pytest.mark.slow
 @pytest.mark.requirement("1:stdin-eof")
-async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daemon) -> None:
+@pytest.mark.parametrize("is_stopped", [False, pytest.param(True, marks=needs_prctl)])
+async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daemon, is_stopped: bool) -> None:
     await local_daemon.initialize()
     await local_daemon.request("chat/start", {"messages": [user(QUESTION)], "maxTokens": 5})
     (child,) = children(local_daemon.process.pid)
+    if is_stopped:
+        os.kill(child, signal.SIGSTOP)
     local_daemon.process.kill()
     await local_daemon.exit_code()
     assert await is_gone(child), "the model runs on without its daemon"

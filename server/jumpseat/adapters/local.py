@@ -14,6 +14,7 @@ from copy import copy
 from typing import cast
 
 from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.adapters.base_starts import StartBudget
 from jumpseat.adapters.endpoint_counts import ask_for_count
 from jumpseat.adapters.local_model import identify, locate, require_engine
 from jumpseat.adapters.local_process import LocalServer
@@ -51,6 +52,7 @@ class LocalAdapter(Adapter):
             provider=provider, parameters=config.parameters, dropped=("reasoning_effort",)
         )
         self._server: LocalServer | None = None
+        self._starts = StartBudget()
         self._loading: asyncio.Task[LocalServer] | None = None
         """The load under way, or the one that made `_server`. Only the event loop touches it, so no lock."""
 
@@ -206,9 +208,22 @@ class LocalAdapter(Adapter):
             raise copy(error) from error
 
     async def _load(self) -> LocalServer:
-        if self._server is not None:
-            await asyncio.to_thread(self._server.close)  # It died by itself; its pipes are still open.
+        """Start the server.
+
+        Raises:
+            ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
+            ChatError: the process died, or has died too often.
+        """
         path = locate(self._provider, self._config.model_path)
+        last = self._server
+        end = f"{last.end}." if last is not None and last.end is not None else None
+        self._starts.take(self._provider, f"The process of the local model {self._model.name}", end)
+        if last is not None:
+            await asyncio.to_thread(last.close)  # It died by itself; its pipes are still open.
         server = self._server = LocalServer(self._provider, path, self._model.name)
-        await asyncio.to_thread(server.start)
+        try:
+            await asyncio.to_thread(server.start)
+        except ConfigError:
+            self._starts.give_back()
+            raise
         return server

@@ -12,6 +12,7 @@ import secrets
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_SECONDS = 600.0
 """A file of many gigabytes on a slow disk may take minutes; one that takes longer than this hangs."""
+
+LAST_MOMENT_SECONDS = 1.0
+"""From the end of its output to its own end."""
 
 SLOT_CONTEXT_TOKENS = 8192
 """The context of one chat. Larger ones cost memory whether they are used or not."""
@@ -85,6 +89,14 @@ class LocalServer:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def end(self) -> str | None:
+        """How the process ended, as a clause; None while it runs, or before it ran."""
+        code = self._process.poll() if self._process is not None else None
+        if code is None:
+            return None
+        return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+
     def start(self) -> None:
         """Start the process and wait until the model is loaded.
 
@@ -95,18 +107,10 @@ class LocalServer:
         with self._lock:
             if self._closed:
                 raise self._died()
-            # -P: a file in the working directory, somebody's workspace, must not pass for a module.
-            process = self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "jumpseat.adapters.local_server"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(),
-                encoding="utf-8",
-                errors="replace",
-            )
+            started: Future[subprocess.Popen[str]] = Future()
+            threading.Thread(target=_run, args=(started,), name="llama.cpp", daemon=True).start()
+            process = self._process = started.result()
         orders, replies = cast(IO[str], process.stdin), cast(IO[str], process.stdout)
-        threading.Thread(target=_log_lines, args=(process.stderr,), daemon=True).start()
         overdue = threading.Timer(LOAD_TIMEOUT_SECONDS, process.kill)
         overdue.daemon = True
         overdue.start()
@@ -120,6 +124,8 @@ class LocalServer:
         finally:
             overdue.cancel()
         if not line:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LAST_MOMENT_SECONDS)  # Its own exit code says more than our signal.
             self.close()
             raise self._died()
         reply: ServerReply = json.loads(line)
@@ -165,8 +171,10 @@ class LocalServer:
         }
 
     def _died(self) -> ServerError:
+        end = self.end or "it was closed"
+        logger.warning("the process of the local model ended before the model was loaded: %s", end)
         return ServerError(
-            "The process of the local model ended before the model was loaded.",
+            f"The process of the local model ended before the model was loaded: {end}.",
             provider=self._provider,
             hint="Look into the daemon's log (`jumpseat serve --log-level debug`); memory may be short.",
             retryable=False,
@@ -203,8 +211,27 @@ def _physical_memory() -> int | None:
         return None
 
 
-def _log_lines(stream: IO[str]) -> None:
-    """Carry what llama.cpp writes into our log, so that its pipe never fills."""
+def _run(started: Future[subprocess.Popen[str]]) -> None:
+    """Start the child, then carry what llama.cpp writes into our log, so that its pipe never fills.
+
+    One thread for both: Linux kills the child when the thread that started it ends (`local_server`).
+    """
+    try:
+        # -P: a file in the working directory, somebody's workspace, must not pass for a module.
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "jumpseat.adapters.local_server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            encoding="utf-8",
+            errors="replace",
+        )
+    except BaseException as error:
+        started.set_exception(error)
+        return
+    started.set_result(process)
+    stream = cast(IO[str], process.stderr)
     with stream:
         for line in stream:
             logger.debug("llama.cpp: %s", line.rstrip())

@@ -7,6 +7,10 @@ crash of native code would take every connection with it.
 One line of JSON comes in (`ServerOrder`), one goes out (`ServerReply`), then standard input stays open for
 as long as the parent wants the server. The API key travels that way and no other: arguments and
 environments can be read by other programs.
+
+When the parent is gone, standard input closes and this process ends. One that is stopped (SIGSTOP) reads
+nothing: Linux kills it then, by PR_SET_PDEATHSIG. On macOS it ends once it is continued; Windows has no such
+stop.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any, NotRequired, TypedDict
 from urllib.parse import urlsplit
 
@@ -24,6 +29,10 @@ REQUEST_TIMEOUT_SECONDS = 30.0
 
 ERRORS_ONLY = 1
 """llama.cpp's verbosity: above this it writes some hundred lines for each load."""
+
+
+PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl(2): the signal that this process gets when the thread that started it ends."""
 
 
 class ServerOrder(TypedDict):
@@ -55,6 +64,7 @@ def main() -> None:
     """Serve until standard input closes."""
     # An interrupt in the terminal reaches the whole process group; only the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
     # Native code may print: from here on that goes to the log, never between the parent and the reply.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -66,6 +76,14 @@ def main() -> None:
         sys.stdin.read()
     # No destructors: they would wait for streams that nobody reads any more.
     os._exit(0)
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        import ctypes  # Deferred: the daemon, which imports this module, has no use for it.
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _serve(order: ServerOrder) -> tuple[ServerReply, object]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 
 from jumpseat.adapters import local
+from jumpseat.adapters.base_starts import MAX_STARTS
 from jumpseat.adapters.local import LocalAdapter
 from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local_process import SLOTS
@@ -16,6 +17,7 @@ from jumpseat.chat import (
     AuthenticationError,
     ChatRequest,
     ConfigError,
+    ConnectionError,
     DoneEvent,
     Fold,
     Message,
@@ -54,6 +56,7 @@ class ScriptedServer:
         self.api_key = "key-of-this-server"
         self.context_tokens = 4096
         self.alive = False
+        self.end = None
         self.made.append(self)
 
     def start(self):
@@ -189,6 +192,29 @@ async def test_a_server_that_died_is_started_again(adapter, server_class):
     events = await collect(adapter)
     assert isinstance(events[0], ProgressEvent)
     assert len(server_class.made) == 2
+
+
+async def test_a_server_that_dies_again_and_again_is_not_started_for_ever(adapter, server_class):
+    for _ in range(MAX_STARTS):
+        await collect(adapter)
+        server_class.made[-1].alive = False
+        server_class.made[-1].end = "it was killed by signal 9"
+    with pytest.raises(ConnectionError) as failed:
+        await collect(adapter)
+    assert f"has ended {MAX_STARTS} times within 3 minutes" in failed.value.message
+    assert failed.value.hint.endswith("The last time it was killed by signal 9.")
+    assert "log" in failed.value.hint
+    assert not failed.value.retryable
+    assert len(server_class.made) == MAX_STARTS
+
+
+async def test_a_file_that_cannot_be_loaded_does_not_count_as_a_server_that_died(adapter, server_class):
+    server_class.fails = True
+    for _ in range(2 * MAX_STARTS):
+        with pytest.raises(ConfigError, match="cannot load it"):
+            await collect(adapter)
+    server_class.fails = False
+    assert await answer_of(adapter) == "Hello"
 
 
 async def test_the_request_carries_the_key_of_the_server_and_the_parameters_of_the_table(

@@ -1,11 +1,14 @@
 """The child process that runs llama.cpp: its slots, its failures, and the real model."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from jumpseat.adapters import local_process
 from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local_process import SLOTS, LocalServer, slots_for, threads_for
 from jumpseat.chat import ConfigError, ServerError
+from tests.processes import ends
 
 WAIT_SECONDS = 30.0
 GIGABYTE = 1 << 30
@@ -107,7 +111,9 @@ def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, 
 
 def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tmp_path):
     server = child_that("raise SystemExit(3)", monkeypatch, tmp_path)
-    with pytest.raises(ServerError, match="ended before the model was loaded") as raised:
+    with pytest.raises(
+        ServerError, match=r"before the model was loaded: it ended with exit code 3\."
+    ) as raised:
         server.start()
     assert not raised.value.retryable
     assert not server.alive
@@ -191,6 +197,43 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
         assert child.poll() is None
         child.stdin.close()
         assert child.wait(WAIT_SECONDS) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
+    """The parent is killed, and its child, which cannot read that its input has ended, is gone too."""
+    code = (
+        "import os, signal, sys, time\n"
+        "from jumpseat.adapters import local_process, local_server\n"
+        "child = os.path.abspath(sys.argv[1])\n"
+        "local_process.sys.executable = child\n"
+        "from pathlib import Path\n"
+        "server = local_process.LocalServer('local', Path(child), 'model')\n"
+        "server.start()\n"
+        "os.kill(int(server.address), signal.SIGSTOP)\n"
+        "print(server.address, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    child = tmp_path / "child"
+    child.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os\n"
+        "from jumpseat.adapters import local_server\n"
+        "local_server._serve = lambda order: ({'address': str(os.getpid()), 'context_tokens': 1}, order)\n"
+        "local_server.main()\n"
+    )
+    child.chmod(0o755)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(child)], stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    with parent:
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    try:
+        assert ends(pid, WAIT_SECONDS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ import logging
 import os
 import shlex
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.base_starts import StartBudget
 from jumpseat.adapters.copilot_language_server.command import directory_of, environment_of, find_command
 from jumpseat.adapters.copilot_language_server.connection import (
     Connection,
@@ -42,10 +42,6 @@ logger = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 60.0
 """A cold start takes a second; a program of 150 MB on a busy machine takes longer."""
-
-MAX_STARTS = 5
-STARTS_WITHIN_SECONDS = 180.0
-"""So many starts in this time; a server that dies at every chat must not be started for ever."""
 
 
 class LanguageServer:
@@ -80,10 +76,9 @@ class LanguageServer:
         self._who = who
         self._on_notification = on_notification
         self._on_request = on_request
-        self._clock = clock
         self._connection: Connection | None = None
         self._flight: SingleFlight[Connection] = SingleFlight()
-        self._starts: deque[float] = deque(maxlen=MAX_STARTS)
+        self._starts = StartBudget(clock)
         self._failure: str | None = None
         """Why the last start failed; None where it did not."""
 
@@ -211,21 +206,8 @@ class LanguageServer:
         return settings
 
     def _count_start(self) -> None:
-        now = self._clock()
-        if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
-            wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])
-            end = self._failure or (self._connection.end if self._connection is not None else None)
-            last = f" The last time {end}" if end is not None else ""
-            raise ConnectionError(
-                f"The Copilot language server of {self._provider} has ended {MAX_STARTS} times within "
-                f"{STARTS_WITHIN_SECONDS / 60:g} minutes and is not started again for now.",
-                provider=self._provider,
-                retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or start jumpseat again. The daemon's log has more "
-                f"(`jumpseat serve --log-level info`).{last}",
-                retryable=False,
-            )
-        self._starts.append(now)
+        end = self._failure or (self._connection.end if self._connection is not None else None)
+        self._starts.take(self._provider, f"The Copilot language server of {self._provider}", end)
 
     def _failed(self, what: str, words: str) -> ConnectionError:
         self._failure = f"it {what}. {words.strip()}".strip()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.adapters.base_starts import MAX_STARTS
 from jumpseat.adapters.copilot_language_server import server as server_module
 from jumpseat.adapters.copilot_language_server.connection import MAX_WORDS_CHARACTERS
-from jumpseat.adapters.copilot_language_server.server import MAX_STARTS
 from jumpseat.chat import ConnectionError
 from jumpseat.config import hidden
 from jumpseat.wire import RpcError

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base_starts import MAX_STARTS, STARTS_WITHIN_SECONDS
 from jumpseat.adapters.copilot_language_server import server as server_module
-from jumpseat.adapters.copilot_language_server.server import MAX_STARTS, STARTS_WITHIN_SECONDS
 from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
 from jumpseat.wire.child import Child, start_child
 from tests.attempts import is_quick

@@ -1,0 +1,57 @@
+"""How often a program that a provider needs may be started: not for ever, if it dies at each use.
+
+Counts starts; `local` and the language server, above it, start and say how the last run ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from jumpseat.chat import ConnectionError
+
+MAX_STARTS = 5
+STARTS_WITHIN_SECONDS = 180.0
+
+
+class StartBudget:
+    """The starts of one program."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            clock: seconds.
+        """
+        self._clock = clock
+        self._starts: deque[float] = deque(maxlen=MAX_STARTS)
+
+    def take(self, provider: str, what: str, end: str | None) -> None:
+        """Count a start.
+
+        Args:
+            provider: the configured provider's id, for the error.
+            what: the program, as the subject of a sentence.
+            end: how its last run ended, "it was killed by signal 9."
+
+        Raises:
+            ConnectionError: it was started too often.
+        """
+        now = self._clock()
+        if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
+            wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])
+            last = f" The last time {end}" if end is not None else ""
+            raise ConnectionError(
+                f"{what} has ended {MAX_STARTS} times within {STARTS_WITHIN_SECONDS / 60:g} minutes and is "
+                "not started again for now.",
+                provider=provider,
+                retry_after=wait,
+                hint=f"Wait {wait:.0f} s, or start jumpseat again. The daemon's log has more: its stderr, or "
+                f"the file of `jumpseat serve --log-level debug --log-file FILE`.{last}",
+                retryable=False,
+            )
+        self._starts.append(now)
+
+    def give_back(self) -> None:
+        """The last start says nothing of the program: what it was started with is wrong."""
+        self._starts.pop()
