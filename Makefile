@@ -18,13 +18,16 @@ BIN := $(VENV)/bin
 LINT := $(VENV)-lint
 # And so has the run with the oldest dependencies.
 LOWEST := $(VENV)-lowest
-ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST)
+# So has LiteLLM, a gateway that the slow tests ask: its pins are not ours.
+GATEWAY := $(VENV)-litellm
+ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY)
 
 # A stamp is made when its set-up is complete, so that a second run goes straight to the point.
 CHAT_READY := $(VENV)/.chat-ready
 TEST_READY := $(VENV)/.test-ready
 LINT_READY := $(LINT)/.ready
 LOWEST_READY := $(LOWEST)/.ready
+GATEWAY_READY := $(GATEWAY)/.ready
 
 # Into the environment of the stamp that is being made.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
@@ -49,7 +52,7 @@ chat: model ## Ask the local model; choose the question with Q="..."
 test: $(TEST_READY) model ## Run the quick tests
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
-test-slow: $(TEST_READY) model ## Run what the quick run leaves out, and the editors again
+test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor"
 
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows
@@ -107,6 +110,10 @@ $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/python
 		--output-file $(@D)/lowest.txt pyproject.toml
 	@$(PIP_INSTALL) --constraint $(@D)/lowest.txt --editable '.[local,test]'
 	@touch $@
+
+$(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/python
+	@echo "Installing LiteLLM into $(GATEWAY) (about 700 MB, once)..."
+	@$(PIP_INSTALL) --requirement $< && touch $@ || echo "No LiteLLM here: its tests will be skipped."
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command
 # itself checks the file in a moment and skips what is there.

@@ -1,0 +1,259 @@
+"""The real LiteLLM proxy between the daemon and a fake provider, by each of the dialects that it serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
+from jumpseat.testing.answers.responses import function_call, message, response_stream
+from jumpseat.testing.upstream import Event, FakeUpstream, Gate, Reply
+from tests.daemon import Daemon, running_daemon, user
+from tests.gateways.litellm_proxy import KEY, Gateway, running_gateway
+
+MODELS = {
+    # Names that tell nothing: what the models refuse is to be learned from the gateway.
+    "house-4o": "openai/gpt-4o",
+    "house-o": "openai/o3",
+    "house-5": "openai/gpt-5",
+    "house-p": "perplexity/sonar",
+    "house-m": "mistral/mistral-large-latest",
+    "house-c": "anthropic/claude-sonnet-4-5",
+}
+KINDS = ("openai", "openai-responses", "anthropic")
+ANSWERS = {
+    "/v1/chat/completions": completion_stream(["O", "K"]),
+    "/v1/responses": response_stream(message("O", "K")),
+    "/v1/messages": message_stream(Words(["O", "K"])),
+}
+TOOL = {"name": "weather", "description": "The weather of a city", "parameters": {"type": "object"}}
+
+pytestmark = [
+    # One gateway for all of them, so that one worker runs them all.
+    pytest.mark.xdist_group("litellm"),
+    pytest.mark.slow,
+]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running_gateway(tmp_path_factory.mktemp("litellm"), MODELS) as running:
+        yield running
+
+
+@pytest.fixture
+async def behind(gateway: Gateway) -> AsyncIterator[FakeUpstream]:
+    """The provider behind the gateway, which says OK in whichever dialect it is asked."""
+    async with FakeUpstream(gateway.upstream_port) as upstream:
+        for path, events in ANSWERS.items():
+            upstream.default(Reply.events(events), path)
+        yield upstream
+
+
+@pytest.fixture
+async def asking(home: Path, gateway: Gateway, behind: FakeUpstream) -> AsyncIterator[Daemon]:
+    """A daemon that has the gateway as one provider of each kind, named like it."""
+    async with running_daemon(home, wait_seconds=60) as daemon:
+        bases = {kind: gateway.origin if kind == "anthropic" else f"{gateway.origin}/v1" for kind in KINDS}
+        await daemon.initialize(
+            {
+                "providers": {
+                    f"by-{kind}": {
+                        "kind": kind,
+                        "base_url": base,
+                        "api_key": KEY,
+                        "max_retries": 0,
+                        "settings": {
+                            name: {"type": "number", "description": name, "optional": True}
+                            for name in ("seed", "temperature", "frequency_penalty")
+                        },
+                    }
+                    for kind, base in bases.items()
+                }
+            }
+        )
+        yield daemon
+
+
+def chat(kind: str, model: str, *messages: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "model": f"by-{kind}:{model}",
+        "messages": list(messages) or [user("Hi")],
+        "maxTokens": 99,
+        **more,
+    }
+
+
+def codes(result: dict[str, Any]) -> list[str]:
+    return [each["code"] for each in result.get("warnings", ())]
+
+
+def held(events: list[Event], gate: Gate) -> Reply:
+    """An answer that stops before the event with its last piece until the gate is open."""
+    place = next(number for number, event in enumerate(events) if "'K'" in repr(event))
+    return Reply.events([*events[:place], gate, *events[place:]])
+
+
+def hold(behind: FakeUpstream) -> Gate:
+    """Let every answer stop after its first piece."""
+    gate = Gate()
+    for path, events in ANSWERS.items():
+        behind.default(held(events, gate), path)
+    return gate
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("model", ["house-4o", "house-m", "house-c"])
+async def test_an_answer_comes_piece_by_piece(
+    asking: Daemon, behind: FakeUpstream, kind: str, model: str
+) -> None:
+    gate = hold(behind)
+    request = asking.start("chat/start", chat(kind, model))
+    first = await asking.read_delta("text_delta")
+    assert first["delta"]["text"] == "O"
+    gate.open()
+    exchange = await asking.read_until(request)
+    assert exchange.result["text"] == "OK"
+    assert exchange.result["stopReason"] == "end_turn"
+    assert exchange.result["usage"]["outputTokens"] > 0
+    assert codes(exchange.result) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_tool_is_called_and_its_result_comes_back(
+    asking: Daemon, behind: FakeUpstream, kind: str
+) -> None:
+    if kind == "openai":
+        call = FakeCall("call_1", "weather", ('{"city": ', '"Rome"}'))
+        behind.script(Reply.events(completion_stream(tool_calls=[call])))
+    else:
+        # It asks OpenAI's models by Responses for a client that speaks Messages.
+        behind.script(
+            Reply.events(response_stream(function_call("call_1", "weather", '{"city": ', '"Rome"}')))
+        )
+    tools = {"tools": [TOOL]}
+    first = (await asking.request("chat/start", chat(kind, "house-4o", **tools))).result
+    assert first["stopReason"] == "tool_use"
+    (called,) = first["toolCalls"]
+    assert (called["name"], called["arguments"]) == ("weather", {"city": "Rome"})
+    result = {"type": "tool_result", "toolUseId": called["id"], "content": "Sunny"}
+    round_trip = [user("Hi"), {"role": "assistant", "content": first["content"]}]
+    round_trip.append({"role": "user", "content": [result]})
+    second = await asking.request("chat/start", chat(kind, "house-4o", *round_trip, **tools))
+    assert (second.result["text"], codes(second.result)) == ("OK", [])
+    sent = behind.requests[-1].body.decode()
+    assert "Sunny" in sent
+    assert sent.count("call_1") == 2
+
+
+REFUSED = [
+    ("openai", "house-4o", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("openai", "house-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
+    ("openai", "house-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    ("openai", "house-m", {"settings": {"frequency_penalty": 1}}, "frequency_penalty", "parameter_dropped"),
+    ("openai", "house-o", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("openai", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("openai-responses", "house-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
+    ("openai-responses", "house-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("openai-responses", "house-c", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    (
+        "openai-responses",
+        "house-m",
+        {"settings": {"frequency_penalty": 1}},
+        "frequency_penalty",
+        "parameter_dropped",
+    ),
+    ("openai-responses", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("anthropic", "house-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
+    ("anthropic", "house-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("anthropic", "house-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
+    ("anthropic", "house-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    (
+        "anthropic",
+        "house-m",
+        {"settings": {"frequency_penalty": 1}},
+        "frequency_penalty",
+        "parameter_dropped",
+    ),
+    ("anthropic", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+]
+
+
+@pytest.mark.requirement(
+    "chat:refused-parameter", "responses:refused-parameter", "messages:refused-parameter"
+)
+@pytest.mark.parametrize(("kind", "model", "asked", "name", "code"), REFUSED)
+async def test_what_it_refuses_is_left_out_with_a_warning(
+    asking: Daemon,
+    behind: FakeUpstream,
+    kind: str,
+    model: str,
+    asked: dict[str, Any],
+    name: str,
+    code: str,
+) -> None:
+    for _ in range(2):
+        result = (await asking.request("chat/start", chat(kind, model, **asked))).result
+        assert (result["text"], codes(result)) == ("OK", [code])
+    for request in behind.requests:
+        assert name not in {**request.json, **(request.json.get("reasoning") or {})}
+
+
+async def test_what_it_refuses_one_by_one_is_left_out_within_one_chat(
+    asking: Daemon, behind: FakeUpstream
+) -> None:
+    asked = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
+    result = (await asking.request("chat/start", chat("openai", "house-p", **asked))).result
+    assert result["text"] == "OK"
+    assert sorted(codes(result)) == ["parameter_dropped", "parameter_dropped", "thinking_dropped"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_the_provider_behind_it_refuses_is_left_out_too(
+    asking: Daemon, behind: FakeUpstream, kind: str
+) -> None:
+    words = "Unsupported parameter: 'temperature' is not supported with this model."
+    told = {"message": words, "type": "invalid_request_error", "param": "temperature"}
+    behind.script(Reply.json({"error": {**told, "code": "unsupported_parameter"}}, 400))
+    asked = {"settings": {"temperature": 0.2}}
+    result = (await asking.request("chat/start", chat(kind, "house-4o", **asked))).result
+    assert (result["text"], codes(result)) == ("OK", ["parameter_dropped"])
+    first, second = behind.requests
+    assert first.json["temperature"] == 0.2
+    assert "temperature" not in second.json
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("status", "words", "code", "error"),
+    [
+        (401, "Incorrect API key provided: sk-of-the-upstream.", "invalid_api_key", 1000),
+        (429, "Rate limit reached for requests.", "rate_limit_exceeded", 1002),
+        (400, "This model's maximum context length is 9 tokens.", "context_length_exceeded", 1005),
+        (503, "The server is overloaded.", None, 1007),
+    ],
+)
+async def test_an_error_of_the_provider_behind_it_keeps_its_kind(
+    asking: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
+) -> None:
+    behind.script(Reply.json({"error": {"message": words, "code": code}}, status))
+    failed = (await asking.request("chat/start", chat(kind, "house-4o"))).error
+    assert failed["code"] == error, failed
+    assert KEY not in str(failed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_cancel_reaches_the_provider_behind_it(
+    asking: Daemon, behind: FakeUpstream, kind: str
+) -> None:
+    hold(behind)
+    request = asking.start("chat/start", chat(kind, "house-4o", turnId="t"))
+    await asking.read_delta("text_delta")
+    asking.notify("$/cancelRequest", {"id": request})
+    failed = (await asking.read_until(request)).error
+    assert (failed["code"], failed["data"]["partial"]["text"]) == (-32800, "O")
+    await behind.wait_for_disconnect()
