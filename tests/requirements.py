@@ -166,7 +166,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:recipes": "every table of docs/recipes.md makes a provider and sends what the page promises",
     "7:reread": "a changed file or overlay is reread; turns go on, what is broken changes nothing",
     "7:file-errors": "every fault of a file at once: line, key, rule; a wrong table is its provider's alone",
-    "7:hostile-files": "a pipe, a device or a huge file in a file's place is a fault and hangs nothing",
+    "7:hostile-files": "a pipe, a device, a huge file, deep nesting, a wrong port: a fault; nothing hangs",
     "7:env-source": "api_key = env:NAME; unresolved is 1010 naming provider, key and source",
     "7:cmd-source": "cmd: is split like a shell would, run without one, bounded, ended with its children",
     "7:file-source": "file: is read beside the configuration, bounded, without its last line end",

@@ -13,13 +13,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from jumpseat.chat import ConfigError
 from jumpseat.config.commands import keep_back
 from jumpseat.config.faults import Fault
 from jumpseat.config.overlay import SOURCE as OVERLAY
 from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
 from jumpseat.config.paths import config_file
 from jumpseat.config.places import line_of
-from jumpseat.config.reading import Source, error_of, faults_of, read, sound_part, validated
+from jumpseat.config.reading import (
+    DEEPEST,
+    Source,
+    error_of,
+    faults_of,
+    is_deeper_than,
+    read,
+    sound_part,
+    validated,
+)
 from jumpseat.config.schema import Config
 from jumpseat.config.secrets import names_credential
 from jumpseat.config.suggestions import did_you_mean
@@ -50,6 +60,8 @@ def load_config(
     """
     file = read(path if path is not None else config_file(), required=path is not None)
     own, faults = validated(file)  # Its own errors first, under its own name.
+    if is_deeper_than(DEEPEST, overlay):
+        raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
     overlay = without_absent(overlay or {})
     try:
         config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own

@@ -25,6 +25,9 @@ from jumpseat.config.schema import Config
 MOST_BYTES = 1024 * 1024
 """A larger file is no configuration that somebody wrote."""
 
+DEEPEST = 100
+"""Levels of tables and arrays, of the file and of an overlay; everything else here may recurse."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -54,10 +57,30 @@ def read(path: Path, *, required: bool) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"The configuration file {path} cannot be read: {why}.") from None
+    # The parser's memory grows with the square of the parts of a key.
+    is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
     try:
-        return Source(str(path), text, tomllib.loads(text))
+        tables = {} if is_deep else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The configuration file {path} is not valid TOML: {error}.") from None
+    except RecursionError:
+        is_deep = True
+    if is_deep or is_deeper_than(DEEPEST, tables):
+        raise ConfigError(f"The configuration file {path} is nested more than {DEEPEST} deep.")
+    return Source(str(path), text, tables)
+
+
+def is_deeper_than(most: int, value: Any) -> bool:
+    """Whether tables and arrays are nested deeper than so many levels."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, Mapping | list)
+            for inner in (each.values() if isinstance(each, Mapping) else each)
+        ]
+    return bool(level)
 
 
 def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:

@@ -25,7 +25,7 @@ from jumpseat.config.faults import Fault, UnknownKey, unknown_in
 from jumpseat.config.paths import config_file
 from jumpseat.config.secrets import names_credential
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
-from jumpseat.config.templates import marked
+from jumpseat.config.templates import fault_of_address, marked
 
 
 class CapabilityOverrides(BaseModel):
@@ -41,7 +41,13 @@ class CapabilityOverrides(BaseModel):
     resumable_streaming: bool | None = None
 
 
-ADDRESS = r"^(https?://[^\s/]+|\$\{)"
+def _can_be_asked(address: str) -> str:
+    if (fault := fault_of_address(address)) is not None:
+        raise ValueError(fault)
+    return address
+
+
+Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_can_be_asked)]
 """An address, or one that a value begins."""
 
 HeaderWord = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
@@ -225,8 +231,8 @@ class ProviderConfig(BaseModel):
 
     kind: str = ""
     name: str | None = None
-    base_url: str | None = Field(default=None, pattern=ADDRESS)
-    url: str | None = Field(default=None, pattern=ADDRESS, repr=False)
+    base_url: Address | None = None
+    url: Address | None = Field(default=None, repr=False)
     """The whole URL of a chat, instead of `base_url` and a path."""
 
     query: dict[str, str | int | float | bool] = Field(default_factory=dict, repr=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 _PART = re.compile(r"\$\$\{|\$\{([A-Za-z0-9_.-]*)\}|\$\{")
 
@@ -77,6 +77,20 @@ def names_in(text: str) -> set[str]:
         return {name for _, name in pieces(text) if name is not None}
     except TemplateError:
         return set()
+
+
+def fault_of_address(text: str) -> str | None:
+    """Why no request can go to an address, as the end of a sentence; None where a `${name}` decides."""
+    authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
+    if is_template(text.partition("://")[0]) or is_template(authority):
+        return None
+    try:
+        parts = urlsplit(text)
+        if parts.hostname and parts.port != 0 and not re.search(r"[\s\x00-\x1f\x7f]", authority):
+            return None
+    except ValueError:
+        pass
+    return "must have a host, and a port from 1 to 65535 if it has one"
 
 
 def in_url(before: str, name: str, value: str) -> str:

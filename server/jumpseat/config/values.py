@@ -30,6 +30,7 @@ from jumpseat.config.sources import (
 from jumpseat.config.templates import (
     Template,
     TemplateError,
+    fault_of_address,
     has_templates,
     in_url,
     is_template,
@@ -41,6 +42,9 @@ _TEMPLATES = ("base_url", "url")
 """Keys of a table that may be named in a template and are templates themselves."""
 
 _SOURCES = ("api_key", "github_token")
+
+MOST_CHARACTERS = 1024 * 1024
+"""Of a text whose `${name}` are replaced."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
@@ -118,7 +122,7 @@ class Values:
         Raises:
             ConfigError: a name means nothing, or its value cannot be had.
         """
-        return await self._filled(key, text, model, (key,))
+        return await self._filled(key, text, model, (key,), {})
 
     async def filled_url(self, key: str, text: str, model: str | None = None) -> str:
         """The same for a URL: values are percent-encoded as their places ask for.
@@ -126,10 +130,12 @@ class Values:
         Raises:
             ConfigError: as for `filled`; or what comes of it is no http or https address.
         """
-        url = await self._filled(key, text, model, (key,), is_url=True)
+        url = await self._filled(key, text, model, (key,), {}, is_url=True)
         scheme, _, rest = url.partition("://")
         if scheme.lower() not in ("http", "https") or rest[:1] in ("", "/", "?", "#"):
             raise self._wrong(key, "is no http or https address once its ${…} are replaced")
+        if is_template(text) and (fault := fault_of_address(url)) is not None:
+            raise self._wrong(key, f"{fault}, once its ${{…}} are replaced")
         return url
 
     async def filled_all(self, key: str, value: Any, model: str | None = None) -> Any:
@@ -257,8 +263,16 @@ class Values:
     # -- templates
 
     async def _filled(
-        self, key: str, text: str, model: str | None, path: tuple[str, ...], *, is_url: bool = False
+        self,
+        key: str,
+        text: str,
+        model: str | None,
+        path: tuple[str, ...],
+        known: dict[str, str],
+        *,
+        is_url: bool = False,
     ) -> str:
+        """The text with its names replaced; `known` is what was found for names on the way."""
         if not is_template(text) or self._table.is_from_client:
             return text
         filled = ""
@@ -266,13 +280,18 @@ class Values:
             for plain, name in pieces(text):
                 filled += plain
                 if name is not None:
-                    value = await self._named(key, name, model, path)
-                    filled += in_url(filled, name, value) if is_url else value
+                    if name not in known:  # Or names within names would multiply the work.
+                        known[name] = await self._named(key, name, model, path, known)
+                    filled += in_url(filled, name, known[name]) if is_url else known[name]
+                if len(filled) > MOST_CHARACTERS:
+                    raise self._wrong(key, f"is longer than {MOST_CHARACTERS} characters once filled")
         except TemplateError as error:
             raise self._wrong(key, str(error)) from None
         return filled
 
-    async def _named(self, key: str, name: str, model: str | None, path: tuple[str, ...]) -> str:
+    async def _named(
+        self, key: str, name: str, model: str | None, path: tuple[str, ...], known: dict[str, str]
+    ) -> str:
         """What `${name}` stands for: `env.name`, then the key of the table, then the request's model."""
         env = self._table.env
         place = f"env.{name}" if name in env else name
@@ -281,11 +300,11 @@ class Values:
         further = (*path, place)
         if name in env:
             if source_prefix(env[name]) is None and is_template(env[name]):
-                return _told(place, await self._filled(place, env[name], model, further)).reveal()
+                return _told(place, await self._filled(place, env[name], model, further, known)).reveal()
             return (await self._resolved(place, env[name], further)).reveal()
         found = own_value(self._table, name)
         if isinstance(found, str) and name in _TEMPLATES:
-            return await self._filled(name, found, model, further)
+            return await self._filled(name, found, model, further, known)
         if isinstance(found, str) and (name in _SOURCES or source_prefix(found) is not None):
             return (await self._resolved(name, found, further)).reveal()
         if isinstance(found, str | int | float):

@@ -1,0 +1,112 @@
+"""Configurations that would take all memory or all time, or end in a defect: each is a fault at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values, load_config
+from jumpseat.config.values import MOST_CHARACTERS
+
+pytestmark = [pytest.mark.requirement("7:hostile-files"), pytest.mark.timeout(20)]
+
+
+def refusal(tmp_path: Path, text: str, overlay: Any = None) -> str:
+    file = tmp_path / "config.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, overlay)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 100_000 + "]" * 100_000,
+        "a = " + "{ a = " * 100_000 + "1" + " }" * 100_000,
+        "a = " + "[" * 150 + "]" * 150,
+        "[" + ".".join("a" * 3000) + "]",
+        "[providers.x]\nparameters." + ".".join("a" * 3000) + " = 1",
+        "[providers.x]\nparameters = { " + ".".join("a" * 3000) + " = 1 }",
+        "[providers.x.parameters." + ".".join("a" * 60) + "]\n" + ".".join("a" * 60) + " = 1",
+    ],
+)
+def test_a_file_that_is_nested_without_end_is_a_fault(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text).endswith("config.toml is nested more than 100 deep.")
+
+
+@pytest.mark.parametrize("key", ["parameters", "later_key"])
+def test_an_overlay_that_is_nested_without_end_is_a_fault(tmp_path: Path, key: str) -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(2000):
+        nested = {"a": nested, "b": 1}
+
+    told = refusal(tmp_path, "", {"providers": {"new": {"kind": "openai", key: nested}}})
+    assert told == "initializationOptions.config is nested more than 100 deep."
+
+
+def test_what_a_person_nests_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    deep = ".".join("a" * 80)
+    file.write_text(
+        f'default_model = "{"." * 99}"\n[providers.x]\nparameters.{deep} = ["${{model}}"]', "utf-8"
+    )
+
+    assert load_config(file, None).providers["x"].parameters
+
+
+@pytest.mark.parametrize("key", ["base_url", "url"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:99999/v1",
+        "http://127.0.0.1:-1",
+        "https://a.test:0/${model}",
+        "http://a.test:x",
+        "http://[::1/v1",
+    ],
+)
+def test_an_address_that_no_request_can_go_to_is_a_fault_of_its_key(
+    tmp_path: Path, key: str, address: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'[providers.x]\nkind = "openai"\n{key} = "{address}"', "utf-8")
+    ((fault,),) = load_config(file, None).faults.values()
+
+    assert fault.key == f"providers.x.{key}"
+    assert fault.told == "must have a host, and a port from 1 to 65535 if it has one"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://a.test:65535/v1", "http://[::1]:1/v1", "http://a.test/b:99999", "http://a.test:${port}/v1"],
+)
+def test_an_address_that_may_be_asked_is_taken(address: str) -> None:
+    assert ProviderConfig(kind="openai", base_url=address).base_url == address
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "0"])
+async def test_a_port_that_a_name_gives_is_looked_at_before_anything_is_sent(port: str) -> None:
+    table = ProviderConfig(base_url="http://127.0.0.1:${port}/v1", env={"port": port})
+
+    with pytest.raises(ConfigError, match=r"^providers\.p\.base_url must have a host, and a port"):
+        await Values("p", table).filled_url("base_url", table.base_url or "")
+
+
+async def test_names_within_names_cost_no_more_than_what_they_come_to() -> None:
+    levels, most = 40, 3
+    names = {f"n{level}": f"${{n{level + 1}}}" * (10 if level < most else 1) for level in range(levels)}
+    values = Values("p", ProviderConfig(env={**names, f"n{levels}": "x"}))
+
+    assert await values.filled("headers.X", "${n0}") == "x" * 10**most
+
+
+async def test_names_that_multiply_without_end_are_a_fault() -> None:
+    names = {f"n{level}": f"${{n{level + 1}}}" * 10 for level in range(10)}
+    values = Values("p", ProviderConfig(env={**names, "n10": "x"}))
+
+    with pytest.raises(ConfigError, match=f"is longer than {MOST_CHARACTERS} characters once filled"):
+        await values.filled("headers.X", "${n0}")
