@@ -7,6 +7,9 @@ Above it are the decoders; it knows no dialect.
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -47,6 +50,9 @@ OpaqueSource: TypeAlias = Callable[[], str | None]
 MAX_WHITESPACE = 4096
 """No tool's arguments hold more white space in a row: within a JSON string line ends are escaped."""
 
+_LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
+"""In every number that is larger than any double."""
+
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
     """A call's arguments, or None and a sentence that says why they cannot be read.
@@ -64,7 +70,31 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
         return None, f"The arguments of the call are not valid JSON: {error}."
     if not isinstance(arguments, dict):
         return None, "The arguments of the call are not a JSON object."
+    if _LONG_NUMBER.search(text) and not _is_finite(arguments):
+        return None, "The arguments of the call hold a number that is too large."
     return arguments, None
+
+
+def arguments_text(value: Any) -> str:
+    """The JSON text of arguments that a server sends parsed; what it sends as text stays as it is.
+
+    Infinity, as which `1e400` is read, is written as a word, so that the text is no JSON either.
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_finite(value: Any) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case dict():
+            return all(map(_is_finite, value.values()))
+        case list():
+            return all(map(_is_finite, value))
+        case _:
+            return True
 
 
 @dataclass(slots=True)

@@ -73,6 +73,23 @@ def test_an_unknown_stop_reason_has_a_warning(dialect, streamed):
     assert (got.stop_reason, got.raw_stop_reason) == (assumed, "Something_New")
 
 
+LARGE = ["1e400", "-1E+999", '[1, {"b": 9e999}]']
+
+
+@pytest.mark.requirement("2:broken-arguments")
+@in_every_dialect
+@however_it_comes
+@pytest.mark.parametrize("number", LARGE)
+def test_a_number_that_no_double_holds_is_an_error_of_its_call(dialect, streamed, number):
+    said = Said(["Hello"], [("c-1", "f", (f'{{"a": {number}}}',)), ("c-2", "f", ('{"a": 1e300}',))])
+    got = dialect.read(said, streamed=streamed)
+    first, second = got.tool_calls
+    assert first.arguments is None
+    assert first.error.startswith("The arguments of the call ")
+    assert (second.arguments, second.error) == ({"a": 1e300}, None)
+    assert_taken_back(dialect.events(said, streamed=streamed))
+
+
 @pytest.mark.requirement("2:taken-back")
 @in_every_dialect
 @however_it_comes

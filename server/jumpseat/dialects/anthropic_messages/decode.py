@@ -26,14 +26,13 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, arguments_text
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import stop_reason_of, weightier
-from jumpseat.wire import write_json
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
@@ -261,7 +260,7 @@ class AnthropicMessagesDecoder:
             case "tool_use":
                 given = opened.whole.get("input")
                 if given and not any(opened.json):
-                    self._blocks.tool_call(key, arguments=write_json(given).decode())
+                    self._blocks.tool_call(key, arguments=arguments_text(given))
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
                 self._blocks.whole(RedactedThinkingBlock(text_in(opened.whole.get("data"))))

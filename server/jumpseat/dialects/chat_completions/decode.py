@@ -22,7 +22,7 @@ from jumpseat.chat import (
     Usage,
     UsageEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, arguments_text
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
@@ -32,7 +32,6 @@ from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 from jumpseat.dialects.stop_reasons import weightier
-from jumpseat.wire import write_json
 
 FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
@@ -248,11 +247,10 @@ class ChatCompletionsDecoder:
         function = mapping_in(call.get("function"))
         call_id, name = text_in(call.get("id")), text_in(function.get("name"))
         arguments = function.get("arguments")
+        # Some servers forget to write it as text.
+        arguments = arguments_text(arguments) if isinstance(arguments, dict) else text_in(arguments)
         if call_id or name or arguments:  # Snowflake puts an empty `function_call` beside every text.
             self._flush_content()
-        if isinstance(arguments, dict):
-            arguments = write_json(arguments).decode()  # Some servers forget to write it as text.
-        arguments = text_in(arguments)
 
         def begins_again(key: Hashable) -> bool:
             return key in taken or (arguments.lstrip()[:1] == "{" and self._blocks.holds_arguments(key))

@@ -88,8 +88,10 @@ class ThinkTagSplitter:
             return self._release() if len(self._held) > MAX_HELD else []
         if not rest and not at_the_end:
             return []  # What follows the tag may tell whether it is one.
-        # A tag stands at the end of a line or alone in one; otherwise the model writes about it.
-        if thought.count("`") % 2 or not (thought.endswith("\n") or not rest or rest[0] in "\r\n"):
+        # A tag stands at the end of a line or alone in one; otherwise the model writes about it, as it does
+        # where an opening tag stands behind other words.
+        is_apart = thought.endswith("\n") or not rest or rest[0] in "\r\n"
+        if not is_apart or OPENING in thought or thought.count("`") % 2:
             return self._release()
         answer = rest.lstrip("\r\n")
         self._held, self._state = answer, "text" if answer else "after"

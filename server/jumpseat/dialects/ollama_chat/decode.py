@@ -7,7 +7,6 @@ the HTTP exchange that feeds it; below it the assembler, which keeps the laws of
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +19,7 @@ from jumpseat.chat import (
     Usage,
     UsageEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, arguments_text
 from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.loose_values import count_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
@@ -112,7 +111,7 @@ class OllamaChatDecoder:
         """A call comes whole. Its index counts within one line at best, so only the order is used."""
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
-        name, raw = text_in(function.get("name")), _raw(function.get("arguments"))
+        name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
         call_id = text_in(call.get("id"))
         if call_id and (call_id, name, raw) in self._calls:
             return  # The same call once more, in the last line say.
@@ -131,10 +130,3 @@ class OllamaChatDecoder:
             usage = Usage(counts[0] or 0, counts[1] or 0)
             self._blocks.emit(UsageEvent(usage))
         self._blocks.end(text_in(part.get("done_reason")), usage)
-
-
-def _raw(arguments: Any) -> str:
-    """The arguments' text. They are an object; imitators that took over OpenAI's string are let pass."""
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))

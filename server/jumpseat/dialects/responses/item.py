@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumpseat.dialects.assembly import arguments_text
 from jumpseat.dialects.loose_values import mappings_in, text_in
-from jumpseat.wire import write_json
 
 CALLS = frozenset({"function_call", "custom_tool_call"})
 
@@ -87,7 +87,7 @@ def arguments_of(fields: Mapping[str, Any]) -> str:
     """The text of a call's arguments, or of a custom tool's input."""
     value = fields.get("input" if fields.get("type") == "custom_tool_call" else "arguments")
     # Some servers forget to write it as text.
-    return write_json(value).decode() if isinstance(value, dict) else text_in(value)
+    return arguments_text(value) if isinstance(value, dict) else text_in(value)
 
 
 def trusted_fields(item: Item) -> dict[str, Any]:

@@ -121,6 +121,10 @@ UNOPENED = {
     "write </think> to end": [("text", "write </think> to end")],
     "```\n</think>\n```": [("text", "```\n</think>\n```")],
     "<think>a</think>c": [("thinking", "a"), ("text", "c")],
+    "Reasoning is put so:\n<think>\na\n</think>\n\nThen b.": [
+        ("text", "Reasoning is put so:\n<think>\na\n</think>\n\nThen b.")
+    ],
+    "A tag\n<think>\nopens,\n</think>\ncloses.": [("text", "A tag\n<think>\nopens,\n</think>\ncloses.")],
 }
 
 
