@@ -68,6 +68,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:tools": "tool definitions, tool choice, calls with raw, results",
     "2:broken-arguments": "broken tool JSON has arguments null and an error; none at all is {}",
     "2:call-ids-unique": "ids of calls are unique within a content; the provider gets back what it sent",
+    "2:split-characters": "a character cut into two escaped halves is one, in text, thinking and arguments",
     "2:nameless-call": "a call without a name is no call: dropped with a warning, the text kept",
     "2:taken-back": "whatever the daemon gave out as content it takes back",
     "2:thinking": "thinking streams as blocks of its own",

@@ -4,7 +4,8 @@ No network, no credentials, no provider names: an adapter brings those. Public f
 stable: a new dialect needs `Decoder`, `BlockAssembler` and `render_context`, and nothing else of ours.
 """
 
-from jumpseat.dialects.assembly import BlockAssembler, parse_arguments
+from jumpseat.dialects.arguments import parse_arguments
+from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.provider_errors import ProviderFault, error_from_fault, plain_words, read_fault

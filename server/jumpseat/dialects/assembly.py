@@ -7,14 +7,9 @@ Above it are the decoders; it knows no dialect.
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
-
-import pydantic_core
+from typing import Literal, TypeAlias
 
 from jumpseat.chat import (
     BlockDoneEvent,
@@ -40,61 +35,16 @@ from jumpseat.chat import (
     Usage,
     WarningEvent,
 )
+from jumpseat.dialects.arguments import parse_arguments
+from jumpseat.dialects.cut_text import Joiner
 from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
 from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.dialects.stop_reasons import stop_reason_of
-from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
 """No tool's arguments hold more white space in a row: within a JSON string line ends are escaped."""
-
-_LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
-"""In every number that is larger than any double."""
-
-
-def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
-    """A call's arguments, or None and a sentence that says why they cannot be read.
-
-    No text, and the text `null`, are how many servers say "no arguments". Nothing is ever repaired.
-    """
-    text = raw.strip()
-    if text in ("", "null"):
-        return {}, None
-    try:
-        # Short ones strictly: a text that the model has cut inside an emoji is an error for it to see.
-        is_large = len(text) > LARGE_JSON_BYTES
-        arguments = read_large_json(text) if is_large else pydantic_core.from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        return None, f"The arguments of the call are not valid JSON: {error}."
-    if not isinstance(arguments, dict):
-        return None, "The arguments of the call are not a JSON object."
-    if _LONG_NUMBER.search(text) and not _is_finite(arguments):
-        return None, "The arguments of the call hold a number that is too large."
-    return arguments, None
-
-
-def arguments_text(value: Any) -> str:
-    """The JSON text of arguments that a server sends parsed; what it sends as text stays as it is.
-
-    Infinity, as which `1e400` is read, is written as a word, so that the text is no JSON either.
-    """
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _is_finite(value: Any) -> bool:
-    match value:
-        case float():
-            return math.isfinite(value)
-        case dict():
-            return all(map(_is_finite, value.values()))
-        case list():
-            return all(map(_is_finite, value))
-        case _:
-            return True
 
 
 @dataclass(slots=True)
@@ -110,6 +60,7 @@ class _Call:
 
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    joiner: Joiner = field(default_factory=Joiner)
     opaque: str | None = None
     block: int | None = None
     whitespace: int = 0
@@ -143,6 +94,7 @@ class BlockAssembler:
         self._next_block = 0
         self._open: Literal["text", "thinking"] | None = None
         self._open_pieces: list[str] = []
+        self._joiner = Joiner()
         self._open_block = -1
         self._signature: str | None = None
         self._stamp: str | None = None
@@ -198,15 +150,17 @@ class BlockAssembler:
         if self._open != "text":
             self._begin("text")
             self._events.append(TextStartEvent(self._open_block))
-        self._open_pieces.append(piece)
-        self._events.append(TextDeltaEvent(self._open_block, piece))
+        if piece := self._joiner.add(piece):
+            self._open_pieces.append(piece)
+            self._events.append(TextDeltaEvent(self._open_block, piece))
 
     def thinking(self, piece: str) -> None:
         """More reasoning; nothing happens where it is empty."""
         if piece:
             self._begin_thinking()
-            self._open_pieces.append(piece)
-            self._events.append(ThinkingDeltaEvent(self._open_block, piece))
+            if piece := self._joiner.add(piece):
+                self._open_pieces.append(piece)
+                self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
         """The signature of the open thinking block, or of one without text that this begins."""
@@ -255,7 +209,7 @@ class BlockAssembler:
         call.opaque = call.opaque or opaque
         if call.block is None and call.given and call.name:
             self._start_call(call)
-        if arguments:
+        if arguments and (arguments := call.joiner.add(arguments)):
             call.pieces.append(arguments)
             self._watch_for_whitespace(call, arguments)
             if call.block is not None:
@@ -285,6 +239,9 @@ class BlockAssembler:
             self._events.append(WarningEvent("nameless_call_dropped", told))
             return
         block_number = self._start_call(call) if call.block is None else call.block
+        if half := call.joiner.finish():
+            call.pieces.append(half)
+            self._events.append(ToolUseDeltaEvent(block_number, half))
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
@@ -355,6 +312,8 @@ class BlockAssembler:
     def _close_open(self) -> None:
         if self._open is None:
             return
+        if half := self._joiner.finish():
+            (self.text if self._open == "text" else self.thinking)(half)
         kind, self._open = self._open, None
         whole = "".join(self._open_pieces)
         if kind == "text":

@@ -6,20 +6,34 @@ for plug-ins, and kept stable.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Protocol
 
+from pydantic_core import from_json
+
 from jumpseat.chat import ProtocolError, StreamEvent
+from jumpseat.dialects.cut_text import with_cut_texts
 from jumpseat.dialects.provider_errors import plain_words
-from jumpseat.wire import read_large_json
+from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 
 def read_answer(text: bytes | str) -> Any:
     """The JSON of an answer, or of one event of it: with NaN, which is how some servers write a logprob.
 
+    A text that begins or ends with half a character is a `CutText`.
+
     Raises:
         ValueError: it is not JSON, or only a part of one.
     """
-    return read_large_json(text, allow_inf_nan=True)
+    if len(text) > LARGE_JSON_BYTES:
+        return read_large_json(text, allow_inf_nan=True)
+    try:
+        return from_json(text, allow_inf_nan=True)
+    except ValueError:
+        value = read_json(text, allow_inf_nan=True)
+    with contextlib.suppress(ValueError, RecursionError):  # What the standard library does not read whole.
+        return with_cut_texts(text)
+    return value
 
 
 def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:

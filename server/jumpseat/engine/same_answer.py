@@ -23,7 +23,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.assembly import parse_arguments
+from jumpseat.dialects.arguments import parse_arguments
 
 _Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
 """The blocks up to a tool call, and that call; None at the end."""

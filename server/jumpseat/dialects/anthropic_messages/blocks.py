@@ -25,7 +25,7 @@ from jumpseat.chat import (
     ToolUseBlock,
     WarningEvent,
 )
-from jumpseat.dialects.assembly import parse_arguments
+from jumpseat.dialects.arguments import parse_arguments
 from jumpseat.dialects.opaque import CALL_ID, own_id, read_opaque
 
 _ID = re.compile(r"[^a-zA-Z0-9_-]")

@@ -26,9 +26,11 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
-from jumpseat.dialects.assembly import BlockAssembler, arguments_text
+from jumpseat.dialects.arguments import arguments_text
+from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
+from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.loose_values import mapping_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
@@ -295,7 +297,7 @@ def _other(kind: str, opened: _Open) -> OtherBlock:
     """A block without a type here, its deltas joined, as it has to go back."""
     whole = opened.whole
     if any(opened.json):
-        raw = "".join(opened.json)
+        raw = joined(opened.json)
         try:
             whole["input"] = read_answer(raw)
         except ValueError:
@@ -312,7 +314,9 @@ def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
         if name == "type" or value is None:
             continue
         before = whole.get(name)
-        whole[name] = before + value if isinstance(before, str) and isinstance(value, str) else value
+        if isinstance(before, str) and isinstance(value, str):
+            value = joined((before, value))
+        whole[name] = value
 
 
 def _refusal(provider: str, details: Mapping[str, Any]) -> str:

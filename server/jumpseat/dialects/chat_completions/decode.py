@@ -22,12 +22,14 @@ from jumpseat.chat import (
     Usage,
     UsageEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler, arguments_text
+from jumpseat.dialects.arguments import arguments_text
+from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.copilot_extras import cost_in, notices_in, sources_in
+from jumpseat.dialects.cut_text import halves_of, joined
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
@@ -207,7 +209,7 @@ class ChatCompletionsDecoder:
 
     def _take_content(self, content: str) -> None:
         if content:
-            for kind, piece in self._content.feed(content):
+            for kind, piece in self._content.feed(halves_of(content)):
                 self._add(kind, piece)
 
     def _take_parts(self, parts: list[Any]) -> None:
@@ -218,7 +220,7 @@ class ChatCompletionsDecoder:
             elif isinstance(part, dict) and part.get("type") == "thinking":
                 thought = part.get("thinking")
                 if isinstance(thought, list):
-                    thought = "".join(text_in(item.get("text")) for item in mappings_in(thought))
+                    thought = joined(text_in(item.get("text")) for item in mappings_in(thought))
                 self._flush_content()
                 if thought:
                     self._blocks.thinking(text_in(thought))

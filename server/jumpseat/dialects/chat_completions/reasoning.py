@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.opaque import read_opaque, write_opaque
 
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -47,7 +48,7 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
         known = merged.setdefault(key, {})
         for name, value in fragment.items():
             if name in _CONCATENATED and isinstance(value, str) and isinstance(known.get(name), str):
-                known[name] += value
+                known[name] = joined((known[name], value))
             elif value is not None or name not in known:
                 known[name] = value
     return list(merged.values())

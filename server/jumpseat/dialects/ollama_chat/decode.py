@@ -19,7 +19,8 @@ from jumpseat.chat import (
     Usage,
     UsageEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler, arguments_text
+from jumpseat.dialects.arguments import arguments_text
+from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
 from jumpseat.dialects.loose_values import count_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumpseat.dialects.assembly import arguments_text
+from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.loose_values import mappings_in, text_in
 
 CALLS = frozenset({"function_call", "custom_tool_call"})

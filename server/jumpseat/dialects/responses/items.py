@@ -12,6 +12,7 @@ from typing import Any
 
 from jumpseat.chat import CitationEvent, OtherBlock, ProtocolError
 from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.loose_values import mappings_in, text_in
 from jumpseat.dialects.opaque import write_opaque
 from jumpseat.dialects.responses.item import (
@@ -163,7 +164,7 @@ class OutputItems:
         return item
 
     def _rest(self, item: Item, slot: Slot, whole: str) -> None:
-        told = "".join(item.texts.get(slot, ()))
+        told = joined(item.texts.get(slot, ()))
         if whole.startswith(told):
             self.add(item, slot, whole[len(told) :])
         elif self.lossy:
@@ -215,7 +216,8 @@ class OutputItems:
                 item.open = before  # The summary and the reasoning itself say the same; the first counts.
                 return
             separator = PART_SEPARATOR if before not in (None, slot) else ""
-            self._blocks.thinking(separator + piece)
+            self._blocks.thinking(separator)
+            self._blocks.thinking(piece)
         else:
             if before not in (None, slot):
                 self._close_text(item, before)
@@ -250,7 +252,7 @@ class OutputItems:
             self._blocks.sign_thinking(signature)
         if signature or item.open is not None:
             thinking = PART_SEPARATOR.join(
-                "".join(pieces)
+                joined(pieces)
                 for slot, pieces in item.texts.items()
                 if item.open is not None and slot[0] == item.open[0]
             )
