@@ -39,7 +39,7 @@ def first_real_reply() -> None:
     row("python -c pass", floors, "ms")
     row("python -c 'import pygls.server'", imports, "ms")
     ratio = statistics.median(replies) / statistics.median(imports)
-    row("spawn to first real reply", replies, "ms", f"target 330; {ratio:.2f} of importing pygls alone")
+    row("spawn to first real reply", replies, "ms", f"target 250; {ratio:.2f} of importing pygls alone")
 
 
 def throughput(base_url: str, per_write: int) -> None:

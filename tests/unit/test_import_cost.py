@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.daemon import environment_of, frame
 
 SCRIPT = """\
 import sys
@@ -87,3 +90,45 @@ def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(
     # The same start, with a kind that is nobody's, does look, or this test would say nothing.
     _, (failure,) = modules_and_entry_points_of_a_start("nobodys", tmp_path)
     assert "there is no kind 'nobodys'" in failure
+
+
+SPAWN = """\
+import dataclasses, json, os, sys
+made = []
+create = getattr(dataclasses, "_create_fn", None)
+import jumpseat.rpc.serve as serve
+if create is not None:
+    def counted(name, args, body, *, globals=None, locals=None, return_type=dataclasses.MISSING):
+        if str((globals or {}).get("__name__")).startswith("jumpseat."):
+            made.append(name)
+        return create(name, args, body, globals=globals, locals=locals, return_type=return_type)
+    dataclasses._create_fn = counted
+leave = os._exit
+def tell(code):
+    print(json.dumps([sorted(sys.modules), len(made)]), file=sys.stderr, flush=True)
+    leave(code)
+os._exit = tell
+serve.main(["--log-level", "error"])
+"""
+
+
+def test_a_first_reply_imports_and_compiles_little(tmp_path: Path) -> None:
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}},
+        {"jsonrpc": "2.0", "id": 2, "method": "providers/list"},
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", SPAWN],
+        input=b"".join(map(frame, messages)),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment_of(tmp_path)},
+    )
+    modules, compiled = json.loads(done.stderr.splitlines()[-1])
+
+    assert "jumpseat.rpc.process" in modules, done.stderr
+    slow = {"importlib.metadata", "email.message", "zipfile", "sqlite3", "http.client", "httpx2", "difflib"}
+    assert slow & set(modules) == set()
+    # Of about 900 methods of dataclasses, those that were called.
+    assert compiled < 150

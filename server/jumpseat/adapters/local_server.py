@@ -15,7 +15,6 @@ stop.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
@@ -123,6 +122,8 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
 
 def _context_tokens(address: str, api_key: str) -> int:
     """The context that one chat really gets: a model trained on less has less."""
+    import http.client  # Deferred: the daemon imports this module too, for its types.
+
     url = urlsplit(address)
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=REQUEST_TIMEOUT_SECONDS)
     try:

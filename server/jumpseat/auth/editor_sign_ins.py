@@ -67,8 +67,6 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
         directory: where the plug-ins keep their files.
         authority: the host, with its port where it has one; another host's sign-ins are passed over.
     """
-    import sqlite3  # Deferred: most daemons find a sign-in before they look here.
-
     found: list[EditorSignIn] = []
     notes: list[str] = []
     for name in ("hosts.json", "apps.json"):
@@ -80,7 +78,7 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
             notes.append(f"{name} in {directory} cannot be read.")
     try:
         found += _from_database(directory / "auth.db", authority, notes)
-    except (OSError, sqlite3.Error, ValueError):
+    except (OSError, ValueError):
         notes.append(f"auth.db in {directory} cannot be read.")
     return found, notes
 
@@ -107,15 +105,13 @@ def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
 def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[EditorSignIn]:
     if not path.is_file():
         return
-    with contextlib.closing(_opened(path)) as database:
-        columns = {str(row[1]) for row in database.execute("PRAGMA table_info(oauth_tokens)")}
-        if not {"auth_authority", "token_ciphertext"} <= columns:
-            raise ValueError("another schema")
-        version = "token_schema_version" if "token_schema_version" in columns else "0"
-        rows = database.execute(
-            f"SELECT token_ciphertext, {version} FROM oauth_tokens WHERE auth_authority = ? LIMIT 20",  # noqa: S608 - one of two literals
-            (authority,),
-        ).fetchall()
+    import sqlite3  # Deferred: most people have no such file.
+
+    try:
+        with contextlib.closing(_opened(path)) as database:
+            rows = _rows(database, authority)
+    except sqlite3.Error as error:
+        raise ValueError("no database that can be read") from error
     encrypted = False
     for value, schema in rows:
         text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
@@ -126,6 +122,17 @@ def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[Edi
             encrypted = True
     if encrypted:
         notes.append("An editor's sign-in in auth.db is encrypted for that editor and cannot be used.")
+
+
+def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
+    columns = {str(row[1]) for row in database.execute("PRAGMA table_info(oauth_tokens)")}
+    if not {"auth_authority", "token_ciphertext"} <= columns:
+        raise ValueError("another schema")
+    version = "token_schema_version" if "token_schema_version" in columns else "0"
+    return database.execute(
+        f"SELECT token_ciphertext, {version} FROM oauth_tokens WHERE auth_authority = ? LIMIT 20",  # noqa: S608 - one of two literals
+        (authority,),
+    ).fetchall()
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -1,13 +1,12 @@
 """The configuration file as a schema. Shape: section 7 of the protocol page."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -108,7 +107,7 @@ class Roles(BaseModel):
         return {**plain, **self.also_sent, **(self.wire.names if self.wire is not None else {})}
 
     @model_validator(mode="after")
-    def _headings_tell_the_sides_apart(self) -> Roles:
+    def _headings_tell_the_sides_apart(self) -> Self:
         for role, name in self.names.items():
             if not name or name != name.strip() or not name.isprintable():
                 raise ValueError(f"{role} must be one line of text without blanks around it")

@@ -4,11 +4,10 @@ Above it is `schema`, which has rows in the tables of the file, and whoever chec
 chats. It is pure.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -52,7 +51,7 @@ class SettingRow(BaseModel):
     before the setting."""
 
     @model_validator(mode="after")
-    def _the_row_can_be_kept(self) -> SettingRow:
+    def _the_row_can_be_kept(self) -> Self:
         limits = (self.minimum, self.maximum)
         if any(limit is not None for limit in limits) and self.type not in _NUMERIC:
             raise ValueError(f"minimum and maximum are for numbers, not for type {self.type}")

@@ -5,11 +5,10 @@ an empty array where an object belongs is what Lua makes of `{}`. Unknown keys a
 discriminator values are errors. Shapes: the protocol page.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
 from functools import cache
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -86,7 +85,7 @@ class ImageParam(BlockParam):
     media_type: str | None = None
 
     @model_validator(mode="after")
-    def _the_source_is_an_image(self) -> ImageParam:
+    def _the_source_is_an_image(self) -> Self:
         if self.source.startswith("https://") or _IMAGE_DATA_URL.match(self.source):
             return self
         if not _BASE64.fullmatch(self.source):

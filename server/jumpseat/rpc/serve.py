@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from jumpseat.rpc.lean_dataclasses import compile_lazily
 from jumpseat.rpc.lean_lsprotocol import import_lean
+from jumpseat.rpc.lean_pydantic import look_for_no_plugins
 
 EXAMPLES = """\
 examples:
@@ -26,10 +27,10 @@ exit codes: 0 after shutdown and exit; 1 when the client left otherwise; 2 for w
 def main(argv: Sequence[str]) -> int:
     """Run the daemon with these command line options; does not return once it has begun to serve."""
     options = _parser().parse_args(argv)
-    # pydantic looks through every installed distribution for plug-ins; the daemon uses none.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
+    look_for_no_plugins()
     import_lean()
+    compile_lazily()
     from jumpseat.rpc.process import run
 
     # What was imported stays; the collector need not look at it again.
