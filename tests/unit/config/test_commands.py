@@ -115,6 +115,7 @@ async def test_the_variables_that_hold_providers_keys_are_kept_back(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept_back = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
+    kept_back |= {"PHRASE_OF_A_CERTIFICATE", "PHRASE_OF_ANOTHER"}  # By their place alone: no name says it.
     for name in (*kept_back, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
@@ -122,7 +123,11 @@ async def test_the_variables_that_hold_providers_keys_are_kept_back(
         '[providers.y]\nkind = "openai"\napi_key = "ANOTHER_OF_MINE"\n'
         '[providers.z]\nkind = "openai"\n'
         'headers = { api-key = "env:MINE_OF_A_HEADER", X-Team = "env:NONE_OF_THEM" }\n'
-        'env = { a = "env:SECRET_OF_A_NAME" }\n',
+        'env = { a = "env:SECRET_OF_A_NAME" }\n'
+        '[providers.certified]\nkind = "openai"\n'
+        'client_cert = { cert = "~/c.pem", password = "env:PHRASE_OF_A_CERTIFICATE" }\n'
+        '[providers.certified-too]\nkind = "openai"\n'
+        'client_cert = { cert = "~/c.pem", password = "PHRASE_OF_ANOTHER" }\n',
         "utf-8",
     )
     load_config(None, None)

@@ -186,6 +186,19 @@ async def test_names_are_those_of_env_then_of_the_table_then_the_model(
     assert redact(KEY) == "***"
 
 
+@pytest.mark.requirement("7:templates", "7:bare-names")
+async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_credential(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("TEST_KEY", "TEST_NAME", "TEST_OWN"):
+        monkeypatch.setenv(name, f"value-of-{name}-4711")
+    of_x = values(api_key="TEST_KEY", github_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
+
+    filled = await of_x.filled("headers.a", "${api_key} ${github_token} ${name} ${own_key}")
+    assert filled == "value-of-TEST_KEY-4711 value-of-TEST_KEY-4711 TEST_NAME TEST_OWN"
+    assert redact("value-of-TEST_KEY-4711") == "***"
+
+
 @pytest.mark.requirement("7:templates")
 async def test_a_value_brings_no_names_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TEXT", "${api_key}")
