@@ -1,4 +1,4 @@
-"""A daemon that the tests of a module share, because starting one is most of what a short test costs."""
+"""Daemons that the tests of a module share, because starting one is most of what a short test costs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, provider, running_daemon
 
 
@@ -19,3 +20,26 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daem
     async with running_daemon(tmp_path_factory.mktemp("home")) as daemon:
         await daemon.initialize(provider("http://127.0.0.1:9/v1"))
         yield daemon
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def pair_of_the_module(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[Daemon, FakeUpstream]]:
+    """Only for `pair`."""
+    async with FakeUpstream() as upstream, running_daemon(tmp_path_factory.mktemp("home")) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        yield daemon, upstream
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def pair(pair_of_the_module: tuple[Daemon, FakeUpstream]) -> AsyncIterator[tuple[Daemon, FakeUpstream]]:
+    """A shared daemon and its provider, for tests that change nothing for each other.
+
+    Each finds an upstream that was asked nothing and is to say nothing, and must leave no chat in flight
+    and no message unread but notifications.
+    """
+    daemon, upstream = pair_of_the_module
+    upstream.forget()
+    yield pair_of_the_module
+    assert (await daemon.request("chat/cancel", {"turnId": "none"})).result == {"cancelled": False}

@@ -12,6 +12,19 @@ from tests.daemon import Daemon, user
 
 CHAT: dict[str, Any] = {"messages": [user("hi")], "turnId": "t1"}
 
+# The daemon is shared by the tests of this module.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def chatty(pair: tuple[Daemon, FakeUpstream]) -> Daemon:
+    return pair[0]
+
+
+@pytest.fixture
+def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
+    return pair[1]
+
 
 async def streaming_chat(daemon: Daemon, upstream: FakeUpstream) -> int:
     """A chat that has streamed `Hel` and then waits for ever."""

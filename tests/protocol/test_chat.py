@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,22 @@ from jumpseat.testing.answers.chat_completions import (
     completion_stream,
 )
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.daemon import Daemon, Exchange, provider, user
+from tests.daemon import Daemon, Exchange, provider, running_daemon, user
 
 WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
+
+# The daemon is shared by the tests of this module.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def chatty(pair: tuple[Daemon, FakeUpstream]) -> Daemon:
+    return pair[0]
+
+
+@pytest.fixture
+def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
+    return pair[1]
 
 
 async def chat(daemon: Daemon, text: str = "hi", **params: Any) -> Exchange:
@@ -284,28 +298,29 @@ async def test_a_context_block_is_text_that_cannot_break_out_of_its_fence(
 
 @pytest.mark.requirement("2:degradation")
 async def test_tools_and_images_are_refused_where_the_model_is_known_not_to_take_them(
-    daemon: Daemon, upstream: FakeUpstream
+    home: Path, upstream: FakeUpstream
 ) -> None:
     lacking = {"toolCalls": False, "vision": False, "jsonMode": False, "thinking": False}
     snake = {"tool_calls": False, "vision": False, "json_mode": False, "thinking": False}
-    await daemon.initialize(provider(upstream.base_url, capabilities=snake))
-    (row,) = [
-        row for row in (await daemon.request("providers/list")).result["providers"] if row["id"] == "fake"
-    ]
-    assert {key: row["capabilities"][key] for key in lacking} == lacking
-    assert row["capabilitySources"]["vision"] == "config"
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url, capabilities=snake))
+        (row,) = [
+            row for row in (await daemon.request("providers/list")).result["providers"] if row["id"] == "fake"
+        ]
+        assert {key: row["capabilities"][key] for key in lacking} == lacking
+        assert row["capabilitySources"]["vision"] == "config"
 
-    assert (await chat(daemon, tools=[WEATHER])).error["code"] == 1004
-    image = {"type": "image", "source": "iVBORw0KGgo=", "mediaType": "image/png"}
-    exchange = await daemon.request("chat/start", {"messages": [{"role": "user", "content": [image]}]})
-    assert exchange.error["code"] == 1004
-    assert "images" in exchange.error["message"]
+        assert (await chat(daemon, tools=[WEATHER])).error["code"] == 1004
+        image = {"type": "image", "source": "iVBORw0KGgo=", "mediaType": "image/png"}
+        exchange = await daemon.request("chat/start", {"messages": [{"role": "user", "content": [image]}]})
+        assert exchange.error["code"] == 1004
+        assert "images" in exchange.error["message"]
 
-    upstream.script(Reply.events(completion_stream(["x"])))
-    exchange = await chat(daemon, outputMode="json", thinking="high")
-    warned = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
-    assert warned == ["json_mode_dropped", "thinking_dropped"]
-    assert "response_format" not in upstream.requests[0].json
+        upstream.script(Reply.events(completion_stream(["x"])))
+        exchange = await chat(daemon, outputMode="json", thinking="high")
+        warned = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
+        assert warned == ["json_mode_dropped", "thinking_dropped"]
+        assert "response_format" not in upstream.requests[0].json
 
 
 @pytest.mark.requirement("2:foreign-opaque")

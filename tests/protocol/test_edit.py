@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.daemon import Daemon, provider
+from tests.daemon import Daemon
 
 TARGET = {
     "type": "context",
@@ -19,6 +19,19 @@ TARGET = {
 }
 EDIT: dict[str, Any] = {"target": TARGET, "instruction": "Make it two."}
 PIECES = ["Here it is:\n\n``", "`python\nx =", " 2\n``", "`\nDone."]
+
+# The daemon is shared by the tests of this module.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def chatty(pair: tuple[Daemon, FakeUpstream]) -> Daemon:
+    return pair[0]
+
+
+@pytest.fixture
+def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
+    return pair[1]
 
 
 @pytest.mark.requirement("2:edit-start", "2:edit-replacement")
@@ -142,9 +155,8 @@ async def test_edits_and_chats_share_their_turn_ids(chatty: Daemon, upstream: Fa
         ({**EDIT, "maxTokens": 0}, "maxTokens"),
     ],
 )
-@pytest.mark.asyncio(loop_scope="module")
-async def test_wrong_params_of_an_edit_are_told(served: Daemon, params: dict[str, Any], path: str) -> None:
-    exchange = await served.request("edit/start", params)
+async def test_wrong_params_of_an_edit_are_told(chatty: Daemon, params: dict[str, Any], path: str) -> None:
+    exchange = await chatty.request("edit/start", params)
 
     assert exchange.error["code"] == -32602
     assert [each["path"] for each in exchange.error["data"]["errors"]] == [path]
@@ -152,10 +164,9 @@ async def test_wrong_params_of_an_edit_are_told(served: Daemon, params: dict[str
 
 
 @pytest.mark.requirement("2:edit-start")
-async def test_an_edit_asks_the_model_that_is_named(daemon: Daemon, upstream: FakeUpstream) -> None:
-    await daemon.initialize(provider(upstream.base_url))
+async def test_an_edit_asks_the_model_that_is_named(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["y"])))
-    result = (await daemon.request("edit/start", {**EDIT, "model": "fake:other"})).result
+    result = (await chatty.request("edit/start", {**EDIT, "model": "fake:other"})).result
 
     assert upstream.requests[0].json["model"] == "other"
     assert result["replacement"] == "y\n"

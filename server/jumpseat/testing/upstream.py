@@ -210,6 +210,12 @@ class FakeUpstream:
         """Answer so whenever the queues are empty."""
         self._defaults[path] = reply
 
+    def forget(self) -> None:
+        """Forget what was asked and what is scripted, for the next test."""
+        self.requests.clear()
+        self._queues.clear()
+        self._defaults.clear()
+
     async def wait_for_request(self, number: int = 1) -> RecordedRequest:
         """The so-manieth request, counted from 1, once it is there."""
         async with asyncio.timeout(WAIT_SECONDS), self._arrived:
