@@ -6,12 +6,14 @@ requests and learns from refusals, and HTTP. `anthropic_models` reads the list o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote
 
 from jumpseat.adapters.anthropic_models import models_in
+from jumpseat.adapters.base_rows import MAX_MODELS, first_rows
 from jumpseat.adapters.endpoint import EndpointAdapter
 from jumpseat.adapters.endpoint_counts import ask_for_count
 from jumpseat.adapters.routes import MessagesRoute
@@ -86,11 +88,12 @@ class AnthropicAdapter(EndpointAdapter):
                 )
             rows += page
             last = answer.get("last_id")
-            if not (answer.get("has_more") and page and isinstance(last, str)):
+            if not (answer.get("has_more") and page and isinstance(last, str) and len(rows) <= MAX_MODELS):
                 break
             after = f"&after_id={quote(last, safe='')}"
+        rows = first_rows(rows, self._provider)
         self._route.learn(row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str))
-        return models_in(rows, self._provider, self.capabilities)
+        return await asyncio.to_thread(models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
         """Anthropic's own header; a gateway that wants `authorization` gets it from configured headers."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from jumpseat.adapters.base_default import can_be_used, choose_default, cost
+from jumpseat.adapters.base_rows import first_rows
 from jumpseat.chat import Billing, ModelInfo, PolicyState, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
 
@@ -41,7 +42,7 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
     found: dict[str, ModelInfo] = {}
     default = fallback = ""
-    for row in rows:
+    for row in first_rows(rows, provider):
         try:
             model = _model(row, provider)
         except (KeyError, TypeError, ValueError) as error:

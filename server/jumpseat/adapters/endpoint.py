@@ -7,6 +7,7 @@ what their provider does in its own way. Above it are those adapters; below it H
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -165,7 +166,7 @@ class EndpointAdapter(Adapter):
             ChatError: the list could not be had.
         """
         answer = await self._get_json("GET", "/models")
-        return read_models(answer, self._provider, self.capabilities)
+        return await asyncio.to_thread(read_models, answer, self._provider, self.capabilities)
 
     @property
     def _has_list(self) -> bool:

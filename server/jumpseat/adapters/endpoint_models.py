@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
+from jumpseat.adapters.base_rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
 # Dotted paths, most exact first: what a server grants goes before what a model was trained for.
@@ -43,7 +44,7 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
     if not isinstance(rows, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
     found: dict[str, ModelInfo] = {}
-    for row in rows:
+    for row in first_rows(rows, provider):
         name = row.get("id") if isinstance(row, dict) else None
         if isinstance(name, str) and name and name not in found:
             found[name] = _model(name, row, provider, capabilities)

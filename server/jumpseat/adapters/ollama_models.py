@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jumpseat.adapters.base_rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in
 
@@ -93,7 +94,8 @@ def read_tags(answer: Any, provider: str) -> dict[str, Mapping[str, Any]]:
         rows = []  # How Go writes an empty list.
     if not isinstance(rows, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
-    named = ((row.get("model") or row.get("name"), row) for row in rows if isinstance(row, Mapping))
+    tables = (row for row in first_rows(rows, provider) if isinstance(row, Mapping))
+    named = ((row.get("model") or row.get("name"), row) for row in tables)
     return {name: row for name, row in named if isinstance(name, str) and name}
 
 

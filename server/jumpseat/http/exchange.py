@@ -21,6 +21,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from jumpseat.chat import (
     ChatError,
     ConfigError,
+    ConnectionError,
     DoneEvent,
     ProtocolError,
     RequestError,
@@ -35,7 +36,7 @@ from jumpseat.http.body import Body
 from jumpseat.http.client import MAX_CONNECTIONS, HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
 from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
-from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, Passage, refused_by_proxy
+from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:
@@ -196,6 +197,7 @@ async def _opened(
 
     with way.pool.one_more():
         passage: Passage | None = None
+        head: HeadLimit | None = None
         # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
         try:
             async with asyncio.timeout(None) as limit:
@@ -203,16 +205,22 @@ async def _opened(
                 if way.proxy is not None:
                     passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
                     passage.check(provider, [*headers, *_names_in(call.url)])
+                head = HeadLimit(limit, call.idle_seconds, passage)
                 request = way.http.build_request(
                     call.method,
                     call.url,
                     content=_written(call.body, provider),
                     headers=headers,
                     timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
-                    extensions=None if passage is None else {"trace": passage},
+                    extensions={"trace": head},
                 )
                 response = await way.http.send(request, stream=True)
         except _failures() as failure:
+            if head is not None and head.is_running and limit.expired():
+                raise ConnectionError(
+                    f"{provider} ({host_of(call.url)}) began no answer within {call.idle_seconds:g} s.",
+                    provider=provider,
+                ) from failure
             raise _mapped(failure, call, provider, passage) from failure
         body = Body(response, provider)
         try:

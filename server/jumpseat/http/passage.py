@@ -1,4 +1,4 @@
-"""A request on its way through a proxy: how far it has come, how long that may take, what it may not show.
+"""A request on its way, through a proxy too: how far it is, how long that may take, what it may not show.
 
 Above it is `exchange.py`; below it `network.py` and `proxies.py`. The steps are those that httpx2 tells to
 the extension `trace` of a request (its page "Extensions").
@@ -16,6 +16,10 @@ from jumpseat.http.network import Origin
 from jumpseat.http.proxies import FORM, Proxy
 
 PROXY_WANTS_CREDENTIALS = 407
+
+HEAD_GRACE_SECONDS = 0.1
+"""Silence is noticed by httpx2, and reported as that; this limit is for what is slow and never silent."""
+
 _REFUSALS = range(400, 500)
 """What a proxy says no with; other statuses tell that it could not."""
 
@@ -76,6 +80,38 @@ class Passage:
         if not self._limit.expired():
             now = asyncio.get_running_loop().time()
             self._limit.reschedule(None if seconds is None else now + seconds)
+
+
+class HeadLimit:
+    """Bounds the time for the head of an answer; given to a request as its `trace`.
+
+    A head may come byte by byte, and the limit of httpx2 counts from one byte to the next.
+    """
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float, passage: Passage | None) -> None:
+        """
+        Args:
+            limit: what ends the request; entered by the caller.
+            seconds: how long the head may take, from the end of the request on.
+            passage: hears of each step before, where the request goes by a proxy.
+        """
+        self.is_running = False
+        """The request is sent, and its answer is waited for."""
+
+        self._limit = limit
+        self._seconds = seconds
+        self._passage = passage
+
+    async def __call__(self, step: str, info: dict[str, Any]) -> None:
+        """Take one step of the request, as httpx2 reports it."""
+        if self._passage is not None:
+            await self._passage(step, info)
+            if self._passage.at_proxy:
+                return  # The answer is the proxy's own, to a request for a tunnel.
+        if step == "http11.receive_response_headers.started" and not self._limit.expired():
+            self.is_running = True
+            end = asyncio.get_running_loop().time() + self._seconds + HEAD_GRACE_SECONDS
+            self._limit.reschedule(end)
 
 
 _FORWARDED = "http11.send_request_headers.started"

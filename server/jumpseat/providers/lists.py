@@ -88,7 +88,9 @@ class ModelLists:
             listed = await self._adapter(provider).list_models()
             self._listed_at[provider] = now()
             await facts.prepare(self._table(provider))
-            rows = self._listed[provider] = facts.known_rows(listed, self._table(provider))
+            # On a thread: the facts of a long list take seconds.
+            rows = await asyncio.to_thread(facts.known_rows, listed, self._table(provider))
+            self._listed[provider] = rows
             if known is not None and rows != known:
                 self._on_change(provider)
             return rows

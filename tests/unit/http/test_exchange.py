@@ -222,3 +222,52 @@ async def test_a_request_that_waits_for_room_says_so_and_goes_on_when_there_is_s
         async for _ in second:
             pass
         assert not [event async for event in ask() if isinstance(event, WarningEvent)]
+
+
+@pytest.mark.requirement("7:timeouts")
+async def test_a_head_that_comes_byte_by_byte_does_not_outlive_the_timeout(http):
+    sent = 0
+
+    async def serve(reader, writer):
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        gone = asyncio.ensure_future(reader.read(1))
+        for byte in b"HTTP/1.1 200 OK\r\nx-slow: " + b"z" * 1000:
+            writer.write(bytes([byte]))
+            sent += 1
+            if (await asyncio.wait({gone}, timeout=0.05))[0]:
+                break
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        call = HttpCall("GET", f"http://127.0.0.1:{port}/", timeout=0.3)
+        with pytest.raises(ConnectionError, match=rf"acme \(127.0.0.1:{port}\) began no answer within 0.3 s"):
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+    assert sent < 100
+
+
+@pytest.mark.requirement("7:timeouts")
+async def test_silence_before_an_answer_is_reported_as_silence(http, upstream):
+    upstream.script(Reply.json({}, 200).stall_after(0))
+    upstream.script(Reply(held=Gate()))
+    call = HttpCall("GET", upstream.origin, timeout=0.1)
+    for _ in range(2):
+        with pytest.raises(ConnectionError, match=r"silent for 0\.1 s"):
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+
+
+async def test_a_body_may_take_longer_than_the_timeout_as_long_as_it_is_not_silent(http, upstream):
+    gates = [Gate() for _ in range(4)]
+    pieces = [piece for gate in gates for piece in (b"data: a\n\n", gate)]
+    upstream.script(Reply.events([*pieces, b"data: end\n\n"]))
+    call = HttpCall("POST", upstream.origin, body={}, timeout=0.4)
+    events = stream_events(http, call, EchoDecoder(), provider="acme")
+    seen = 0
+    async with asyncio.timeout(WAIT):
+        async for event in events:
+            if isinstance(event, TextDeltaEvent):
+                asyncio.get_running_loop().call_later(0.2, gates[seen].open)
+                seen += 1
+    assert seen == 4

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat.chat import ChatError
+from jumpseat.adapters.base import Capabilities
+from jumpseat.chat import ChatError, ModelInfo
 from jumpseat.providers import ProviderFailure, default_provider, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
 from jumpseat.rpc.method import Call
@@ -21,18 +24,26 @@ async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[st
     providers = [named] if named is not None else registry.ids
     models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
     default = await _default_model_id(session, named)
+    listed = {model.provider for model in models}
+    capabilities = {
+        provider: registry.capabilities(provider)[0]
+        for provider in listed
+        if registry.is_sound(provider)  # The configuration may have changed in the meantime.
+    }
     return {
-        "models": [
-            model_to_wire(
-                model,
-                is_default=model.id == default,
-                capabilities=registry.capabilities(model.provider)[0],
-            )
-            for model in models
-            if registry.is_sound(model.provider)  # The configuration may have changed in the meantime.
-        ],
+        "models": await asyncio.to_thread(_rows, models, default, capabilities),
         "errors": [_failure(failure) for failure in failures],
     }
+
+
+def _rows(
+    models: Sequence[ModelInfo], default: str | None, capabilities: Mapping[str, Capabilities]
+) -> list[dict[str, Any]]:
+    return [
+        model_to_wire(model, is_default=model.id == default, capabilities=capabilities[model.provider])
+        for model in models
+        if model.provider in capabilities
+    ]
 
 
 async def models_set_policy(session: Session, call: Call[SetPolicyParams]) -> dict[str, Any]:
