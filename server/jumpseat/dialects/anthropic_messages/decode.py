@@ -75,6 +75,7 @@ class AnthropicMessagesDecoder:
         self._has_content = False
         self._usage = UsageCounter()
         self._told_usage: Usage | None = None
+        self._cited: set[str] = set()
         self._stop_reason: str | None = None
         self._stop_details: Mapping[str, Any] = {}
 
@@ -132,9 +133,11 @@ class AnthropicMessagesDecoder:
             case "content_block_start":
                 self._start_block(key, mapping_in(event.get("content_block")))
             case "content_block_delta":
-                for url, title in sources_in(event):
-                    self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, title or None))
                 self._add_delta(key, mapping_in(event.get("delta")))
+                for url, title in sources_in(event):
+                    if url and url not in self._cited:
+                        self._cited.add(url)
+                        self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
             case "content_block_stop":
                 self._stop_block(key)
             case "message_delta":

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jumpseat.chat import CitationEvent, Usage, UsageEvent, WarningEvent
+from jumpseat.chat import Usage, UsageEvent, WarningEvent
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.anthropic_messages import (
     Call,
@@ -150,28 +150,6 @@ def test_blocks_without_a_type_here_are_kept_whole():
     ]
     assert got.content[2].text == "Summary"
     assert got.stop_reason == "pause_turn"
-
-
-@pytest.mark.requirement("messages:citations", "messages:replay-citations")
-def test_citations_belong_to_their_text_block():
-    web = {"type": "web_search_result_location", "url": "https://a.example/", "title": "A", "cited_text": "x"}
-    page = {"type": "char_location", "document_index": 0, "document_title": "Doc", "cited_text": "y"}
-    cited = [{"type": "citations_delta", "citation": each} for each in (web, page)]
-    data = raw(
-        started(),
-        *block(0, TEXT, words("No source. ")),
-        *block(1, {**TEXT, "citations": []}, cited[0], words("One."), cited[1]),
-        *ended(),
-    )
-    events, _ = read([data])
-    assert [each for each in events if isinstance(each, CitationEvent)] == [
-        CitationEvent(1, "https://a.example/", "A"),
-        CitationEvent(1, None, "Doc"),
-    ]
-    got = answer(data)
-    assert [each.text for each in got.content] == ["No source. ", "One."]
-    assert got.content[0].opaque is None
-    assert json.loads(got.content[1].opaque) == {"citations": [web, page]}
 
 
 @pytest.mark.requirement("messages:stop-reasons")

@@ -1,0 +1,125 @@
+"""Citations of text blocks, wherever the API or Copilot's service puts them."""
+
+import json
+
+import pytest
+
+from jumpseat.chat import CitationEvent, TextStartEvent
+from jumpseat.testing.answers.anthropic_messages import event, message
+from tests.unit.dialects.anthropic_messages.answers import (
+    TEXT,
+    answer,
+    block,
+    ended,
+    raw,
+    read,
+    started,
+    words,
+)
+
+WEB = {"type": "web_search_result_location", "url": "https://a.example/", "title": "A", "cited_text": "x"}
+PAGE = {"type": "char_location", "document_index": 0, "document_title": "Doc", "cited_text": "y"}
+
+
+def citations_in(data, form="text/event-stream"):
+    events, error = read([data], form)
+    assert error is None
+    return [each for each in events if isinstance(each, CitationEvent)]
+
+
+@pytest.mark.requirement("messages:citations", "messages:replay-citations")
+def test_citations_belong_to_their_text_block():
+    cited = [{"type": "citations_delta", "citation": each} for each in (WEB, PAGE)]
+    data = raw(
+        started(),
+        *block(0, TEXT, words("No source. ")),
+        *block(1, {**TEXT, "citations": []}, cited[0], words("One."), cited[1]),
+        *ended(),
+    )
+    assert citations_in(data) == [CitationEvent(1, "https://a.example/", "A"), CitationEvent(1, None, "Doc")]
+    got = answer(data)
+    assert [each.text for each in got.content] == ["No source. ", "One."]
+    assert got.content[0].opaque is None
+    assert json.loads(got.content[1].opaque) == {"citations": [WEB, PAGE]}
+
+
+@pytest.mark.requirement("messages:citations", "messages:replay-citations")
+def test_citations_in_the_start_of_a_block_are_told_with_its_first_text_and_go_back():
+    more = {"type": "citations_delta", "citation": PAGE}
+    data = raw(started(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *ended())
+    events, _ = read([data])
+    place = next(n for n, each in enumerate(events) if isinstance(each, TextStartEvent))
+    assert [each.title for each in events[place:] if isinstance(each, CitationEvent)] == ["A", "Doc"]
+    assert {each.block for each in citations_in(data)} == {0}
+    assert json.loads(answer(data).content[0].opaque) == {"citations": [WEB, PAGE]}
+
+
+@pytest.mark.requirement("messages:citations", "messages:replay-citations")
+@pytest.mark.parametrize("none", [{}, {"citations": None}, {"citations": []}])
+def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
+    content = [
+        {"type": "text", "text": "No source. ", **none},
+        {"type": "text", "text": "One.", "citations": [WEB, PAGE]},
+        {"type": "text", "text": "Two.", "citations": [PAGE]},
+    ]
+    data = json.dumps(message(content, "end_turn")).encode()
+    assert citations_in(data, "application/json") == [
+        CitationEvent(1, "https://a.example/", "A"),
+        CitationEvent(1, None, "Doc"),
+        CitationEvent(2, None, "Doc"),
+    ]
+    got = answer(data, "application/json")
+    kept = [each.opaque and json.loads(each.opaque) for each in got.content]
+    assert kept == [None, {"citations": [WEB, PAGE]}, {"citations": [PAGE]}]
+
+
+@pytest.mark.requirement("messages:citations")
+def test_citations_of_a_block_without_text_are_told_without_a_block():
+    delta = {"type": "citations_delta", "citation": WEB}
+    for start, deltas in (({**TEXT, "citations": [WEB]}, []), (TEXT, [delta])):
+        data = raw(started(), *block(0, start, *deltas), *block(1, TEXT, words("One.")), *ended())
+        assert citations_in(data) == [CitationEvent(None, "https://a.example/", "A")]
+        (only,) = answer(data).content
+        assert (only.text, only.opaque) == ("One.", None)
+    whole = message([{"type": "text", "text": "", "citations": [WEB]}], "end_turn")
+    assert citations_in(json.dumps(whole).encode(), "application/json") == [
+        CitationEvent(None, "https://a.example/", "A")
+    ]
+
+
+@pytest.mark.requirement("messages:citations")
+def test_a_citation_is_told_where_it_stands_in_the_text():
+    cited = {"type": "citations_delta", "citation": WEB}
+    events, _ = read([raw(started(), *block(0, TEXT, words("One."), cited, words("Two.")), *ended())])
+    kinds = [each.type for each in events if each.type in ("text_delta", "citation")]
+    assert kinds == ["text_delta", "citation", "text_delta"]
+
+
+@pytest.mark.requirement("messages:citations")
+def test_a_source_that_is_not_at_an_address_has_its_name_alone():
+    found = {"type": "search_result_location", "source": "https://b.example/", "title": None}
+    delta = {"type": "citations_delta", "citation": found}
+    data = raw(started(), *block(0, TEXT, words("One."), delta), *ended())
+    assert citations_in(data) == [CitationEvent(0, "https://b.example/", None)]
+
+
+@pytest.mark.requirement("copilot:citations")
+def test_matches_with_public_code_on_deltas_are_citations_of_their_block_told_once():
+    def match(url):
+        return {"id": 0, "citations": {"url": url, "license": "MIT", "snippet": "x"}}
+
+    def piece(text, *urls):
+        found = {"IPCodeCitations": [match(url) for url in urls]}
+        return event("content_block_delta", index=0, delta=words(text), copilot_annotations=found)
+
+    one, two = "https://example.com/a", "https://example.com/b"
+    data = raw(
+        started(),
+        event("content_block_start", index=0, content_block=TEXT),
+        piece("Hi", one),
+        piece("!", one, two, ""),
+        event("content_block_stop", index=0),
+        *ended(),
+    )
+    assert citations_in(data) == [CitationEvent(0, one, "MIT"), CitationEvent(0, two, "MIT")]
+    assert answer(data).text == "Hi!"
