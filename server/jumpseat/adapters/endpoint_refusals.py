@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jumpseat.chat import ChatError, RequestError, UnknownModelError
-from jumpseat.dialects import ProviderFault
+from jumpseat.dialects import ProviderFault, plain_words
 
 _REFUSED = re.compile(
     r"unsupported|not support|n't support|only supports|unrecognized|unknown (field|parameter)"
@@ -92,8 +92,12 @@ def unknown_model(
     """An error that names model and provider, if the refusal means that there is no such model."""
     if not _is_unknown_model(fault, error, model):
         return None
+    message = f"The provider {provider} has no model {model!r}."
+    if fault.code == "model_not_found" and (words := plain_words(fault.message)):
+        # OpenAI uses this code for models that exist too; only its words say what to do.
+        message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
-        f"The provider {provider} has no model {model!r}.",
+        message,
         provider=provider,
         status_code=error.status_code,
         provider_code=error.provider_code,

@@ -73,6 +73,12 @@ _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
 )
 
 _PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
+# Where a stack begins, as Python, JavaScript and Java, Go, and Rust write it.
+_STACK = re.compile(
+    r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]{1,300}\", line \d"
+    r"|^\s+at [^\n]{1,300}[:(][^\n]{0,300}\)?$|\bgoroutine \d+ \[|\bthread '[^'\n]{0,80}' panicked at",
+    re.MULTILINE,
+)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _ESCAPE = re.compile(r"(\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(\x07|\x1b\\|$)", re.DOTALL)
 # C0, C1, and the characters that reorder or break a line.
@@ -148,9 +154,11 @@ def _detail(detail: Any) -> str | None:
 
 
 def plain_words(text: str) -> str:
-    """The text fit for one sentence: one line, no markup, no control characters, no secret, bounded."""
+    """The text fit for one sentence: one line, no markup, no stack, no controls, no secret, bounded."""
     if _PAGE.search(text):
         return ""
+    if stack := _STACK.search(text):
+        text = text[: stack.start()]
     text = _CONTROL.sub(" ", _ESCAPE.sub("", text))
     text = " ".join(redact(_TAG.sub("", text)).split())
     return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1].rstrip() + "…"

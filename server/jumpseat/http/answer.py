@@ -36,6 +36,15 @@ def looks_like_events(begin: bytes | bytearray) -> bool | None:
     return None if any(field.startswith(begin) for field in _FIELDS) else False
 
 
+def error_in(body: bytes) -> bytes:
+    """The body of a refusal, or its first event where it came as a stream, as a gateway may send one."""
+    if not looks_like_events(body.lstrip()):
+        return body
+    reader = EventStreamDecoder()
+    events = [*reader.feed(body.lstrip()), *reader.finish()]
+    return events[0].data.encode() if events else body
+
+
 class AnswerReader:
     """Feeds a decoder. Both methods append to `out`, so that events stay where a later one fails."""
 

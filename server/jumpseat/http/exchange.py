@@ -31,7 +31,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
-from jumpseat.http.answer import MAX_BODY_BYTES
+from jumpseat.http.answer import MAX_BODY_BYTES, error_in
 from jumpseat.http.body import Body
 from jumpseat.http.client import MAX_CONNECTIONS, HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
@@ -304,6 +304,7 @@ async def _refused(
                 told += piece
                 if len(told) > MAX_ERROR_BODY_BYTES:
                     break
+    told = error_in(told)
     error = error_from_response(response.status_code, response.headers, told, provider=provider, url=call.url)
     return error if refine is None else refine(read_fault(told), error)
 

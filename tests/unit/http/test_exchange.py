@@ -271,3 +271,46 @@ async def test_a_body_may_take_longer_than_the_timeout_as_long_as_it_is_not_sile
                 asyncio.get_running_loop().call_later(0.2, gates[seen].open)
                 seen += 1
     assert seen == 4
+
+
+@pytest.mark.parametrize(("status", "is_answer"), [(299, True), (300, False), (399, False)])
+async def test_from_300_on_nothing_is_an_answer(http, upstream, status, is_answer):
+    upstream.default(Reply.raw(b'"x"', status, "application/json"))
+    call = HttpCall("GET", upstream.origin)
+    text, error = await text_of(http, upstream, Reply.raw(b"data: a\n\n", status, "text/event-stream"))
+    assert (text, error is None) == (("message=a;", True) if is_answer else ("", False))
+    for ask in (get_json, fetch):
+        if is_answer:
+            assert await ask(http, call, provider="acme")
+        else:
+            with pytest.raises(RequestError, match=f"HTTP {status}"):
+                await ask(http, call, provider="acme")
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", "text/plain"])
+@pytest.mark.parametrize("before", [b"", b": ping\n\n", b"event: error\n"])
+async def test_the_words_of_a_refusal_that_comes_as_an_event_stream_are_read(
+    http, upstream, content_type, before
+):
+    body = before + b'data: {"error": {"message": "No such thing", "code": "odd"}}\n\ndata: [DONE]\n\n'
+    _, error = await text_of(http, upstream, Reply.raw(body, 422, content_type))
+    assert error.message == "acme refused the request (HTTP 422): No such thing."
+    assert error.provider_code == "odd"
+
+
+@pytest.mark.parametrize("size", [None, 1])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"data: a\n\n", "message=a;"),
+        (b"\n: ping\n\nevent: x\ndata: a\n\n", "x=a;"),
+        (b"\xef\xbb\xbfdata: a\n\n", "message=a;"),
+        (b"\xef\xbb\xbf{}", "body={};"),
+        (b"internal error", "body=internal error;"),
+        (b"d", "body=d;"),
+        (b"", "body=;"),
+    ],
+)
+async def test_a_stream_labelled_as_json_is_known_by_its_first_bytes(http, upstream, body, expected, size):
+    reply = Reply.raw(body, content_type="application/json")
+    assert await text_of(http, upstream, reply.sliced(size) if size else reply) == (expected, None)

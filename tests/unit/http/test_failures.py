@@ -103,6 +103,27 @@ def test_every_shape_of_error_body_gives_its_words_and_its_code(body, code):
     assert error.provider_code == code
 
 
+STACKS = [
+    "Traceback (most recent call last):\n  File \"/srv/app.py\", line 3, in run\nKeyError: 'canary'",
+    '  File "/srv/app.py", line 3, in run\n    return canary',
+    "TypeError: x is not a function\n    at canary (/srv/app.js:3:7)\n    at node:internal/x:1:1",
+    "java.lang.IllegalStateException: no\n\tat com.example.Canary.run(Canary.java:7)",
+    "panic: no\n\ngoroutine 1 [running]:\nmain.canary()",
+    "thread 'main' panicked at src/canary.rs:7:5",
+]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_stack_is_never_shown(stack, as_json):
+    told = f"It broke.\n{stack}\n"
+    body = json.dumps({"error": {"message": told}}) if as_json else told
+    message = error_from_response(500, {}, body.encode(), provider="acme", url=URL).message
+    assert message.startswith("acme failed (HTTP 500): It broke.")
+    for part in ("anary", "Traceback", "/srv", "line 3", "goroutine"):
+        assert part not in message
+
+
 @pytest.mark.requirement("chat:shape-text")
 @pytest.mark.parametrize("body", [b"", b"null", b"<html><body>nginx</body></html>", b"  <!DOCTYPE html><p>x"])
 def test_a_body_without_words_for_a_person_leaves_a_plain_sentence(body):
