@@ -156,3 +156,30 @@ def test_names_of_events_numbers_and_padding_do_not_matter():
     events = [CREATED, added(0, "message"), text("Hel"), text("lo"), completed()]
     padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
     assert told(answer(*events, named=False)) == told(answer(*padded)) == [("text", "Hello")]
+
+
+def finished_part(whole):
+    return {"type": "response.content_part.done", "output_index": 0, "content_index": 0, "part": whole}
+
+
+def test_a_finished_part_of_open_reasoning_is_thinking():
+    whole = finished_part({"type": "reasoning_text", "text": "Hm."})
+    response = answer(CREATED, added(0, "reasoning"), whole, completed())
+
+    assert [block.thinking for block in response.content] == ["Hm."]
+
+
+def test_a_finished_part_names_its_sources():
+    page = {"type": "url_citation", "url": "https://x/", "title": "X"}
+    (whole,) = part("Hello", annotations=[page])
+    events = events_of(CREATED, added(0, "message", content=[]), finished_part(whole), completed())
+
+    assert [event.url for event in events if event.type == "citation"] == ["https://x/"]
+
+
+def test_an_event_without_data_is_passed_over():
+    finished = done(0, "message", content=part("Hello"))
+    events = events_of(CREATED, "", " ", text("Hello"), finished, completed())
+
+    assert [event.text for event in events if event.type == "text_delta"] == ["Hello"]
+    assert [event.type for event in events if event.type == "warning"] == []
