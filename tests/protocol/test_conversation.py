@@ -151,7 +151,7 @@ CONVERSATIONS = {
     "an empty answer": ([user("Hi"), said(), user("Are you there?")], []),
     "an answer of reasoning alone": (
         [user("Hi"), said({"type": "thinking", "thinking": "Hm", "signature": "s"}), user("And?")],
-        [],
+        ["unfinished_dropped"],
     ),
     "an empty message": (
         [user("Hi"), said("Yes?"), user(" \n"), typed(), user("Go")],
