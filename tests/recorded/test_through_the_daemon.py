@@ -130,9 +130,10 @@ async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactor
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
     """A result in the terms of `expected.json`."""
-    usage = {name: result["usage"].get(key) for name, key in COUNTS.items()}
-    if "cost" in result["usage"]:
-        usage["cost"] = result["usage"]["cost"]["amount"]
+    counted = result.get("usage", {})
+    usage = {name: counted.get(key) for name, key in COUNTS.items()}
+    if "cost" in counted:
+        usage["cost"] = counted["cost"]["amount"]
     return {
         "text": result["text"],
         "thinking": "".join(each["thinking"] for each in result["content"] if each["type"] == "thinking"),
