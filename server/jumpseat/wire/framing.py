@@ -14,13 +14,21 @@ from typing import Any
 
 from jumpseat.wire.json import TooLarge, read_json
 from jumpseat.wire.messages import Invalid, RequestId, usable_id
-from jumpseat.wire.outline import TAIL_BYTES, Outline, id_at_the_end
+from jumpseat.wire.outline import MAX_VALUES, TAIL_BYTES, Outline, id_at_the_end
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The longest body that is accepted."""
 
-OUTLINED_BYTES = 1024 * 1024
-"""A longer body is looked through as it comes, before anything of it is built; a shorter one costs little."""
+COUNTED_BYTES = 2 * MAX_VALUES
+"""Each value takes two bytes, so that a shorter body cannot have too many.
+
+In a longer one, what stands between values is counted as it comes. Where that is much, the body is looked
+through before anything of it is built; a conversation is mostly text, and would be parsed in a fraction of
+the time that looking through it takes.
+"""
+
+MUCH = MAX_VALUES // 4
+"""Well below the limit, so that looking through what has come by then holds nobody up for long."""
 
 MAX_HEADER_BYTES = 16 * 1024
 """The longest header block that is accepted; real ones have about 25 bytes."""
@@ -110,6 +118,7 @@ class MessageReader:
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
+        self._counted = self._separators = 0
         self._outline: Outline | None = None
         self._tail = b""
 
@@ -191,7 +200,6 @@ class MessageReader:
             self._at = self._scanned = self._line_at
             self._reported = False
             self._state = _State.BODY
-            self._outline = Outline() if self._length > OUTLINED_BYTES else None
             if self._charset_fault is not None:
                 self._report(self._charset_fault)
                 self._state = _State.SKIP
@@ -204,6 +212,8 @@ class MessageReader:
         come = min(end, len(self._buffer))
         if self._find_swallowed_header(come):
             return True
+        if self._outline is None and self._length > COUNTED_BYTES:
+            self._count_separators(come)
         if self._outline is not None and self._outline.read(self._buffer, self._at, come) is not None:
             self._state = _State.SKIP
             return True
@@ -225,6 +235,14 @@ class MessageReader:
         self._at = end
         self._start_header()
         return True
+
+    def _count_separators(self, end: int) -> None:
+        """Count what stands before each value but the outermost, those in texts included."""
+        for byte in b",:[{":
+            self._separators += self._buffer.count(byte, self._at + self._counted, end)
+        self._counted = end - self._at
+        if self._separators > MUCH:
+            self._outline = Outline()
 
     def _find_swallowed_header(self, end: int) -> bool:
         """Look in the body so far for the next frame's header, which no JSON text can hold.

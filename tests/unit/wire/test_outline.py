@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -164,6 +166,23 @@ def test_a_long_text_is_looked_through_once() -> None:
 
     assert len(value[0]) == 20 << 20
     assert time.process_time() - begun < 10
+
+
+def test_a_long_conversation_is_not_looked_through() -> None:
+    message = {"role": "user", "content": 'A sentence with a comma, and a colon: `x[1]`. "So." ' * 100}
+    value = {**GOOD, "params": {"messages": [message] * 700}}
+    looked: list[str] = []
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code is Outline.read.__code__:
+            looked.append(event)
+
+    sys.setprofile(note)
+    try:
+        assert read(encode_frame(json.dumps(value).encode())) == [value]
+    finally:
+        sys.setprofile(None)
+    assert not looked
 
 
 def test_a_large_message_within_the_limits_is_read() -> None:
