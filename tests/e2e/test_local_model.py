@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -93,6 +94,16 @@ async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) ->
         "maxTokens": 60,
     }
     assert set(json.loads((await local_daemon.request("chat/start", params)).result["text"])) == {"city"}
+
+
+@pytest.mark.slow
+async def test_the_small_model_does_not_fall_into_repeating_itself(local_daemon: Daemon) -> None:
+    """Without llama.cpp's guards the same eight words are in this answer five times."""
+    await local_daemon.initialize()
+    params = {"messages": [user("Write a very long story about a dragon.")], "maxTokens": 300}
+    words = (await local_daemon.request("chat/start", params)).result["text"].split()
+    runs = Counter(tuple(words[start : start + 8]) for start in range(len(words) - 7))
+    assert max(runs.values()) <= 2
 
 
 @pytest.mark.slow

@@ -124,6 +124,11 @@ class Adapter:
         return self._provider or type(self).__name__
 
     @property
+    def default_max_tokens(self) -> int:
+        """Output tokens of an answer where neither the client nor the user's settings say."""
+        return DEFAULT_MAX_TOKENS
+
+    @property
     def default_model(self) -> str | None:
         """The model for chats that name none; None where the provider has no such model."""
         return None

@@ -30,6 +30,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig, hidden
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
+from jumpseat.dialects.parameters import laid_over
 from jumpseat.http import HttpCall, HttpClient, stream_events
 
 
@@ -49,7 +50,9 @@ class LocalAdapter(Adapter):
         self._model = identify(config.model_path)
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
-            provider=provider, parameters=config.parameters, dropped=("reasoning_effort",)
+            provider=provider,
+            parameters=laid_over(self._model.parameters, config.parameters),
+            dropped=("reasoning_effort",),
         )
         self._server: LocalServer | None = None
         self._starts = StartBudget()
@@ -60,6 +63,11 @@ class LocalAdapter(Adapter):
     def provider_name(self) -> str:
         """The configured provider's id."""
         return self._provider
+
+    @property
+    def default_max_tokens(self) -> int:
+        """What the model can fill without repeating itself."""
+        return self._model.max_tokens
 
     @property
     def default_model(self) -> str:

@@ -6,11 +6,13 @@ imports neither llama.cpp nor the model's package.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from jumpseat.chat import ConfigError
+from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
 from jumpseat.config.paths import data_dir
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -45,6 +47,12 @@ class LocalModel:
     takes_tools: bool = True
     """False where the model's template is known to leave tools out."""
 
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    """Output tokens of an answer where nobody says."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of llama.cpp's requests, under the user's own."""
+
 
 SMOLLM2 = LocalModel(
     name="smollm2-135m-instruct",
@@ -52,6 +60,16 @@ SMOLLM2 = LocalModel(
     family="smollm2",
     context_tokens=8192,
     takes_tools=False,
+    # So small a model falls into repeating itself, up to the limit. DRY makes each further token of a
+    # repetition less probable, but not of lines of one or two tokens: those the repeat penalty ends. The
+    # default windows of 64 tokens are shorter than what this model repeats.
+    max_tokens=1024,
+    parameters={
+        "dry_multiplier": 0.8,
+        "dry_penalty_last_n": 1024,
+        "repeat_penalty": 1.1,
+        "repeat_last_n": 256,
+    },
 )
 
 

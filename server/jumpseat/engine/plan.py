@@ -12,7 +12,6 @@ from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import (
-    DEFAULT_MAX_TOKENS,
     ChatRequest,
     ContentBlock,
     Initiator,
@@ -87,7 +86,7 @@ def _initiator(messages: Sequence[Message]) -> Initiator:
 
 def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
     limit = target.info.max_output_tokens if target.info else None
-    wanted = asked or DEFAULT_MAX_TOKENS
+    wanted = asked or target.adapter.default_max_tokens
     return min(wanted, limit) if limit else wanted
 
 

@@ -211,6 +211,7 @@ FITS: Mapping[str, Callable[[Any], bool]] = {
     "settings_rows": _is_settings_rows,
     "sign_in": lambda value: isinstance(value, AuthStatus),
     "sign_out": lambda value: isinstance(value, AuthStatus),
+    "default_max_tokens": lambda value: type(value) is int and value > 0,
     "user_begins": lambda value: isinstance(value, bool),
     "watched_files": _all_of(Path),
 }

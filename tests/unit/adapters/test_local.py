@@ -234,6 +234,23 @@ async def test_the_request_carries_the_key_of_the_server_and_the_parameters_of_t
     await http.aclose()
 
 
+async def test_the_small_model_is_kept_from_repeating_itself_and_the_users_own_values_win(
+    server_class, installed, upstream
+):
+    http = HttpClient()
+    for config, settings, expected in (
+        (ProviderConfig(kind="local"), {}, 0.8),
+        (ProviderConfig(kind="local", parameters={"dry_multiplier": 0}), {}, 0),
+        (ProviderConfig(kind="local"), {"dry_multiplier": 0.5}, 0.5),
+        (ProviderConfig(kind="local", model_path="/models/qwen3-4b.gguf"), {}, None),
+    ):
+        adapter = LocalAdapter("local", config, http)
+        await collect(adapter, ask(model=adapter.default_model, settings=settings))
+        assert upstream.requests[-1].json.get("dry_multiplier") == expected
+        await adapter.aclose()
+    await http.aclose()
+
+
 async def test_leaving_the_stream_closes_the_connection(adapter, upstream):
     upstream.script(Reply.events(completion_stream(["Hel", "lo"])[:2]).stall_after())
     events = adapter.stream(ask())

@@ -265,6 +265,19 @@ def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
     assert [problem.path for problem in caught.value.problems] == ["settings.temperature", "settings.colour"]
 
 
+class Brief(ScriptedAdapter):
+    """Answers shortly where nobody says."""
+
+    default_max_tokens = 1024
+
+
+@pytest.mark.requirement("2:max-tokens")
+def test_a_providers_own_default_of_max_tokens_gives_way_to_what_client_and_user_say() -> None:
+    assert planned(ask(), adapter=Brief()).request.max_tokens == 1024
+    assert planned(ask(), adapter=Brief(), saved_max_tokens=4000).request.max_tokens == 4000
+    assert planned(ask(max_tokens=2000), adapter=Brief()).request.max_tokens == 2000
+
+
 class Tolerant(ScriptedAdapter):
     """Takes a conversation that the assistant begins."""
 
