@@ -7,6 +7,7 @@ is drawn again and again. So an answer of any length costs no more than its long
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import sys
@@ -147,6 +148,7 @@ class _Region:
         A terminal that got narrower has wrapped what is too long for it, in its own way, so that nobody knows
         on which row it begins now. A row that has left the screen cannot be erased.
         """
+        self._measure()
         width, height = self._console.size
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         safe = len(self._lengths) < height and not wrapped
@@ -156,6 +158,13 @@ class _Region:
             self._console.control(Control(ControlType.CARRIAGE_RETURN, erased, *up))
         self._lengths = []
         return safe
+
+    def _measure(self) -> None:
+        """Have rich render for the terminal as it is now: it believes COLUMNS, which follows no resize."""
+        with contextlib.suppress(OSError, ValueError):
+            size = os.get_terminal_size(self._console.file.fileno())
+            if size.columns and size.lines:
+                self._console.size = size
 
 
 def _cuts_long_rows(environ: Mapping[str, str]) -> bool:

@@ -32,7 +32,13 @@ def resized(
     start, begin, *end = answer_steps()
     waiting = {"wait": "file", "path": str(go)}
     scenario = Scenario.chat(folder, [start, begin, piece(before), waiting, piece(after), *end])
-    environment = {**os.environ, **({"XTERM_VERSION": "XTerm(390)"} if kind is CuttingScreen else {})}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "LINES": "24",
+    }  # Some shells export what was true in the beginning.
+    if kind is CuttingScreen:
+        environment["XTERM_VERSION"] = "XTerm(390)"
     command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), "chat", "Hi"]
     terminal = Terminal(command, {name: value for name, value in environment.items() if name != "TMUX"})
     screen = kind(24, 80)
