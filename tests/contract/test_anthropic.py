@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, AnthropicMessagesScript
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.copilot import CopilotAdapter
+from jumpseat.adapters.github.copilot.adapter import CopilotAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import (
     AdapterContract,

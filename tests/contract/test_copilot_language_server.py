@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from jumpseat.adapters.base import Adapter
-from jumpseat.adapters.copilot_language_server.adapter import LanguageServerAdapter
+from jumpseat.adapters.github.language_server.adapter import LanguageServerAdapter
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient

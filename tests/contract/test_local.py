@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters import local
-from jumpseat.adapters.local import LocalAdapter
-from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local import adapter as local
+from jumpseat.adapters.local.adapter import LocalAdapter
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, ChatCompletionsScript

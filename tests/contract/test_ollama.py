@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jumpseat.adapters.ollama import OllamaAdapter
+from jumpseat.adapters.ollama.adapter import OllamaAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, OllamaChatScript
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, ChatCompletionsScript
 

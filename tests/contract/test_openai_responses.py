@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
+from jumpseat.adapters.openai.responses import OpenAIResponsesAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, ResponsesScript
 

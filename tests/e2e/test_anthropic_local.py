@@ -5,9 +5,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from jumpseat.adapters.anthropic import AnthropicAdapter
-from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
-from jumpseat.adapters.local_process import LocalServer
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.process import LocalServer
 from jumpseat.chat import AuthenticationError, ChatRequest, Fold, Message, TextDeltaEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient

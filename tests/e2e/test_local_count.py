@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from jumpseat.adapters.local import LocalAdapter
-from jumpseat.adapters.local_model import installed_file, packaged_file
+from jumpseat.adapters.local.adapter import LocalAdapter
+from jumpseat.adapters.local.model import installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message, RequestError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.local_model import FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_file
 from tests.daemon import Daemon, running_daemon, user
 from tests.processes import children, is_gone
 

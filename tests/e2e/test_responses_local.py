@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from jumpseat.adapters.local_model import ENGINE, FILE_NAME, installed_file, packaged_file
-from jumpseat.adapters.local_process import LocalServer
-from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.process import LocalServer
+from jumpseat.adapters.openai.responses import OpenAIResponsesAdapter
 from jumpseat.chat import (
     AuthenticationError,
     ChatRequest,

@@ -9,14 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.base import HttpAdapter
+from jumpseat.adapters.http.hooks import HttpAdapter
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS
 from tests.plugins import EXAMPLE
 from tests.unit.pages import PLUGINS, fences, names_in, read, spans, table
 
 SOURCES = sorted([*EXAMPLE.rglob("*.py"), EXAMPLE / "pyproject.toml"])
-PUBLIC = {"jumpseat.chat", "jumpseat.adapters.base", "jumpseat.dialects", "jumpseat.http", "jumpseat.testing"}
+PUBLIC = {
+    "jumpseat.chat",
+    "jumpseat.adapters.base",
+    "jumpseat.adapters.http.hooks",
+    "jumpseat.dialects",
+    "jumpseat.http",
+    "jumpseat.testing",
+}
 
 
 @pytest.mark.requirement("7:plugins")

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.adapters.endpoint_models import read_models
+from jumpseat.adapters.http.models import read_models
 from jumpseat.chat import Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http.answer import AnswerReader

@@ -5,10 +5,10 @@ The recordings lie beside the repository and are not part of it; without them th
 
 import pytest
 
-from jumpseat.adapters.anthropic import AnthropicAdapter
-from jumpseat.adapters.ollama import OllamaAdapter
-from jumpseat.adapters.openai import OpenAIAdapter
-from jumpseat.adapters.openai_responses import OpenAIResponsesAdapter
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
+from jumpseat.adapters.ollama.adapter import OllamaAdapter
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
+from jumpseat.adapters.openai.responses import OpenAIResponsesAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import (
     AdapterContract,

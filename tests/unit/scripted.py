@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from jumpseat.adapters.base import Adapter, Capabilities
-from jumpseat.auth import AuthStatus
-from jumpseat.auth.status import AuthState
+from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.chat import (
     ChatError,
     ChatRequest,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,11 @@ SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client"}
 
 ORDER = (
     "chat",
+    "system",
     "config",
     "wire",
     "dialects",
     "http",
-    "auth",
     "adapters",
     "providers",
     "engine",
@@ -31,11 +32,13 @@ ORDER = (
 
 ABOVE_ALL = ("__main__", "testing")
 LONGEST_MODULE = 400
-ADAPTERS = frozenset({where.partition(":")[0].split(".")[2] for where in KINDS.values()})
-NO_ADAPTERS = ("base", "endpoint", "routes")
-"""What adapters share; `endpoint` with whatever begins so."""
+SHARED_BY_ADAPTERS = ("base", "http")
+"""The folders of `adapters/` that every provider may import; `http` may import `base`, `base` no other."""
 
-CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.copilot_language_server"
+LEAVES_OF_GITHUB = ("copilot", "language_server")
+"""Two providers below `adapters/github/` that share what lies beside them, and nothing of each other."""
+
+CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 """It says to its own server what an editor says to the daemon."""
 
 PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})
@@ -47,8 +50,8 @@ CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.__version__")
 CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
-    "jumpseat.adapters.local_install",
-    "jumpseat.config.paths",
+    "jumpseat.adapters.local.install",
+    "jumpseat.system.paths",
     "jumpseat.providers.checkup",
     "jumpseat.chat",
 )
@@ -136,19 +139,19 @@ def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
 
 
 def _other_adapters(name: str, imports: set[str]) -> list[str]:
-    own = _family(name)
-    families = {_family(each) for each in imports if _is_under(each, "jumpseat.adapters")}
-    return [f"imports the adapter {family}" for family in sorted(families - {own, *NO_ADAPTERS, ""})]
+    own = _folder(name)
+    allowed = {own, *SHARED_BY_ADAPTERS} if own not in SHARED_BY_ADAPTERS else {own, "base"}
+    reached = {_folder(each) for each in imports if _is_under(each, "jumpseat.adapters")} - {""}
+    found = [f"imports the adapter {folder}" for folder in sorted(reached - allowed)]
+    if own == "github":
+        leaf = _folder(name, 3)
+        reached = {_folder(each, 3) for each in imports if _is_under(each, "jumpseat.adapters.github")}
+        found += [f"imports the adapter {each}" for each in LEAVES_OF_GITHUB if each in reached - {leaf}]
+    return found
 
 
-def _family(name: str) -> str:
-    """`local` for `jumpseat.adapters.local_install`: what belongs to one adapter begins with its name.
-
-    The longest name decides, so that `openai_responses` is an adapter of its own and no part of `openai`.
-    """
-    module = f"{name}..".split(".")[2]
-    owners = [each for each in (*ADAPTERS, *NO_ADAPTERS) if f"{module}_".startswith(f"{each}_")]
-    return max(owners, key=len, default=module)
+def _folder(name: str, depth: int = 2) -> str:
+    return f"{name}....".split(".")[depth]
 
 
 def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
@@ -189,9 +192,38 @@ def _words(tree: ast.Module) -> set[str]:
     return {word.lower() for text in texts for word in _WORD.findall(text)}
 
 
+def circle(sources: Mapping[str, str]) -> list[str]:
+    """Modules that import each other, directly or through others, as one way around; empty if none do."""
+    graph: dict[str, set[str]] = {}
+    for name, source in sources.items():
+        reached = imported(name, ast.parse(source))
+        targets = {each if each in sources else each.rpartition(".")[0] for each in reached}
+        graph[name] = (targets & sources.keys()) - {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
 @pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
 def test_a_module_keeps_the_rules_of_the_house(name: str, source: str) -> None:
     assert faults(name, source) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle(dict(modules())) == []
+
+
+def test_a_circle_of_modules_is_found() -> None:
+    sources = {
+        "jumpseat.chat.a": "def f():\n    from jumpseat.chat.b import g",
+        "jumpseat.chat.b": "from jumpseat.chat import c",
+        "jumpseat.chat.c": "from jumpseat.chat.a import f",
+    }
+
+    assert set(circle(sources)) == sources.keys()
 
 
 def test_every_package_of_the_server_is_looked_at() -> None:
@@ -207,13 +239,23 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.chat.blocks", "from ..config import Config", "above chat"),
         ("jumpseat.engine.turn", "def f():\n    import jumpseat.rpc.faults", "above engine"),
         ("jumpseat.engine.turn", "import jumpseat_client", "above engine"),
-        ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local:LocalAdapter'", "above config"),
+        ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local.adapter:LocalAdapter'", "above config"),
         ("jumpseat.shelf.stuff", "", "no place in the order"),
-        ("jumpseat.adapters.openai", "from jumpseat.adapters import local", "the adapter local"),
-        ("jumpseat.adapters.openai", "from jumpseat.adapters.local_install import x", "the adapter local"),
-        ("jumpseat.adapters.openai_responses", "import jumpseat.adapters.openai", "the adapter openai"),
+        ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters import local", "the adapter local"),
+        ("jumpseat.adapters.base.interface", "import jumpseat.adapters.http.endpoint", "the adapter http"),
+        ("jumpseat.adapters.http.endpoint", "import jumpseat.adapters.openai.adapter", "the adapter openai"),
+        ("jumpseat.adapters.github.errors", "import jumpseat.adapters.github.copilot.models", "copilot"),
+        (
+            "jumpseat.adapters.openai.adapter",
+            "from jumpseat.adapters.local.install import x",
+            "the adapter local",
+        ),
         ("jumpseat.providers.names", "import httpx2", "imports httpx2"),
-        ("jumpseat.adapters.openai", "def f():\n    from httpx2 import AsyncClient", "imports httpx2"),
+        (
+            "jumpseat.adapters.openai.adapter",
+            "def f():\n    from httpx2 import AsyncClient",
+            "imports httpx2",
+        ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
@@ -225,11 +267,11 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.engine.plan", "class OpenaiPlan: ...", "the provider openai"),
         ("jumpseat.engine.turn", "# answers chat/start", "the method chat/start"),
         ("jumpseat.wire.peer", "LAST = 'shutdown'", "the method shutdown"),
-        ("jumpseat.adapters.copilot", "LAST = 'shutdown'", "the method shutdown"),
-        ("jumpseat.adapters.copilot_language_server.server", "A = 'chat/start'", "the method chat/start"),
+        ("jumpseat.adapters.github.copilot.adapter", "LAST = 'shutdown'", "the method shutdown"),
+        ("jumpseat.adapters.github.language_server.server", "A = 'chat/start'", "the method chat/start"),
         (
-            "jumpseat.adapters.copilot_language_server.models",
-            "import jumpseat.adapters.copilot_models",
+            "jumpseat.adapters.github.language_server.models",
+            "import jumpseat.adapters.github.copilot.models",
             "the adapter copilot",
         ),
         ("jumpseat.chat.fold", "x = 1\n" * 401, "longer than 400"),
@@ -243,10 +285,10 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
     ("name", "source"),
     [
         ("jumpseat.rpc.faults", "from jumpseat.wire import encode\nimport jumpseat"),
-        ("jumpseat.adapters.local", "from jumpseat.adapters.base import Adapter"),
-        ("jumpseat.adapters.local", "from jumpseat.adapters.local_model import find"),
-        ("jumpseat.adapters.openai", "from jumpseat.adapters.endpoint_models import read_models"),
-        ("jumpseat.adapters.copilot_language_server.server", "LAST = 'shutdown'"),
+        ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.base import Adapter"),
+        ("jumpseat.adapters.local.adapter", "from jumpseat.adapters.local.model import find"),
+        ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters.http.models import read_models"),
+        ("jumpseat.adapters.github.language_server.server", "LAST = 'shutdown'"),
         ("jumpseat.http.client", "import httpx2"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),

@@ -124,28 +124,6 @@ def test_the_example_of_the_client_library_runs(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Hello, reader.", "")
 
 
-def modules() -> set[str]:
-    """Every module, as the code map names it."""
-    server, client = SOURCES
-    return {path.relative_to(server).as_posix() for path in server.rglob("*.py")} | {
-        path.relative_to(client.parent).as_posix() for path in client.rglob("*.py")
-    }
-
-
-def code_map() -> list[str]:
-    text = prose(BUILT)
-    section = text[text.index("## Code map") : text.index("## Invariants")]
-    return re.findall(r"^\| `([^`]+)` \| \S", section, re.MULTILINE)
-
-
-def test_every_module_has_one_line_in_the_code_map_and_no_vanished_one_has() -> None:
-    mapped = code_map()
-
-    assert sorted(modules() - set(mapped)) == []
-    assert sorted(set(mapped) - modules()) == []
-    assert len(mapped) == len(set(mapped))
-
-
 @pytest.mark.parametrize("page", [BUILT, README], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_path_that_a_page_names_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from jumpseat import wire
-from jumpseat.auth.status import AuthState
+from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import BLOCK_CLASSES, StopReason
 from jumpseat.config.schema import Config, ProviderConfig
 from jumpseat.providers import KINDS

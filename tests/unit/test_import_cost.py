@@ -85,8 +85,8 @@ def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(
     modules, entry_points = modules_and_entry_points_of_a_start("openai", tmp_path)
 
     assert entry_points == []
-    assert "jumpseat.adapters.openai" in modules
-    assert "jumpseat.adapters.endpoint_hooks" not in modules
+    assert "jumpseat.adapters.openai.adapter" in modules
+    assert "jumpseat.adapters.http.hooks" not in modules
     # The same start, with a kind that is nobody's, does look, or this test would say nothing.
     _, (failure,) = modules_and_entry_points_of_a_start("nobodys", tmp_path)
     assert "there is no kind 'nobodys'" in failure

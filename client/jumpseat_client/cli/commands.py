@@ -222,7 +222,7 @@ def install() -> int:
     examples:
       jumpseat local install
     """
-    from jumpseat.adapters.local_install import install as install_local
+    from jumpseat.adapters.local.install import install as install_local
     from jumpseat.chat import ChatError
 
     try:

@@ -35,7 +35,7 @@ def path() -> int:
     examples:
       jumpseat config path
     """
-    from jumpseat.config.paths import config_file
+    from jumpseat.system.paths import config_file
 
     print(config_file())
     return OK

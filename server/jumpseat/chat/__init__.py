@@ -59,7 +59,6 @@ from jumpseat.chat.events import (
     ToolUseDoneEvent,
     ToolUseStartEvent,
     UsageEvent,
-    WarningEvent,
     merge_deltas,
 )
 from jumpseat.chat.fold import Fold
@@ -72,8 +71,10 @@ from jumpseat.chat.request import (
     OutputMode,
     ThinkingLevel,
 )
-from jumpseat.chat.response import Cost, Response, StopReason, Usage
+from jumpseat.chat.response import Response
 from jumpseat.chat.tools import NamedTool, ToolChoice, ToolDefinition, as_tool_definitions
+from jumpseat.chat.usage import Cost, StopReason, Usage
+from jumpseat.chat.warning import WarningEvent
 
 __all__ = [
     "BLOCK_CLASSES",

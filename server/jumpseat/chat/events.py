@@ -24,7 +24,8 @@ from jumpseat.chat.blocks import (
     ToolUseBlock,
 )
 from jumpseat.chat.errors import ChatError
-from jumpseat.chat.response import StopReason, Usage
+from jumpseat.chat.usage import StopReason, Usage
+from jumpseat.chat.warning import WarningEvent
 
 
 @dataclass(slots=True)
@@ -68,15 +69,6 @@ class ResponseEvent:
     model: str
     id: str | None = None
     provider_request_id: str | None = None
-
-
-@dataclass(slots=True)
-class WarningEvent:
-    """Something of the request was changed or dropped; `code` is snake_case."""
-
-    type: ClassVar[str] = "warning"
-    code: str
-    message: str
 
 
 @dataclass(slots=True)

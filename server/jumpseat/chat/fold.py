@@ -18,9 +18,10 @@ from jumpseat.chat.events import (
     ThinkingDoneEvent,
     ToolUseDoneEvent,
     UsageEvent,
-    WarningEvent,
 )
-from jumpseat.chat.response import Response, StopReason, Usage
+from jumpseat.chat.response import Response
+from jumpseat.chat.usage import StopReason, Usage
+from jumpseat.chat.warning import WarningEvent
 
 
 @dataclass(slots=True)

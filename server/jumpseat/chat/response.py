@@ -1,49 +1,13 @@
-"""What a turn comes to: the response, its usage, and why it stopped."""
+"""The response of a turn, and the rule for sending it back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jumpseat.chat.blocks import ContentBlock, Message, TextBlock, ToolUseBlock
-
-if TYPE_CHECKING:
-    from jumpseat.chat.events import WarningEvent
-
-StopReason: TypeAlias = Literal[
-    "end_turn",
-    "tool_use",
-    "max_tokens",
-    "stop_sequence",
-    "refusal",
-    "content_filter",
-    "context_exceeded",
-    "pause_turn",
-    "cancelled",
-    "error",
-]
-"""`cancelled` and `error` stand only in the last event of a turn that ends in an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the provider said the turn cost."""
-
-    amount: float
-    currency: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one turn: `input_tokens` counts cached ones too, `output_tokens` reasoning too."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_creation_tokens: int = 0
-    reasoning_tokens: int | None = None
-    cost: Cost | None = None
+from jumpseat.chat.usage import StopReason, Usage
+from jumpseat.chat.warning import WarningEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

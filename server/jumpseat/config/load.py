@@ -14,11 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.commands import keep_back
 from jumpseat.config.faults import Fault
 from jumpseat.config.overlay import SOURCE as OVERLAY
 from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
-from jumpseat.config.paths import config_file
 from jumpseat.config.places import line_of
 from jumpseat.config.reading import (
     DEEPEST,
@@ -31,8 +29,10 @@ from jumpseat.config.reading import (
     validated,
 )
 from jumpseat.config.schema import Config
-from jumpseat.config.secrets import names_credential
 from jumpseat.config.suggestions import did_you_mean
+from jumpseat.system.commands import keep_back
+from jumpseat.system.paths import config_file
+from jumpseat.system.secrets import names_credential
 
 logger = logging.getLogger(__name__)
 

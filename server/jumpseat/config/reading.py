@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 from jumpseat.chat import ConfigError
 from jumpseat.config.faults import Fault
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
-from jumpseat.config.regular_file import read_regular
 from jumpseat.config.schema import Config
+from jumpseat.system.regular_file import read_regular
 
 MOST_BYTES = 1024 * 1024
 """A larger file is no configuration that somebody wrote."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ConfigError, InvalidRequestError
-from jumpseat.config.paths import state_dir
 from jumpseat.config.saved_rules import (
     Schemas,
     merge_patch,
@@ -23,8 +22,9 @@ from jumpseat.config.saved_rules import (
     readable,
     without_empty_objects,
 )
-from jumpseat.config.state_file import StateFile
-from jumpseat.config.watch import Watcher
+from jumpseat.system.paths import state_dir
+from jumpseat.system.state_file import StateFile
+from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
 

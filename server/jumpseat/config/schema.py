@@ -21,10 +21,10 @@ from pydantic import (
 )
 
 from jumpseat.config.faults import Fault, UnknownKey, unknown_in
-from jumpseat.config.paths import config_file
-from jumpseat.config.secrets import names_credential
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
+from jumpseat.system.paths import config_file
+from jumpseat.system.secrets import names_credential
 
 
 class CapabilityOverrides(BaseModel):

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.bounded import in_time
-from jumpseat.config.commands import CommandError, output_of
-from jumpseat.config.keyring_storage import BoundedKeyring, KeyringError, system_keyring
-from jumpseat.config.regular_file import read_regular
+from jumpseat.system.bounded import in_time
+from jumpseat.system.commands import CommandError, output_of
+from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
+from jumpseat.system.regular_file import read_regular
 
 SOURCE_PREFIXES = ("env:", "cmd:", "file:", "keyring:", "python:", "schema:")
 

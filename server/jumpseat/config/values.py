@@ -18,8 +18,6 @@ from pydantic import BaseModel
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.schema import ProviderConfig
-from jumpseat.config.secrets import Secret, hidden, names_credential
-from jumpseat.config.single_flight import SingleFlight
 from jumpseat.config.sources import (
     SourceError,
     failed,
@@ -37,6 +35,8 @@ from jumpseat.config.templates import (
     names_in,
     pieces,
 )
+from jumpseat.system.secrets import Secret, hidden, names_credential
+from jumpseat.system.single_flight import SingleFlight
 
 _TEMPLATES = ("base_url", "url")
 """Keys of a table that may be named in a template and are templates themselves."""

@@ -26,7 +26,7 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
 )
-from jumpseat.config import redact
+from jumpseat.system.secrets import redact
 
 MAX_WORDS = 240
 """Characters of the provider's own words in a message: enough to act on, too few to flood an echo area."""

@@ -14,10 +14,10 @@ from functools import partial
 from typing import TypeVar
 
 from jumpseat.chat import ChatError, ProtocolError, StreamEvent, merge_deltas
-from jumpseat.config.bounded import in_time
 from jumpseat.dialects.base import Decoder
 from jumpseat.http.answer import AnswerReader
 from jumpseat.http.failures import request_id_of
+from jumpseat.system.bounded import in_time
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ConfigError, ConnectionError
-from jumpseat.config.secrets import names_credential
 from jumpseat.http.network import Origin
 from jumpseat.http.proxies import FORM, Proxy
+from jumpseat.system.secrets import names_credential
 
 PROXY_WANTS_CREDENTIALS = 407
 

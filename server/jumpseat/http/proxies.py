@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import hidden
+from jumpseat.system.secrets import hidden
 
 PORTS = {"http": 80, "https": 443}
 """The kinds of proxies, by scheme, and the port of one whose address has none."""

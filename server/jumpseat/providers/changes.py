@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from jumpseat.auth import AuthStatus
+from jumpseat.adapters.base.account import AuthStatus
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config import Config, check_settings
 from jumpseat.config.faults import Fault
 from jumpseat.config.load import warnings_of
-from jumpseat.config.paths import config_file
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
@@ -22,6 +21,7 @@ from jumpseat.providers.checkup_values import faults_of_values, warnings_of_valu
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.names import fault_of_model
 from jumpseat.providers.registry import Registry
+from jumpseat.system.paths import config_file
 
 
 @dataclass(frozen=True, slots=True)

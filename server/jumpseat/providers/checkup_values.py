@@ -15,12 +15,12 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig
 from jumpseat.config.places import KeyPath
-from jumpseat.config.secrets import names_credential
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import TemplateError, is_template, pieces
 from jumpseat.config.values import is_unset_variable, own_value
 from jumpseat.http import is_loopback
 from jumpseat.http.network import check_certificates, check_proxy
+from jumpseat.system.secrets import names_credential
 
 
 def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from jumpseat.adapters.base import Capabilities, CapabilitySource
-from jumpseat.auth import AuthStatus
+from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConnectionError
 from jumpseat.config import SettingRow
 from jumpseat.providers.registry import Registry

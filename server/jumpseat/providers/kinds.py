@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from jumpseat.config import Config, ProviderConfig
 
 KINDS: Mapping[str, str] = {
-    "anthropic": "jumpseat.adapters.anthropic:AnthropicAdapter",
-    "copilot": "jumpseat.adapters.copilot:CopilotAdapter",
-    "copilot-language-server": "jumpseat.adapters.copilot_language_server.adapter:LanguageServerAdapter",
-    "local": "jumpseat.adapters.local:LocalAdapter",
-    "ollama": "jumpseat.adapters.ollama:OllamaAdapter",
-    "openai": "jumpseat.adapters.openai:OpenAIAdapter",
-    "openai-responses": "jumpseat.adapters.openai_responses:OpenAIResponsesAdapter",
+    "anthropic": "jumpseat.adapters.anthropic.adapter:AnthropicAdapter",
+    "copilot": "jumpseat.adapters.github.copilot.adapter:CopilotAdapter",
+    "copilot-language-server": "jumpseat.adapters.github.language_server.adapter:LanguageServerAdapter",
+    "local": "jumpseat.adapters.local.adapter:LocalAdapter",
+    "ollama": "jumpseat.adapters.ollama.adapter:OllamaAdapter",
+    "openai": "jumpseat.adapters.openai.adapter:OpenAIAdapter",
+    "openai-responses": "jumpseat.adapters.openai.responses:OpenAIResponsesAdapter",
 }
 """Where each kind's adapter lives: `module:class`, made with `(provider id, its config, http)`."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jumpseat.adapters.base import Adapter
-from jumpseat.auth import AuthState
+from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.providers.facts import FactSource, offline_names, prepare

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.adapters.base import Adapter, Capabilities, CapabilitySource, ClientInfo
-from jumpseat.auth import AuthStatus
+from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
 from jumpseat.config.suggestions import alternatives
-from jumpseat.config.watch import INTERVAL_SECONDS, Stamp, stamp_of
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
 from jumpseat.providers.facts import KnownModel, known_by_name
@@ -27,6 +26,7 @@ from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
 from jumpseat.providers.settings import rows_of
+from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.auth import AuthStatus
+from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.chat import ChatError, DoneEvent, ModelInfo, Response, StreamEvent, ToolUseBlock
 from jumpseat.config import SettingRow
 from jumpseat.providers import ProviderDescription

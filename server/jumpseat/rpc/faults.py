@@ -31,7 +31,7 @@ from jumpseat.chat import (
     ServerError,
     UnknownModelError,
 )
-from jumpseat.config import redact
+from jumpseat.system.secrets import redact
 from jumpseat.wire import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

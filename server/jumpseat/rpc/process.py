@@ -17,9 +17,9 @@ import threading
 from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 
-from jumpseat.config import SecretFilter
 from jumpseat.rpc.connection import Connection
 from jumpseat.rpc.parent import watch_process
+from jumpseat.system.secrets import SecretFilter
 from jumpseat.wire import Transport, claim_stdio, open_fds
 
 logger = logging.getLogger(__name__)

@@ -264,7 +264,7 @@ class Child:
         if sys.platform == "win32":
             if self._exited:
                 return  # Windows finds nothing by a parent that is gone, and may use its number again.
-            from jumpseat.config.commands import kill_tree
+            from jumpseat.system.commands import kill_tree
 
             process = self._transport.get_extra_info("subprocess")
             # A thread: it takes a moment, and this is the event loop.

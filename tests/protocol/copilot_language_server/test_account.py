@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.copilot_language_server.identity import STATUS_SECONDS
+from jumpseat.adapters.github.language_server.identity import STATUS_SECONDS
 from tests.daemon import Daemon, running_daemon
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, MODELS

@@ -1,6 +1,6 @@
 """Chats through the adapter of Anthropic's Messages API, for the tests beside this."""
 
-from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.testing.answers.anthropic_messages import error_body

@@ -1,6 +1,6 @@
 """Chats through the adapter of Ollama servers, for the tests beside this."""
 
-from jumpseat.adapters.ollama import OllamaAdapter
+from jumpseat.adapters.ollama.adapter import OllamaAdapter
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.testing.answers.ollama_chat import last, lines, part

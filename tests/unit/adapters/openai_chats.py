@@ -1,6 +1,6 @@
 """Chats through the adapter of OpenAI-compatible providers, for the tests beside this."""
 
-from jumpseat.adapters.openai import OpenAIAdapter
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, Message, TextDeltaEvent
 from jumpseat.config import ProviderConfig
 from tests.unit.adapters.streams import events_of

@@ -11,7 +11,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
-from jumpseat.config.paths import config_file, data_dir, state_dir
+from jumpseat.system.paths import config_file, data_dir, state_dir
 
 CANARY = "sk-canary-4711-never-shown"
 

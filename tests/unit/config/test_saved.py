@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError, InvalidRequestError
-from jumpseat.config import SavedSettings, SettingRow, state_file
+from jumpseat.config import SavedSettings, SettingRow
 from jumpseat.config.saved import FILE_NAME, saved_settings_file
 from jumpseat.config.saved_rules import merge_patch
+from jumpseat.system import state_file
 
 ROWS = {
     "temperature": SettingRow(type="number", minimum=0, maximum=2),

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig, Values, load_config, redact, resolve
+from jumpseat.config import ProviderConfig, Values, load_config, resolve
 from jumpseat.config import sources as sources_module
 from jumpseat.config.sources import MAX_FILE_BYTES
-from tests.unit.auth.keyrings import BrokenKeyring, DictKeyring
+from jumpseat.system.secrets import redact
+from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 
 SECRET = "sk-test-hunter2-4711"
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig, Values, redact
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.system.secrets import redact
 
 KEY = "key-of-the-file-4711"
 

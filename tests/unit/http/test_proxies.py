@@ -7,8 +7,8 @@ import os
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import redact
 from jumpseat.http.proxies import is_exempt, parse_proxy, proxy_of_environment
+from jumpseat.system.secrets import redact
 
 CANARY = "canary-p@ss/w:rd#4711"
 ENCODED = "canary-p%40ss%2Fw%3Ard%234711"

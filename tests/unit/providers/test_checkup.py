@@ -23,7 +23,7 @@ INSTALL_SERVER = "npm install -g @github/copilot-language-server"
 def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One without any program and without the local model."""
     monkeypatch.setenv("PATH", str(home / "bin"))
-    monkeypatch.setattr("jumpseat.adapters.local_model.PACKAGE", "llm_that_is_not_installed")
+    monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
 
 
 async def checked(home: Path, text: str) -> Checkup:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.auth import AuthStatus
-from jumpseat.auth.status import AuthState
+from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.chat import ConfigError, RequestError
 from jumpseat.config import SavedSettings
 from jumpseat.providers import Registry, choose_default, default_provider, resolve_model

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.auth.status import AuthState
+from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, RequestError
 from jumpseat.providers import Registry, default_provider, resolve_model
 from tests.unit.scripted import ScriptedAdapter, registry_of

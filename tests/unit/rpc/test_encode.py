@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.auth import AuthStatus, Quota
+from jumpseat.adapters.base.account import AuthStatus, Quota
 from jumpseat.chat import (
     Billing,
     Cost,

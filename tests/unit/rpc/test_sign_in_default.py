@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jumpseat.adapters.base import OnPrompt
-from jumpseat.auth import AuthState, AuthStatus
+from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.config import SavedSettings
 from jumpseat.rpc.connection import Connection
 from jumpseat.wire import encode, encode_frame

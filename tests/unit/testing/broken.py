@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from jumpseat.adapters.anthropic import AnthropicAdapter
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
 from jumpseat.adapters.base import ChatModel
-from jumpseat.adapters.openai import OpenAIAdapter
-from jumpseat.auth import AuthStatus
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import (
     ChatError,
     DoneEvent,

@@ -16,7 +16,7 @@ PAGE = ROOT / "server" / "README.md"
 SECONDS = 60.0
 
 MY_PLUGIN = """
-from jumpseat.adapters.openai import OpenAIAdapter as MyAdapter
+from jumpseat.adapters.openai.adapter import OpenAIAdapter as MyAdapter
 from jumpseat.testing import ChatCompletionsScript as MyScript
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from jumpseat.auth import SignInPrompt
+from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.providers import SIGN_IN_PROVIDER, choose_default, default_provider, no_default
 from jumpseat.rpc.encode import auth_to_wire, to_wire
 from jumpseat.rpc.method import Call

@@ -13,12 +13,12 @@ from typing import Any
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
-from jumpseat.config.paths import config_file
-from jumpseat.config.watch import Watcher
 from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.rpc.method import Call
 from jumpseat.rpc.params import DidChangeConfigurationParams
 from jumpseat.rpc.session import Session
+from jumpseat.system.paths import config_file
+from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
 

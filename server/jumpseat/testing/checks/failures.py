@@ -29,7 +29,7 @@ from jumpseat.chat import (
     StreamEvent,
     TextDeltaEvent,
 )
-from jumpseat.config.secrets import SHORTEST_HIDDEN
+from jumpseat.system.secrets import SHORTEST_HIDDEN
 from jumpseat.testing.laws import assert_laws, check
 from jumpseat.testing.stage import ContractBase, Stage, bounded
 from jumpseat.testing.upstream import Gate, Reply

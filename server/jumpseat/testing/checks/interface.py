@@ -16,8 +16,7 @@ from typing import Any, get_args
 import pytest
 
 from jumpseat.adapters.base import Adapter, Capabilities, ChatModel
-from jumpseat.auth import AuthStatus
-from jumpseat.auth.status import AuthState
+from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatError, ConfigError, ModelInfo
 from jumpseat.chat.errors import AuthenticationError
 from jumpseat.config import SettingRow
@@ -58,7 +57,7 @@ def watched_input_and_output() -> Iterator[list[str]]:
 
 
 class InterfaceChecks(ContractBase):
-    """What `adapters/base.py` says of every adapter."""
+    """What `adapters/base/interface.py` says of every adapter."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
         """Set-up is cheap and offline: an editor constructs every configured provider at its start."""

@@ -12,14 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from jumpseat.adapters.base import (
-    Capabilities,
-    HttpAdapter,
-    Outcome,
-    ProviderConfig,
-    SettingRow,
-    read_options,
-)
+from jumpseat.adapters.base import Capabilities, ProviderConfig, SettingRow, read_options
+from jumpseat.adapters.http.hooks import HttpAdapter, Outcome
 from jumpseat.chat import (
     ChatError,
     ChatRequest,

@@ -1,0 +1,1 @@
+"""Any endpoint with Anthropic's Messages."""

@@ -1,0 +1,103 @@
+"""Anthropic, and any endpoint that speaks its Messages API.
+
+Owns the headers and the list of models. Above it is the provider registry; below it the route, which makes
+requests and learns from refusals, and HTTP. `anthropic_models` reads the list of models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote
+
+from jumpseat.adapters.anthropic.models import models_in
+from jumpseat.adapters.base.rows import MAX_MODELS, first_rows
+from jumpseat.adapters.http.counts import ask_for_count
+from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.routes.messages import MessagesRoute
+from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError, StreamEvent
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+
+VERSION = "2023-06-01"
+"""The version that every imitator knows; a configured header `anthropic-version` goes before it."""
+
+VERSION_WITHOUT_SAMPLING = "2026-10-21"
+"""From this version on `temperature`, `top_p` and `top_k` are refused for every model."""
+
+PAGE = 1000
+MAX_PAGES = 20
+
+
+class AnthropicAdapter(EndpointAdapter):
+    """One endpoint."""
+
+    default_base_url = "https://api.anthropic.com"
+    assistant_may_begin = True
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        super().__init__(provider, config, http)
+        # Somebody who copies the address out of an OpenAI set-up means the same host.
+        self._base_url = self._base_url.removesuffix("/v1")
+        self._route = MessagesRoute(provider, parameters=config.parameters)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
+            Replan: the endpoint refuses a parameter, or the thinking of earlier turns; the next attempt will
+                leave it out or say it in another form.
+            ConfigError: the credential cannot be had.
+        """
+        headers = await self._headers(request.model)
+        takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING
+        prepared = self._route.prepare(request, takes_sampling=takes_sampling)
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
+            async for event in events:
+                yield event
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
+
+        Raises:
+            ChatError: the endpoint was asked and failed.
+        """
+        if not self._has_list:
+            return -1
+        body = await self._values.body(self._route.body_to_count(request), request.model)
+        return await self._asked(
+            "POST",
+            f"{self._route.path}/count_tokens",
+            lambda call: ask_for_count(self._http, call, provider=self._provider),
+            body,
+        )
+
+    async def _listed_models(self) -> list[ModelInfo]:
+        """Every page of the list; what it says of a model goes before what its name lets expect."""
+        rows: list[Any] = []
+        after = ""
+        for _ in range(MAX_PAGES):
+            answer = await self._get_json("GET", f"/v1/models?limit={PAGE}{after}")
+            page = answer.get("data") if isinstance(answer, dict) else None
+            if not isinstance(page, list):
+                raise ProtocolError(
+                    f"{self._provider} sent a list of models in an unknown shape.", provider=self._provider
+                )
+            rows += page
+            last = answer.get("last_id")
+            if not (answer.get("has_more") and page and isinstance(last, str) and len(rows) <= MAX_MODELS):
+                break
+            after = f"&after_id={quote(last, safe='')}"
+        rows = first_rows(rows, self._provider)
+        self._route.learn(row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str))
+        return await asyncio.to_thread(models_in, rows, self._provider, self.capabilities)
+
+    def _credential(self, key: str) -> Mapping[str, str]:
+        """Anthropic's own header; a gateway that wants `authorization` gets it from configured headers."""
+        return {"x-api-key": key}
+
+    async def _headers(self, model: str | None = None) -> dict[str, str]:
+        return {"anthropic-version": VERSION, **await super()._headers(model)}

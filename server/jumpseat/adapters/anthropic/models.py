@@ -1,0 +1,67 @@
+"""The list of models in Anthropic's shape, with limits and capabilities.
+
+Source: GET /v1/models of Anthropic's API reference. Above it is `anthropic`; it does no I/O. Imitators that
+answer in OpenAI's shape are read as far as that goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.adapters.http.models import read_models
+from jumpseat.chat import ModelInfo
+from jumpseat.dialects.anthropic_messages.models import family_and_version, supported
+from jumpseat.dialects.loose_values import limit_in, text_in
+
+
+def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) -> list[ModelInfo]:
+    """The models of the rows of all pages, in their order.
+
+    Args:
+        rows: `{"id", "display_name"?, "max_input_tokens"?, "max_tokens"?, "lifecycle"?, "capabilities"?, …}`.
+        provider: the configured provider's id.
+        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
+    """
+    by_name = {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
+    return [
+        _told(model, by_name[model.model])
+        for model in read_models({"data": list(rows)}, provider, capabilities)
+    ]
+
+
+def _told(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
+    """The model with what its row says; what the row leaves out stays."""
+    known = family_and_version(model.model)
+    context = limit_in(row.get("max_input_tokens")) or model.max_context_tokens
+    lifecycle = row.get("lifecycle")
+    retires = row.get("retires_at")
+    return replace(
+        model,
+        name=text_in(row.get("display_name")) or model.name,
+        family=(known[0] if known else "") or model.family,
+        max_context_tokens=context,
+        max_prompt_tokens=limit_in(row.get("max_input_tokens")) or model.max_prompt_tokens,
+        max_output_tokens=limit_in(row.get("max_tokens")) or model.max_output_tokens,
+        supports_vision=_either(supported(row, "image_input"), model.supports_vision),
+        supports_thinking=_either(supported(row, "thinking"), model.supports_thinking),
+        supports_json=_either(supported(row, "structured_outputs"), model.supports_json),
+        thinking_levels=_levels(row) or model.thinking_levels,
+        deprecated=model.deprecated or lifecycle in ("deprecated", "retired"),
+        picker_enabled=model.picker_enabled and lifecycle != "retired",
+        messages=[f"It will be retired at {retires}."] if isinstance(retires, str) else model.messages,
+    )
+
+
+def _levels(row: Mapping[str, Any]) -> list[str] | None:
+    if not supported(row, "thinking"):
+        return None
+    levels = [level for level in ("low", "medium", "high") if supported(row, "effort", level) is not False]
+    off = supported(row, "thinking", "types", "disabled") is not False
+    return ["off", *levels] if off else levels
+
+
+def _either(told: bool | None, otherwise: bool | None) -> bool | None:
+    return otherwise if told is None else told

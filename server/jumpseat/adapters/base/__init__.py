@@ -1,0 +1,43 @@
+"""The interface of a provider. Public for plug-ins, and kept stable (docs/plugins.md).
+
+Names from `config` and `system` that a plug-in needs are exported here too.
+"""
+
+from jumpseat.adapters.base.account import (
+    AuthState,
+    AuthStatus,
+    OnAuthChange,
+    OnPrompt,
+    Quota,
+    SignInPrompt,
+)
+from jumpseat.adapters.base.capabilities import Capabilities, CapabilitySource
+from jumpseat.adapters.base.chat_model import ChatModel, OnDelta, events_of
+from jumpseat.adapters.base.interface import Adapter, ClientInfo
+from jumpseat.adapters.base.options import read_options
+from jumpseat.adapters.base.replan import Replan
+from jumpseat.config import ProviderConfig, SettingRow, Values, resolve
+from jumpseat.system.secrets import Secret
+
+__all__ = [
+    "Adapter",
+    "AuthState",
+    "AuthStatus",
+    "Capabilities",
+    "CapabilitySource",
+    "ChatModel",
+    "ClientInfo",
+    "OnAuthChange",
+    "OnDelta",
+    "OnPrompt",
+    "ProviderConfig",
+    "Quota",
+    "Replan",
+    "Secret",
+    "SettingRow",
+    "SignInPrompt",
+    "Values",
+    "events_of",
+    "read_options",
+    "resolve",
+]

@@ -1,0 +1,142 @@
+"""One attempt at a turn, seen by its caller: its events, and a model for programs without a daemon."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
+
+from jumpseat.adapters.base.replan import Replan
+from jumpseat.chat import (
+    DEFAULT_MAX_TOKENS,
+    ChatError,
+    ChatRequest,
+    Fold,
+    Message,
+    ProtocolError,
+    Response,
+    StreamEvent,
+    ToolDefinition,
+    as_tool_definitions,
+)
+
+OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
+
+
+class Streams(Protocol):
+    """What a chat needs of an adapter."""
+
+    @property
+    def provider_name(self) -> str:
+        """The configured provider's id."""
+        ...
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """One attempt at a turn."""
+        ...
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The model's context length, where it is known."""
+        ...
+
+
+class ChatModel:
+    """One model of one adapter: what a program needs that has no daemon."""
+
+    def __init__(self, adapter: Streams, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
+        """
+        Args:
+            adapter: whom to ask.
+            model: the provider's own name for the model.
+            max_tokens: output tokens of an answer, unless a call says otherwise.
+        """
+        self.adapter = adapter
+        self.model_name = model
+        self.max_tokens = max_tokens
+
+    @property
+    def provider_name(self) -> str:
+        """The adapter's name of itself."""
+        return self.adapter.provider_name
+
+    @property
+    def max_context_tokens(self) -> int | None:
+        """The model's context length, where it is known."""
+        return self.adapter.max_context_tokens(self.model_name)
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: str | None = None,
+        tools: Sequence[ToolDefinition | Mapping[str, Any]] = (),
+        stream: bool = False,
+        max_tokens: int | None = None,
+        on_delta: OnDelta | None = None,
+        **options: Any,
+    ) -> Response:
+        """Send a conversation and return the whole answer: the fold over `stream`.
+
+        Args:
+            messages: the conversation, oldest first, at least one message.
+            system: the system prompt.
+            tools: definitions, or mappings with `name`, `description` and `parameters`.
+            stream: ask the provider to stream; without it `on_delta` still sees every event, at the end.
+            max_tokens: overrides the bound default.
+            on_delta: called with each event, and awaited if it returns an awaitable.
+            options: any other field of `ChatRequest`.
+
+        Raises:
+            ChatError: as the adapter's `stream` raises it, with `partial` filled in. This is one attempt:
+                retries belong to the turn engine.
+        """
+        request = ChatRequest(
+            messages=tuple(messages),
+            model=self.model_name,
+            system=system,
+            tools=as_tool_definitions(tools),
+            stream=stream,
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+            **options,
+        )
+        fold = Fold(self.provider_name, self.model_name)
+        try:
+            async with events_of(self.adapter, request) as events:
+                async for event in events:
+                    fold.add(event)
+                    if on_delta is not None:
+                        waiting = on_delta(event)
+                        if inspect.isawaitable(waiting):
+                            await waiting
+            if fold.stop_reason is None:
+                raise ProtocolError(
+                    f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
+                )
+        except Replan as replan:
+            raise _with_partial(replan.error, fold) from replan
+        except ChatError as error:
+            _with_partial(error, fold)
+            raise
+        return fold.response()
+
+
+def _with_partial(error: ChatError, fold: Fold) -> ChatError:
+    error.partial = replace(fold.partial(), stop_reason=None)
+    return error
+
+
+@asynccontextmanager
+async def events_of(adapter: Streams, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+    """One attempt's events, closed on leaving whatever happens: that is what ends the upstream request.
+
+    A plug-in's iterator need not be a generator; one that has nothing to close is just left.
+    """
+    events = adapter.stream(request)
+    try:
+        yield events
+    finally:
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()

@@ -1,0 +1,257 @@
+"""The account behind a sign-in: its name, its plan, where its Copilot is served, what is left of its quotas.
+
+Owns `GET /copilot_internal/user` and the quota headers of the data plane. Source of the shapes: recorded
+answers of both; the older form of the free plan as open-source clients still read it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs
+
+import jumpseat
+from jumpseat.adapters.base.account import Quota
+from jumpseat.adapters.github.errors import error_from_github, no_json
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.chat import ConnectionError, RequestError
+from jumpseat.dialects.loose_values import moment_in
+from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
+from jumpseat.system.secrets import Secret
+
+REST_SECONDS = 15.0
+"""The longest that the REST host may take, in all: a chat may be waiting for it."""
+
+SNAPSHOT_HEADER = "x-quota-snapshot-"
+_OLDER_NAMES = {"premium_models": "premium_interactions"}
+"""Quotas that some answers still call by a name of before."""
+
+THRESHOLDS = (80.0, 95.0, 100.0)
+"""Percent of a quota used, at which a person is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What GitHub says of the account. Fields are None where it did not say."""
+
+    login: str | None = None
+    plan: str | None = None
+    """`free`, `individual`, `individual_pro`, `business`, `enterprise`; an open set."""
+
+    sku: str | None = None
+    chat_enabled: bool | None = None
+    endpoint: str | None = None
+    """`endpoints.api`, not yet checked: `GitHubHosts.data_host` does that."""
+
+    organizations: Sequence[str] = ()
+    quotas: Sequence[Quota] = ()
+
+
+async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, source: str) -> Account:
+    """Ask GitHub about the account. One attempt.
+
+    Args:
+        http: the shared client.
+        hosts: whom to ask.
+        token: the GitHub token, never the short-lived Copilot one.
+        source: where the sign-in came from, for errors.
+
+    Raises:
+        ChatError: as `error_from_github` says, or GitHub could not be reached.
+    """
+    url = f"{hosts.api}/copilot_internal/user"
+    answer = await ask_github(http, hosts, url, token)
+    if answer.status >= 400:
+        raise error_from_github(answer, hosts, url=url, source=source)
+    try:
+        body = answer.json()
+    except ValueError:
+        raise no_json(hosts) from None
+    if not isinstance(body, dict):
+        raise no_json(hosts)
+    return read_account(body)
+
+
+async def ask_github(
+    http: HttpClient, hosts: GitHubHosts, url: str, token: Secret, headers: Mapping[str, str] | None = None
+) -> HttpAnswer:
+    """One GET of the REST host, bounded in time as a whole.
+
+    Raises:
+        ChatError: it could not be reached, or redirects.
+    """
+    sent = {
+        "accept": "application/json",
+        "user-agent": f"jumpseat/{jumpseat.__version__}",
+        **{name.lower(): value for name, value in (headers or {}).items()},
+        "authorization": f"token {token.reveal()}",
+    }
+    try:
+        async with asyncio.timeout(REST_SECONDS):
+            return await fetch(
+                http, HttpCall("GET", url, sent, timeout=REST_SECONDS), provider=hosts.provider
+            )
+    except TimeoutError:
+        raise ConnectionError(
+            f"{hosts.authority} did not answer in {REST_SECONDS:g} s.", provider=hosts.provider
+        ) from None
+    except RequestError as error:
+        if error.status_code is not None and 300 <= error.status_code < 400:
+            error.hint = f"Name the address that really serves it: providers.{hosts.provider}.api_url."
+        raise
+
+
+def read_account(body: Mapping[str, Any]) -> Account:
+    """The account of an answer of `/copilot_internal/user`; what is not as expected counts as unsaid."""
+    endpoints = _table(body.get("endpoints"))
+    chat = body.get("chat_enabled")
+    organizations = [
+        _text(each.get("login")) if isinstance(each, dict) else _text(each)
+        for each in [*_rows(body.get("organization_list")), *_rows(body.get("organization_login_list"))]
+    ]
+    return Account(
+        login=_text(body.get("login")),
+        plan=_text(body.get("copilot_plan")),
+        sku=_text(body.get("access_type_sku")),
+        chat_enabled=chat if isinstance(chat, bool) else None,
+        endpoint=_text(endpoints.get("api")),
+        organizations=tuple(dict.fromkeys(name for name in organizations if name)),
+        quotas=tuple(_quotas(body)),
+    )
+
+
+def _quotas(body: Mapping[str, Any]) -> list[Quota]:
+    reset = moment_in(body.get("quota_reset_date_utc")) or moment_in(body.get("quota_reset_date"))
+    snapshots = _table(body.get("quota_snapshots"))
+    if snapshots:
+        return [_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
+    # The older form of the free plan: totals in one table, what is left in another.
+    totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
+    reset = moment_in(body.get("limited_user_reset_date")) or reset
+    found = []
+    for name, value in totals.items():
+        total, remaining = _number(value), _number(left.get(name))
+        if total is None or remaining is None:
+            continue
+        percent = 100.0 * remaining / total if total > 0 else 0.0
+        found.append(
+            Quota(
+                name=str(name),
+                unlimited=False,
+                percent_remaining=percent,
+                entitlement=total,
+                remaining=remaining,
+                overage_permitted=False,
+                reset_at=reset,
+            )
+        )
+    return found
+
+
+def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quota:
+    entitlement = _number(row.get("entitlement"))
+    unlimited = row.get("unlimited") is True or entitlement == -1
+    remaining = _number(row.get("quota_remaining"))
+    if remaining is None:
+        remaining = _number(row.get("remaining"))
+    percent = _number(row.get("percent_remaining"))
+    if percent is None:
+        percent = 100.0 * remaining / entitlement if remaining is not None and entitlement else 100.0
+    overage = row.get("overage_permitted")
+    # An unlimited bucket carries zeros, which are no amounts.
+    return Quota(
+        name=str(name),
+        unlimited=unlimited,
+        percent_remaining=100.0 if unlimited else percent,
+        entitlement=None if unlimited else entitlement,
+        remaining=None if unlimited else remaining,
+        overage_permitted=overage if isinstance(overage, bool) else None,
+        reset_at=moment_in(row.get("quota_reset_at")) or reset,
+    )
+
+
+def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
+    """The quotas that an answer of the data plane tells in its headers; none where it has none.
+
+    Each is a form: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
+    """
+    found: dict[str, Quota] = {}
+    # Older names first, so that where both are told the newer one stays.
+    for header, value in sorted(headers.items(), key=lambda item: not _has_older_name(item[0])):
+        if not header.lower().startswith(SNAPSHOT_HEADER):
+            continue
+        name = header[len(SNAPSHOT_HEADER) :].lower()
+        name = _OLDER_NAMES.get(name, name)
+        told = {key: values[-1] for key, values in parse_qs(value).items()}
+        percent, entitlement = _number(told.get("rem")), _number(told.get("ent"))
+        if percent is None or entitlement is None:
+            continue
+        unlimited = entitlement == -1
+        remaining = _number(told.get("totRem"))
+        if remaining is None or remaining < 0:
+            remaining = entitlement * percent / 100
+        found[name] = Quota(
+            name=name,
+            unlimited=unlimited,
+            percent_remaining=100.0 if unlimited else percent,
+            entitlement=None if unlimited else entitlement,
+            remaining=None if unlimited else remaining,
+            overage_permitted=told["ovPerm"] == "true" if "ovPerm" in told else None,
+            reset_at=moment_in(told.get("rst")),
+        )
+    return list(found.values())
+
+
+def _has_older_name(header: str) -> bool:
+    return header.lower().removeprefix(SNAPSHOT_HEADER) in _OLDER_NAMES
+
+
+def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
+    """The quotas known before, those told anew in their places, and new ones behind them."""
+    fresh = {quota.name: quota for quota in after}
+    kept = [fresh.pop(quota.name, quota) for quota in before]
+    return [*kept, *fresh.values()]
+
+
+def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
+    """The quotas that have passed one of `THRESHOLDS`, each with the highest that it has passed.
+
+    A quota that was not known before counts as unused then, so the first news of a full one is told too.
+    """
+    used_before = {quota.name: _used(quota) for quota in before}
+    found = []
+    for quota in after:
+        was, now = used_before.get(quota.name, 0.0), _used(quota)
+        passed = [threshold for threshold in THRESHOLDS if was < threshold <= now]
+        if passed:
+            found.append((quota, passed[-1]))
+    return found
+
+
+def _used(quota: Quota) -> float:
+    return 0.0 if quota.unlimited else 100.0 - quota.percent_remaining
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if -1e15 < number < 1e15 else None

@@ -1,0 +1,1 @@
+"""GitHub Copilot by its own HTTP API."""

@@ -1,0 +1,346 @@
+"""GitHub Copilot: one account's chats, by whichever of its three routes a model takes.
+
+Owns the choice of the route, what the service's refusals lead to, and the order of a chat: credential,
+models, route, request. Above it is the provider registry. Below it are `copilot_identity` (who is signed in),
+`copilot_catalogue` (which models), `copilot_headers`, `copilot_refusals`, and the routes, which speak the
+dialects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jumpseat.adapters.base import Adapter, OnPrompt, Replan
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.github.account import quotas_from_headers
+from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
+from jumpseat.adapters.github.copilot.credentials import CopilotCredential
+from jumpseat.adapters.github.copilot.fitting import fitted
+from jumpseat.adapters.github.copilot.headers import API_VERSION, chat_headers, identity_headers, signed
+from jumpseat.adapters.github.copilot.identity import CopilotIdentity
+from jumpseat.adapters.github.copilot.models import (
+    CHAT_COMPLETIONS,
+    MESSAGES,
+    RESPONSES,
+    included_model,
+)
+from jumpseat.adapters.github.copilot.refusals import (
+    AccountDeniedError,
+    Place,
+    cure,
+    explained,
+    refused_for_now,
+)
+from jumpseat.adapters.github.copilot.tokens import REPLACEMENT_SECONDS, NoOtherCredential
+from jumpseat.adapters.github.default_model import default_model
+from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.adapters.http.attempt import Prepared, Route, make_attempt
+from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
+from jumpseat.adapters.http.routes.messages import MessagesRoute
+from jumpseat.adapters.http.routes.responses import ResponsesRoute
+from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.dialects import ProviderFault
+from jumpseat.dialects.chat_completions import EndpointFacts
+from jumpseat.dialects.responses import EndpointFacts as ResponsesFacts
+from jumpseat.dialects.responses import without_item_ids
+from jumpseat.http import HttpCall, HttpClient, Refine, get_json
+
+PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
+"""The vendor's own dialect first: it alone carries reasoning whole, there and back."""
+
+GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
+"""For a model that no list tells of: what most models take first."""
+
+ANTHROPIC_VERSION = "2023-06-01"
+
+
+class CopilotAdapter(Adapter):
+    """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
+
+    models_expire_seconds = FRESH_SECONDS
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table.
+            http: the shared client.
+
+        Raises:
+            ConfigError: a key of the table is wrong, or names a host that no credential may be sent to.
+        """
+        super().__init__(provider, config, http)
+        self._config = config
+        self._http = http
+        self._values = Values(provider, config)
+        self._hosts = github_hosts(
+            config.host,
+            provider=provider,
+            github_url=config.github_url,
+            api_url=config.api_url,
+            copilot_url=config.copilot_url,
+            is_the_users_own=not config.is_from_client,
+        )
+        self._identity = CopilotIdentity(
+            http, self._hosts, config, headers=self._client_headers, on_change=self._auth_changed
+        )
+        self._catalogue = CopilotCatalogue(provider, self._ask)
+        facts = EndpointFacts(provider=provider, parameters=config.parameters)
+        self._routes: Mapping[str, Route] = {
+            CHAT_COMPLETIONS: ChatCompletionsRoute(provider, lambda model: facts),
+            RESPONSES: ResponsesRoute(ResponsesFacts(provider=provider, parameters=config.parameters)),
+            MESSAGES: MessagesRoute(provider, parameters=config.parameters),
+        }
+        self._closed: dict[str, frozenset[str]] = {}
+
+    @property
+    def default_model(self) -> str | None:
+        """The configured one, else the account's default as its list was last heard."""
+        return self._config.default_model or default_model(self._catalogue.known)
+
+    async def find_default_model(self) -> str | None:
+        """The account's default, asked for if the list was never heard.
+
+        Raises:
+            ChatError: nobody is signed in, or the list cannot be had.
+        """
+        if self.default_model is None:
+            await self._catalogue.refreshed()
+        return self.default_model
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `copilot_refusals` explains it, or GitHub did not give a credential.
+            Replan: the short-lived token was refused, the service is elsewhere, the model takes another
+                route, or a part of the request is not taken.
+        """
+        credential = await self._identity.credential()
+        await self._catalogue.at_hand()
+        headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
+        if request.model == AUTO:
+            session = await self._catalogue.auto()
+            request = replace(request, model=session.model)
+            headers["copilot-session-token"] = session.token.reveal()
+        info = self._catalogue.row(request.model)
+        request, warnings = fitted(request, info)
+        for warning in warnings:
+            yield warning
+        path = self._path(request.model, info)
+        prepared = self._routes[path].prepare(request)
+        if path == MESSAGES:
+            headers["anthropic-version"] = ANTHROPIC_VERSION
+        refine = self._refine(request, prepared, path)
+        url = f"{credential.data_host}{path}"
+        signed_headers = signed(headers, credential, self._config)
+        body = await self._values.body(prepared.body, request.model)
+        call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
+        attempt = make_attempt(
+            self._http,
+            call,
+            replace(prepared, refine=refine),
+            provider=self._provider,
+            on_headers=self._served,
+        )
+        try:
+            async with aclosing(attempt) as events:
+                async for event in events:
+                    yield event
+        except Replan as replan:
+            if replan.reason == "expired_token":
+                raise await self._with_another(credential, replan.error) from replan
+            if replan.reason == "wrong_host":
+                await self._identity.moved()
+            raise
+        except AccountDeniedError as error:
+            await self._identity.denied(error)
+            raise
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The account's models, asked for now, and `auto`.
+
+        Raises:
+            ChatError: nobody is signed in, or the list could not be had.
+        """
+        models = list(await self._catalogue.refreshed())
+        wanted = self._config.default_model
+        if wanted is not None:
+            models = [replace(model, is_default=model.model == wanted) for model in models]
+        return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
+
+    async def probe(self) -> Mapping[str, bool] | None:
+        """What the account's models can do.
+
+        Raises:
+            ChatError: the list could not be had.
+        """
+        return told_by(await self.list_models())
+
+    def heard_models(self) -> Sequence[ModelInfo]:
+        """The list of the last chat, which has to know how each model is asked."""
+        return self._catalogue.known
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The model's context length as the list was last heard."""
+        row = self._catalogue.row(model)
+        return row.max_context_tokens if row is not None else None
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Raises:
+            ChatError: as `CopilotCatalogue.accept_terms` raises it.
+        """
+        return await self._catalogue.accept_terms(model)
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Who is signed in, and from what source; with `refresh` plan and quotas as they are now."""
+        return await self._identity.status(refresh=refresh)
+
+    async def is_signed_in_for_this(self) -> bool:
+        """Whether somebody signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
+        return await self._identity.is_for_copilot()
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Sign a person in with a code.
+
+        Raises:
+            ChatError: they did not, or GitHub did not let them.
+        """
+        status = await self._identity.sign_in(on_prompt)
+        self._catalogue.forget()
+        return status
+
+    async def sign_out(self) -> AuthStatus:
+        """Forget the sign-in that `sign_in` brought."""
+        self._catalogue.forget()
+        return await self._identity.sign_out()
+
+    def watched_files(self) -> list[Path]:
+        """The store of sign-ins."""
+        return [self._identity.watched_file]
+
+    async def files_changed(self) -> None:
+        """Another process has signed in or out."""
+        self._catalogue.forget()
+        await self._identity.store_changed()
+
+    async def aclose(self) -> None:
+        """End requests under way."""
+        await self._catalogue.aclose()
+        await self._identity.aclose()
+
+    def _client_headers(self) -> dict[str, str]:
+        return identity_headers(self._config, self.client_info)
+
+    def _who_asks(self) -> dict[str, str]:
+        return {**self._client_headers(), "x-github-api-version": API_VERSION}
+
+    def _auth_changed(self, status: AuthStatus) -> None:
+        if self.on_auth_change is not None:
+            self.on_auth_change(status)
+
+    async def _with_another(self, credential: CopilotCredential, error: ChatError) -> Replan:
+        """The same request with another credential than the one that was refused with this error.
+
+        Raises:
+            ChatError: there is no other one now.
+        """
+        try:
+            reason = await self._identity.refused(credential)
+        except NoOtherCredential as none:
+            if none.retry_after is not None:
+                raise refused_for_now(error, self._provider, none.retry_after) from None
+            await self._identity.denied(error)
+            raise error from None
+        if credential.exchanged is not None:  # GitHub gave it out, so the sign-in is not at fault.
+            error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
+        return Replan(reason, error)
+
+    def _served(self, headers: Mapping[str, str]) -> None:
+        self._identity.served()
+        quotas = quotas_from_headers(headers)
+        if quotas:
+            self._identity.note_quotas(quotas)
+
+    def _path(self, model: str, info: ModelInfo | None) -> str:
+        """The model's route: the best that its row lists and that has not proved closed."""
+        closed = self._closed.get(model, frozenset())
+        listed = [path for path in PREFERENCE if path in (info.endpoints or ())] if info else list(GUESSES)
+        # What a list says goes before what a refusal said, if nothing else is left.
+        return next((path for path in [*listed, *GUESSES] if path not in closed), CHAT_COMPLETIONS)
+
+    def _refine(self, request: ChatRequest, prepared: Prepared, path: str) -> Refine:
+        """What is better to raise than the general error of a refused request."""
+        row = self._catalogue.row(request.model)
+        place = Place(
+            provider=self._provider,
+            model=request.model,
+            site=self._hosts.github,
+            policy=row.policy if row is not None else None,
+            fallback=included_model(self._catalogue.known),
+        )
+
+        def refine(fault: ProviderFault, error: ChatError) -> Exception:
+            found = cure(fault, error)
+            told = explained(fault, error, place)
+            if found == "wrong_endpoint":
+                closed = self._closed.get(request.model, frozenset()) | {path}
+                if len(closed) == len(GUESSES):
+                    return told
+                self._closed[request.model] = closed
+                return Replan(f"{found}:{path}", told)
+            if found == "unknown_item_ids":
+                changed = without_item_ids(request)
+                return told if changed is None else Replan(found, told, changed)
+            if found is not None:
+                return Replan(found, told)
+            refined = prepared.refine(fault, error)
+            # The route knows parameters and reasoning; for anything else the service's own codes say more.
+            return refined if isinstance(refined, Replan) else told
+
+        return refine
+
+    async def _ask(self, method: str, path: str, body: Any) -> Any:
+        """A request of the data plane that is no chat; a refused short-lived token is replaced once.
+
+        Raises:
+            ChatError: as `get_json` and `copilot_refusals` have it.
+        """
+        place = Place(provider=self._provider, site=self._hosts.github)
+        for again in (True, False):
+            credential = await self._identity.credential()
+            headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
+            url = f"{credential.data_host}{path}"
+            call = HttpCall(
+                method, url, signed(headers, credential, self._config), body, self._config.timeout
+            )
+            try:
+                answer = await get_json(
+                    self._http,
+                    call,
+                    provider=self._provider,
+                    refine=lambda fault, error: explained(fault, error, place),
+                )
+            except ChatError as error:
+                if isinstance(error, AccountDeniedError):
+                    await self._identity.denied(error)
+                if error.status_code == 401:
+                    replan = await self._with_another(credential, error)
+                    if again:
+                        continue
+                    raise replan.error from None
+                if again and error.status_code == 421:
+                    await self._identity.moved()
+                    continue
+                raise
+            self._identity.served()
+            return answer
+        raise AssertionError("the second round returns or raises")

@@ -1,0 +1,208 @@
+"""The models of one Copilot account as they were last heard, and the session behind the model `auto`.
+
+Owns how long a list is good for, accepting a model's terms, and the `auto` session. Above it is the
+`copilot` adapter, which brings the credential; below it `copilot_models`, which reads rows. Source: the
+Copilot API, models and auto mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, read_models
+from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
+from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.single_flight import SingleFlight
+
+logger = logging.getLogger(__name__)
+
+FRESH_SECONDS = 600.0
+"""How long a list is good for; the service itself lets it be kept for hours, but policies change."""
+
+AUTO = "auto"
+"""The name under which the service chooses the model."""
+
+LIST_SECONDS = 10.0
+"""How long a chat waits for the list, which it can do without."""
+
+AUTO_MARGIN_SECONDS = 300.0
+"""An `auto` session is replaced so long before it expires."""
+
+Ask = Callable[[str, str, Any], Awaitable[Any]]
+"""`(method, path, body)` → the JSON of the data plane's answer; raises as `get_json` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time by both clocks: one may be set, the other may stand while the machine sleeps."""
+
+    monotonic: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """This one."""
+        return cls(time.monotonic(), time.time())
+
+    def age(self) -> float:
+        """Seconds since then, by the clock that counts more."""
+        return max(time.monotonic() - self.monotonic, time.time() - self.wall)
+
+
+@dataclass(frozen=True, slots=True)
+class AutoSession:
+    """What the service chose, for as long as the session lasts."""
+
+    model: str
+    token: Secret
+    began: Moment
+    seconds: float
+    """How long it is used."""
+
+
+class CopilotCatalogue:
+    """One account's models; many turns ask at once, and one request is made."""
+
+    def __init__(self, provider: str, ask: Ask, *, list_seconds: float = LIST_SECONDS) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            ask: makes a request of the data plane.
+            list_seconds: how long a chat waits for the list.
+        """
+        self._provider = provider
+        self._ask = ask
+        self._list_seconds = list_seconds
+        self._models: list[ModelInfo] | None = None
+        self._heard: Moment | None = None
+        self._is_slow = False
+        self._flight: SingleFlight[list[ModelInfo]] = SingleFlight()
+        self._auto: AutoSession | None = None
+        self._auto_lock = asyncio.Lock()
+
+    @property
+    def known(self) -> Sequence[ModelInfo]:
+        """The list as it was last heard; empty where it never was."""
+        return self._models or ()
+
+    def row(self, model: str) -> ModelInfo | None:
+        """What the last list says of a model."""
+        return next((each for each in self.known if each.model == model), None)
+
+    def forget(self) -> None:
+        """Drop everything: another account has other models."""
+        self._models, self._heard, self._auto = None, None, None
+
+    async def refreshed(self) -> list[ModelInfo]:
+        """The list, asked for now.
+
+        Raises:
+            ChatError: it could not be had.
+        """
+        return await self._flight.run(self._fetch)
+
+    async def at_hand(self) -> Sequence[ModelInfo]:
+        """The list for a chat: the one that was heard, a fresh one if it is old or there is none.
+
+        A chat is not failed because the list cannot be had, nor held up for long: an old one, or none, will
+        do. A request that one chat has waited for in vain goes on, and no other chat waits for it.
+        """
+        is_fresh = self._heard is not None and self._heard.age() <= FRESH_SECONDS
+        if is_fresh or (self._is_slow and self._flight.is_running):
+            return self.known
+        self._is_slow = False
+        try:
+            async with asyncio.timeout(self._list_seconds):
+                return await self.refreshed()
+        except TimeoutError:
+            self._is_slow = True
+            logger.warning("the models of %s are not listed in %g s", self._provider, self._list_seconds)
+        except ChatError as error:
+            logger.info("the models of %s cannot be listed now: %s", self._provider, error.message)
+        return self.known
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Raises:
+            RequestError: there is no such model.
+            AuthorizationError: the service said yes and did not do it: the plan or a policy forbids it.
+            ChatError: it could not be asked.
+        """
+        row = self.row(model) or _row(await self.refreshed(), model)
+        if row is None:
+            raise RequestError(
+                f"The provider {self._provider} has no model {model!r}.",
+                provider=self._provider,
+                hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
+            )
+        with contextlib.suppress(ProtocolError):  # Its words are nobody's business, and often there are none.
+            await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})
+        row = _row(await self.refreshed(), model)
+        if row is None or row.policy not in (None, "enabled"):
+            raise AuthorizationError(
+                f"The terms of {model} were accepted, but it is still not enabled for this account.",
+                provider=self._provider,
+                hint="The plan does not include it, or an administrator has to enable it.",
+            )
+        return row
+
+    async def auto(self) -> AutoSession:
+        """The session behind the model `auto`.
+
+        Raises:
+            ChatError: it could not be had.
+        """
+        async with self._auto_lock:
+            if self._auto is None or self._auto.began.age() > self._auto.seconds:
+                answer = await self._ask("POST", "/models/session", {"auto_mode": {"model_hints": [AUTO]}})
+                self._auto = self._read_session(answer)
+            return self._auto
+
+    def _read_session(self, answer: Any) -> AutoSession:
+        body: Mapping[str, Any] = answer if isinstance(answer, Mapping) else {}
+        offered = body.get("available_models")
+        first = offered[0] if isinstance(offered, list) and offered else None
+        model, token = body.get("selected_model") or first, body.get("session_token")
+        if not (isinstance(model, str) and model and isinstance(token, str) and token):
+            raise ProtocolError(
+                f"{self._provider} began an auto session without naming a model.", provider=self._provider
+            )
+        expires_at = body.get("expires_at")
+        left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
+        # By the service's clock, which ours may differ from: never for longer than a list is good for.
+        left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
+        return AutoSession(model, hidden(token), Moment.now(), left)
+
+    async def _fetch(self) -> list[ModelInfo]:
+        models = read_models(await self._ask("GET", "/models", None), self._provider)
+        self._models, self._heard = models, Moment.now()
+        return models
+
+    async def aclose(self) -> None:
+        """End a request under way."""
+        await self._flight.aclose()
+
+
+def auto_row(provider: str) -> ModelInfo:
+    """The row of the model `auto`: what it can do depends on what the service chooses."""
+    return ModelInfo(
+        provider=provider,
+        model=AUTO,
+        name="Auto",
+        family=AUTO,
+        version=AUTO,
+        vendor="GitHub",
+        endpoints=[CHAT_COMPLETIONS],
+    )
+
+
+def _row(models: Sequence[ModelInfo], model: str) -> ModelInfo | None:
+    return next((each for each in models if each.model == model), None)

@@ -1,0 +1,85 @@
+"""The headers of a request to Copilot: who asks, for whom, and at whose wish.
+
+Owns our identity towards the service. We are a third party's client and say so in `user-agent`;
+`editor-version` is the attached editor's own. The integration id is the one that the service demands of
+every client without a contract of its own; both can be configured. Source: the Copilot API, request headers.
+Above it is the `copilot` adapter; it does no I/O.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+
+import jumpseat
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.copilot.credentials import CopilotCredential
+from jumpseat.chat import ChatRequest
+from jumpseat.config import ProviderConfig
+
+API_VERSION = "2026-06-01"
+"""Of the data plane: decides in which shape prices come; both are read. The REST host has its own."""
+
+INTEGRATION_ID = "vscode-chat"
+INTEGRATION_ID_OF_PERSONAL_TOKENS = "copilot-developer-cli"
+"""The only one with which the service takes personal access tokens."""
+
+_OUR_NAME = f"jumpseat/{jumpseat.__version__}"
+_EDITOR_NAMES = {"neovim": "Neovim", "emacs": "Emacs", "visual studio code": "vscode"}
+_NOT_IN_A_PRODUCT = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_CONVERSATIONS = uuid.UUID("7a3a6d0e-64c2-5b0b-9a7f-3d1f5f1f7d55")
+
+
+def identity_headers(config: ProviderConfig, client: ClientInfo | None) -> dict[str, str]:
+    """Who asks, the same for every request of the data plane and for the exchange of tokens.
+
+    Args:
+        config: the provider's table, with `editor_version` and `integration_id`.
+        client: the attached client.
+    """
+    return {
+        "user-agent": _OUR_NAME,
+        "editor-version": config.editor_version or editor_version(client),
+        "editor-plugin-version": _OUR_NAME,
+        "copilot-integration-id": config.integration_id or INTEGRATION_ID,
+    }
+
+
+def editor_version(client: ClientInfo | None) -> str:
+    """`name/version` of the attached client; our own where it did not say."""
+    if client is None or not client.name.strip():
+        return _OUR_NAME
+    known = _EDITOR_NAMES.get(client.name.strip().lower(), client.name)
+    name = _NOT_IN_A_PRODUCT.sub("-", known).strip("-") or "unknown"
+    version = _NOT_IN_A_PRODUCT.sub("-", client.version or "").strip("-") or "0"
+    return f"{name}/{version}"
+
+
+def signed(
+    headers: Mapping[str, str], credential: CopilotCredential, config: ProviderConfig
+) -> dict[str, str]:
+    """The headers with a credential, for the one host that it belongs to."""
+    token = credential.token.reveal()
+    result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}
+    if token.startswith("github_pat_") and config.integration_id is None:
+        result["copilot-integration-id"] = INTEGRATION_ID_OF_PERSONAL_TOKENS
+    return result
+
+
+def chat_headers(request: ChatRequest) -> dict[str, str]:
+    """What a chat says of itself, whatever its route.
+
+    `x-initiator` decides whether the user pays for the request: only the first one of a turn of theirs
+    says `user`. One that was refused for its form or its token was not billed, and is the first one still.
+    """
+    initiator = request.effective_initiator()
+    intent = "conversation-panel" if initiator == "user" else "conversation-agent"
+    headers = {"x-initiator": initiator, "openai-intent": intent, "x-interaction-type": intent}
+    if request.conversation_id:
+        # Stable through a conversation, and no more telling than a random number.
+        headers["x-interaction-id"] = str(uuid.uuid5(_CONVERSATIONS, request.conversation_id))
+    if any(block.type == "image" for message in request.messages for block in message.content):
+        # Demanded as long as an image is anywhere in the history.
+        headers["copilot-vision-request"] = "true"
+    return headers

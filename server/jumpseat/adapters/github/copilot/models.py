@@ -1,0 +1,135 @@
+"""Copilot's list of models: rows decoded one by one, and which of them a chat gets that names none.
+
+Source: GET /models of the Copilot API. Rows are dropped where they cannot be read, never the list; what a
+row does not say stays unknown. Above it is the `copilot` adapter; it does no I/O.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jumpseat.adapters.base.rows import first_rows
+from jumpseat.adapters.github.default_model import can_be_used, choose_default, cost
+from jumpseat.chat import Billing, ModelInfo, PolicyState, ProtocolError
+from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
+
+logger = logging.getLogger(__name__)
+
+CHAT_COMPLETIONS = "/chat/completions"
+RESPONSES = "/responses"
+MESSAGES = "/v1/messages"
+
+_THINKING = ("reasoning_effort", "adaptive_thinking", "thinking", "max_thinking_budget")
+_DEPRECATED = ("model_pending_deprecation", "model_deprecated")
+_POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disabled"}
+
+
+def read_models(answer: Any, provider: str) -> list[ModelInfo]:
+    """The chat models of an answer, in its order, one row for each id.
+
+    Args:
+        answer: the parsed JSON, `{"data": [row, …]}`.
+        provider: the configured provider's id.
+
+    Raises:
+        ProtocolError: there is no array of rows.
+    """
+    rows = answer.get("data") if isinstance(answer, Mapping) else answer
+    if not isinstance(rows, list):
+        raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
+    found: dict[str, ModelInfo] = {}
+    default = fallback = ""
+    for row in first_rows(rows, provider):
+        try:
+            model = _model(row, provider)
+        except (KeyError, TypeError, ValueError) as error:
+            name = row.get("id") if isinstance(row, Mapping) else None
+            logger.warning("a row of the models of %s cannot be read (%.80r): %r", provider, name, error)
+            continue
+        if model is None:
+            continue
+        known = found.get(model.model)
+        if known is None or model.version > known.version:
+            found[model.model] = model
+        default = model.model if row.get("is_chat_default") is True else default
+        fallback = model.model if row.get("is_chat_fallback") is True else fallback
+    chosen = choose_default(found.values(), (default, fallback))
+    return [replace(model, is_default=model is chosen) for model in found.values()]
+
+
+def included_model(models: Sequence[ModelInfo]) -> str | None:
+    """A model that costs nothing beyond the plan, as pickers show it."""
+    offered = [model for model in models if model.picker_enabled and can_be_used(model)]
+    return next((model.model for model in offered if model.billing and cost(model) == 0), None)
+
+
+def _model(row: Any, provider: str) -> ModelInfo | None:
+    """One row; None where it is no model to chat with.
+
+    Raises:
+        KeyError, TypeError, ValueError: the row lacks its name, or is something else altogether.
+    """
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a row is {type(row).__name__}")
+    model = row["id"]
+    if not isinstance(model, str) or not model:
+        raise ValueError("the id is no name")
+    capabilities = mapping_in(row.get("capabilities"))
+    if capabilities.get("type", "chat") != "chat":
+        return None
+    limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
+    # Only what is true is listed, so an ability that is not there is not there; without a list nobody knows.
+    told = bool(supports)
+    levels = texts_in(supports.get("reasoning_effort"))
+    policy = mapping_in(row.get("policy"))
+    endpoints = texts_in(row.get("supported_endpoints"))
+    notes = [*_notes(row.get("warning_messages")), *_notes(row.get("info_messages"))]
+    return ModelInfo(
+        provider=provider,
+        model=model,
+        name=text_in(row.get("name")) or model,
+        family=text_in(capabilities.get("family")) or model,
+        version=text_in(row.get("version")) or model,
+        vendor=text_in(row.get("vendor")) or None,
+        max_context_tokens=limit_in(limits.get("max_context_window_tokens")),
+        max_prompt_tokens=limit_in(limits.get("max_prompt_tokens")),
+        max_output_tokens=limit_in(limits.get("max_output_tokens")),
+        supports_vision=supports.get("vision") is True if told else None,
+        supports_tool_use=supports.get("tool_calls") is True if told else None,
+        supports_streaming=supports.get("streaming") is True if told else True,
+        supports_thinking=any(supports.get(key) for key in _THINKING) if told else None,
+        # What is listed is schemas; whether plain JSON mode is taken beside them is not said anywhere.
+        supports_json=True if supports.get("structured_outputs") is True else None,
+        thinking_levels=levels or None,
+        preview=row.get("preview") is True,
+        deprecated=any(code in _DEPRECATED for code, _ in notes),
+        picker_enabled=row.get("model_picker_enabled") is not False,
+        policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
+        policy_terms=text_in(policy.get("terms")) or None,
+        billing=_billing(mapping_in(row.get("billing"))),
+        # A row without the list is of before there was a choice.
+        endpoints=endpoints or [CHAT_COMPLETIONS],
+        messages=[text for _, text in notes] or None,
+    )
+
+
+def _billing(billing: Mapping[str, Any]) -> Billing | None:
+    """Either shape: a multiplier of premium requests, or prices of tokens, by the version asked for."""
+    premium, multiplier = billing.get("is_premium"), billing.get("multiplier")
+    prices = billing.get("token_prices")
+    if premium is None and multiplier is None and prices is None:
+        return None
+    return Billing(
+        is_premium=premium if isinstance(premium, bool) else None,
+        multiplier=number_in(multiplier),
+        token_prices=prices if isinstance(prices, Mapping) else None,
+    )
+
+
+def _notes(messages: Any) -> list[tuple[str, str]]:
+    """`[{"code", "message"}]` as pairs; what says nothing is left out."""
+    rows = [mapping_in(message) for message in messages] if isinstance(messages, list) else []
+    return [(text_in(row.get("code")), text) for row in rows if (text := text_in(row.get("message")))]

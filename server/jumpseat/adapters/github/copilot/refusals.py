@@ -1,0 +1,310 @@
+"""What Copilot's refusals of a chat mean, and what a person can do about each.
+
+Owns the data plane's words, whatever the route: statuses, codes, and sentences in plain text. Pure functions
+on what the service said. Above it is the `copilot` adapter, which decides what to try next; below it only
+the error tree. Source: the Copilot API, errors by status, bodies, and codes for limits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from jumpseat.adapters.github.hosts import login_command
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ConfigError,
+    ContentFilterError,
+    ContextExceededError,
+    QuotaExceededError,
+    RateLimitError,
+    RequestError,
+    UnknownModelError,
+)
+from jumpseat.dialects import ProviderFault, plain_words
+
+Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
+"""What a changed request would mend: a fresh short-lived token, the host that belongs to it, another route,
+or reasoning sent back without the ids that another connection gave it."""
+
+_EXPIRED = re.compile(r"token (has )?expired|authenticatetoken|bad credentials|invalid token", re.IGNORECASE)
+_POLICY = re.compile(r"policy|terms (not|have not)|enable (access|this model)", re.IGNORECASE)
+_TERMS_OF_SERVICE = re.compile(r"terms of service", re.IGNORECASE)
+_NO_PLAN = re.compile(
+    r"not authorized to use this copilot feature|no (copilot )?access|subscri", re.IGNORECASE
+)
+_PERSONAL_TOKEN = re.compile(r"personal access token", re.IGNORECASE)
+_EDITOR_VERSION = re.compile(r"editor-version", re.IGNORECASE)
+_ITEM_IDS = re.compile(r"item id does not belong", re.IGNORECASE)
+_TOO_LONG = re.compile(r"token count of \d+ exceeds|model_max_prompt_tokens_exceeded", re.IGNORECASE)
+_RATE_CODES = (
+    "rate_limited",
+    "user_model_rate_limited",
+    "user_global_rate_limited",
+    "user_weekly_rate_limited",
+    "integration_rate_limited",
+    "agent_mode_limit_exceeded",
+    "extension_blocked",
+)
+_QUOTA_CODES = ("quota_exceeded", "free_quota_exceeded", "overage_limit_reached", "billing_not_configured")
+
+
+class AccountDeniedError(AuthorizationError):
+    """The service does not serve this account at all: no seat, no plan, or closed by GitHub."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a refusal happened: what its hints are made of."""
+
+    provider: str
+    site: str
+    """The web host of the GitHub, without a last slash: `https://github.com`."""
+
+    model: str | None = None
+    """None where no chat was refused: the list of models, an acceptance of terms."""
+
+    policy: str | None = None
+    """The model's policy as the list has it."""
+
+    fallback: str | None = None
+    """The model that a plan includes: named to the user, never switched to."""
+
+
+def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
+    """What may be changed so that the same turn succeeds; None where nothing may.
+
+    Args:
+        fault: what the service said.
+        error: the general error for it, with its status.
+    """
+    if error.status_code == 401:
+        return "expired_token"
+    if error.status_code == 421:
+        return "wrong_host"
+    if fault.code == "unsupported_api_for_model" or "not accessible via the" in fault.message:
+        return "wrong_endpoint"
+    if error.status_code == 400 and _ITEM_IDS.search(fault.message):
+        return "unknown_item_ids"
+    return None
+
+
+def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    """The error to raise: of the right kind, in words and with a hint that a person can act on.
+
+    Args:
+        fault: what the service said.
+        error: the general error for it, which keeps its facts.
+        place: where it happened.
+    """
+    status, words = error.status_code, fault.words
+    code = (fault.code or "").partition(":")[0]
+    match status:
+        case 401:
+            return _signed_out(fault, error, place)
+        case 402:
+            return _quota(error, place)
+        case 403:
+            return _forbidden(fault, error, place)
+        case 301 | 302 | 303 | 307 | 308:
+            hint = f"Name the address that really serves Copilot: providers.{place.provider}.copilot_url."
+            return _as(error, type(error), error.message, hint)
+        case 421:
+            told = f"{place.provider} says that this account is served by another host"
+            key = f"providers.{place.provider}.copilot_url"
+            hint = f"Try again in a minute. If {key} is set, it may name the host of another plan."
+            return _as(error, type(error), _with_words(told, fault), hint)
+        case 422:
+            told = f"The content filter of {place.provider} blocked the prompt"
+            return _as(
+                error, ContentFilterError, _with_words(told, fault), "Change the wording, and try again."
+            )
+        case 466:
+            told = f"{place.provider} no longer takes this version of jumpseat"
+            return _as(error, RequestError, _with_words(told, fault), "Update jumpseat.")
+        case 413:
+            told = f"The request is too large for {place.provider}"
+            return _as(error, RequestError, _with_words(told, fault), "Send less: fewer or smaller parts.")
+    if code in _QUOTA_CODES:
+        return _quota(error, place)
+    if status == 429 or code in _RATE_CODES:
+        return _limited(fault, error, place)
+    if status == 400:
+        return _bad_request(code, words, fault, error, place)
+    return error
+
+
+def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatError:
+    """The error for a short-lived token that is refused and has no better one.
+
+    GitHub has given it out, so that the sign-in is good; the service may not know the token yet.
+    """
+    seconds = max(1, math.ceil(seconds))
+    told = f"{provider} does not accept the short-lived token that GitHub has given out."
+    found = _as(error, AuthenticationError, told, f"Try again in {seconds} s.", retryable=True)
+    found.retry_after = seconds
+    found.was_retried = True  # Nobody watches a spinner for that long.
+    return found
+
+
+def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    if _PERSONAL_TOKEN.search(fault.message):
+        return _personal_token(error, place)
+    told = f"{place.provider} does not accept the sign-in any more"
+    return _as(
+        error,
+        AuthenticationError,
+        _with_words(told, fault),
+        f"Sign in again: `{login_command(place.provider)}`.",
+    )
+
+
+def _personal_token(error: ChatError, place: Place) -> ChatError:
+    return _as(
+        error,
+        AuthenticationError,
+        f"{place.provider} does not accept this personal access token.",
+        'Give a fine-grained token the permission "Copilot Requests", or sign in: `'
+        + login_command(place.provider)
+        + "`.",
+    )
+
+
+def _quota(error: ChatError, place: Place) -> ChatError:
+    instead = f"{place.provider}:{place.fallback}" if place.fallback not in (None, place.model) else None
+    hint = (
+        f"Choose {instead}, which the plan includes, or raise" if instead else "Wait for the reset, or raise"
+    )
+    what = f" for {place.model}" if place.model else ""
+    return _as(
+        error,
+        QuotaExceededError,
+        f"The allowance of {place.provider}{what} is used up.",
+        f"{hint} the budget: {place.site}/settings/billing.",
+    )
+
+
+def _forbidden(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    words = fault.words
+    if isinstance(error, RateLimitError):
+        return _limited(fault, error, place)
+    if isinstance(error, QuotaExceededError):
+        return _quota(error, place)
+    if _TERMS_OF_SERVICE.search(words):
+        return _as(
+            error,
+            AccountDeniedError,
+            _with_words(f"{place.provider} has closed this to the account", fault),
+            f"Read why in GitHub's terms, and ask GitHub Support: {place.site}/contact.",
+        )
+    if _POLICY.search(words) and place.model is not None:
+        return _not_enabled(fault, error, place)
+    if _POLICY.search(words):
+        return _as(
+            error,
+            AuthorizationError,
+            _with_words(f"{place.provider} does not allow this", fault),
+            f"See {place.site}/settings/copilot/features; in an organization an administrator enables it.",
+        )
+    if _NO_PLAN.search(words):
+        return _as(
+            error,
+            AccountDeniedError,
+            _with_words("The account's plan does not include this", fault),
+            f"Check the plan, or ask the organization for a seat: {place.site}/settings/copilot.",
+        )
+    return _as(
+        error,
+        AuthorizationError,
+        _with_words(f"{place.provider} does not allow this", fault),
+        f"Check what the account may use: {place.site}/settings/copilot.",
+    )
+
+
+def _not_enabled(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    return _as(
+        error,
+        AuthorizationError,
+        _with_words(f"{place.model} is not enabled for this account", fault),
+        f"Accept its terms: `jumpseat accept-terms {place.provider}:{place.model}`, or on "
+        f"{place.site}/settings/copilot/features; in an organization an administrator does that.",
+    )
+
+
+def _limited(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    code = fault.code or ""
+    if code.startswith("user_model") and place.model is not None:
+        hint = f"The limit is for {place.model}: another model may answer now."
+    elif code.startswith("user_weekly"):
+        hint = "It is the limit of a week; another provider may answer now."
+    elif code.startswith("integration"):
+        hint = "The limit is shared by everybody who uses this integration id; wait a little."
+    else:
+        hint = "Wait, and send fewer requests; another provider may answer now."
+    return _as(
+        error,
+        RateLimitError,
+        _with_words(f"{place.provider} is limiting requests for now", fault),
+        hint,
+        retryable=True,
+    )
+
+
+def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
+    if _PERSONAL_TOKEN.search(words):
+        return _personal_token(error, place)
+    if _TOO_LONG.search(words):
+        told = f"The conversation is too long for {place.model or place.provider}"
+        return _as(error, ContextExceededError, _with_words(told, fault), "Start anew, or leave parts out.")
+    if code == "model_not_available_for_integrator" and place.model is not None:
+        return _as(
+            error,
+            RequestError,
+            f"{place.provider} does not offer {place.model} to this integration id.",
+            f"Choose another model, or set providers.{place.provider}.integration_id.",
+        )
+    if code == "model_not_supported" and place.model is not None:
+        if place.policy not in (None, "enabled"):
+            return _not_enabled(fault, error, place)
+        return _as(
+            error,
+            UnknownModelError,
+            f"{place.provider} does not offer the model {place.model!r} to this account.",
+            f"See what it offers: jumpseat models --provider {place.provider} --refresh",
+        )
+    if _EDITOR_VERSION.search(words):
+        return _as(
+            error,
+            ConfigError,
+            _with_words(f"{place.provider} does not know the editor", fault),
+            f'Set providers.{place.provider}.editor_version, to "Neovim/0.11.0" for one.',
+        )
+    if _EXPIRED.search(words) and "authorization header" not in words.lower():
+        return _signed_out(fault, error, place)
+    return error
+
+
+def _with_words(lead: str, fault: ProviderFault) -> str:
+    words = plain_words(fault.message)
+    told = f"{lead}: {words}" if words else lead
+    return told if told[-1] in ".!?…" else f"{told}."
+
+
+def _as(
+    error: ChatError, kind: type[ChatError], message: str, hint: str, *, retryable: bool | None = None
+) -> ChatError:
+    return kind(
+        message,
+        status_code=error.status_code,
+        provider=error.provider,
+        provider_code=error.provider_code,
+        retry_after=error.retry_after,
+        reset_at=error.reset_at,
+        provider_request_id=error.provider_request_id,
+        hint=hint,
+        retryable=retryable,
+    )

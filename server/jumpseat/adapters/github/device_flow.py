@@ -1,0 +1,294 @@
+"""OAuth 2.0's device authorization grant (RFC 8628), as GitHub speaks it.
+
+Owns the two requests, the waiting between them and every answer to them. It keeps no token: the caller
+gets it and stores it. Source of the answers: RFC 8628 section 3.5 and GitHub's page on the device flow;
+GitHub sends its errors under HTTP 200, and forms instead of JSON where `Accept` gets lost on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import jumpseat
+from jumpseat.adapters.base.account import SignInPrompt
+from jumpseat.adapters.github.errors import no_json
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatError,
+    ConfigError,
+    ConnectionError,
+    ProtocolError,
+    RateLimitError,
+    ServerError,
+)
+from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.http import HttpAnswer, HttpCall, HttpClient, error_from_response, fetch
+from jumpseat.system.clock import SYSTEM_CLOCK, Clock
+from jumpseat.system.secrets import Secret, hidden
+
+DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
+"""The GitHub App of GitHub's own Copilot plug-ins: the exchange answers to the tokens of few others."""
+
+SCOPE = "read:user"
+GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
+
+DEFAULT_INTERVAL_SECONDS = 5.0
+"""RFC 8628 section 3.2, where the server names none."""
+
+SHORTEST_INTERVAL_SECONDS = 1.0
+
+SLOWER_BY_SECONDS = 5.0
+"""RFC 8628 section 3.5, where `slow_down` brings no interval of its own."""
+
+MARGIN = 1.2
+"""The interval is stretched by this: a poll that is early by a moment costs five seconds more each time."""
+
+DEFAULT_LIFETIME_SECONDS = 900.0
+LONGEST_LIFETIME_SECONDS = 3600.0
+LONGEST_PAUSE_SECONDS = 60.0
+MAX_FAILURES_IN_A_ROW = 8
+"""Polls that may fail one after the other, with doubling pauses: minutes of a lost network."""
+
+REQUEST_SECONDS = 30.0
+
+_USER_CODE = re.compile(r"[A-Za-z0-9-]{1,32}")
+_TOKEN = re.compile(r"[\x21-\x7e]{4,4096}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """A sign-in that was begun: what a person is shown, and what the polls send."""
+
+    prompt: SignInPrompt
+    code: Secret
+    deadline: float = field(repr=False)
+    """On the clock's monotonic scale."""
+
+
+class DeviceFlow:
+    """Signs a person in on one GitHub. One object may run several flows."""
+
+    def __init__(
+        self,
+        http: HttpClient,
+        hosts: GitHubHosts,
+        *,
+        client_id: str = DEFAULT_CLIENT_ID,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """
+        Args:
+            http: the shared client.
+            hosts: where to sign in.
+            client_id: the OAuth or GitHub App in whose name the person signs in.
+            clock: measures and waits.
+        """
+        self._http = http
+        self._hosts = hosts
+        self._client_id = client_id
+        self._clock = clock
+
+    async def start(self) -> DeviceCode:
+        """Ask for a code.
+
+        Raises:
+            ConfigError: the host does not offer this, or does not know the client id.
+            ChatError: it could not be asked, or its answer cannot be trusted.
+        """
+        began = self._clock.monotonic()
+        answer = await self._post("/login/device/code", {"client_id": self._client_id, "scope": SCOPE})
+        body = _fields(answer)
+        error = body.get("error")
+        if answer.status == 404 or error in ("device_flow_disabled", "incorrect_client_credentials"):
+            raise self._not_offered(answer)
+        if answer.status >= 400 or error is not None:
+            raise self._failed(answer, body)
+        device_code, user_code, page = (
+            body.get(key) for key in ("device_code", "user_code", "verification_uri")
+        )
+        if not (isinstance(device_code, str) and _TOKEN.fullmatch(device_code)) or not (
+            isinstance(user_code, str) and _USER_CODE.fullmatch(user_code)
+        ):
+            raise no_json(self._hosts)
+        lifetime = min(_positive(body.get("expires_in"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
+        prompt = SignInPrompt(
+            user_code=user_code,
+            verification_uri=self._trusted(page),
+            expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
+            interval_seconds=_interval(body.get("interval")),
+        )
+        return DeviceCode(prompt, hidden(device_code), began + lifetime)
+
+    async def wait(self, device: DeviceCode) -> Secret:
+        """Poll until the person has signed in, and return the GitHub token. Cancelling ends it.
+
+        Raises:
+            AuthenticationError: they did not, or not in time.
+            ChatError: GitHub refused for another reason, or could not be reached for too long.
+        """
+        interval = device.prompt.interval_seconds
+        failures, retry_after = 0, 0.0
+        while True:
+            # After a failure the pauses grow, as RFC 8628 section 3.5 asks.
+            pause = min(interval * MARGIN * 2**failures, max(LONGEST_PAUSE_SECONDS, interval * MARGIN))
+            pause = max(pause, retry_after)
+            if self._clock.monotonic() + pause >= device.deadline:
+                raise self._expired()
+            await self._clock.sleep(pause)
+            try:
+                answer = await self._poll(device)
+                if (failure := self._passing_failure(answer)) is not None:
+                    raise failure
+            except (ConnectionError, ProtocolError, ServerError, RateLimitError) as error:
+                failures += 1
+                if failures >= MAX_FAILURES_IN_A_ROW:
+                    raise
+                retry_after = error.retry_after or 0.0
+                continue
+            failures, retry_after = 0, 0.0
+            body = _fields(answer)
+            match body.get("error"):
+                case None:
+                    return self._token(answer, body)
+                case "authorization_pending":
+                    pass
+                case "slow_down":
+                    interval = max(interval, _positive(body.get("interval"), interval + SLOWER_BY_SECONDS))
+                case "expired_token":
+                    raise self._expired()
+                case "access_denied":
+                    raise AuthenticationError(
+                        "The sign-in was refused on GitHub's page.",
+                        provider=self._hosts.provider,
+                        provider_code="access_denied",
+                        hint=f"Start again, and press Authorize on the page: `{self._hosts.login_command}`.",
+                    )
+                case _:
+                    raise self._failed(answer, body)
+
+    async def _poll(self, device: DeviceCode) -> HttpAnswer:
+        fields = {
+            "client_id": self._client_id,
+            "device_code": device.code.reveal(),
+            "grant_type": GRANT_TYPE,
+        }
+        return await self._post("/login/oauth/access_token", fields)
+
+    async def _post(self, path: str, fields: Mapping[str, str]) -> HttpAnswer:
+        call = HttpCall(
+            "POST",
+            f"{self._hosts.github}{path}",
+            {"accept": "application/json", "user-agent": f"jumpseat/{jumpseat.__version__}"},
+            dict(fields),
+            timeout=REQUEST_SECONDS,
+        )
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                return await fetch(self._http, call, provider=self._hosts.provider)
+        except TimeoutError:
+            raise ConnectionError(
+                f"{self._hosts.authority} did not answer in {REQUEST_SECONDS:g} s.",
+                provider=self._hosts.provider,
+            ) from None
+
+    def _passing_failure(self, answer: HttpAnswer) -> ChatError | None:
+        """The error of an answer that says nothing of the sign-in: GitHub, or what is before it, failed."""
+        if answer.status == 429 or answer.status >= 500:
+            return self._from_status(answer)
+        body = _fields(answer)
+        return None if "error" in body or "access_token" in body else no_json(self._hosts)
+
+    def _token(self, answer: HttpAnswer, body: Mapping[str, Any]) -> Secret:
+        token = body.get("access_token")
+        if answer.status >= 400 or not (isinstance(token, str) and _TOKEN.fullmatch(token)):
+            raise no_json(self._hosts)
+        return hidden(token)
+
+    def _trusted(self, page: object) -> str:
+        """The page that the person is sent to, if it is on the configured host: phishing starts elsewhere."""
+        moved = urlsplit(self._hosts.github)
+        own = {(moved.scheme, moved.netloc), ("https", self._hosts.authority)}
+        try:
+            parts = urlsplit(page) if isinstance(page, str) else None
+        except ValueError:
+            parts = None
+        if (
+            not isinstance(page, str)
+            or parts is None
+            or not re.fullmatch(r"[\x21-\x7e]{1,300}", page)
+            or "\\" in page
+            or (parts.scheme, parts.netloc.lower()) not in own
+        ):
+            raise ProtocolError(
+                f"{self._hosts.authority} names a sign-in page that is not its own, so it is not shown.",
+                provider=self._hosts.provider,
+                hint="Check the network and the proxy before you sign in anywhere.",
+            )
+        return page
+
+    def _expired(self) -> AuthenticationError:
+        return AuthenticationError(
+            "The sign-in was not finished in time; its code has expired.",
+            provider=self._hosts.provider,
+            provider_code="expired_token",
+            hint=f"Start again: `{self._hosts.login_command}`.",
+        )
+
+    def _not_offered(self, answer: HttpAnswer) -> ConfigError:
+        name = self._hosts.provider
+        return ConfigError(
+            f"{self._hosts.authority} does not offer this sign-in: it is no GitHub, does not know the client "
+            "id, or has the device flow switched off.",
+            provider=name,
+            status_code=answer.status,
+            hint=f"Check providers.{name}.host and providers.{name}.client_id.",
+        )
+
+    def _failed(self, answer: HttpAnswer, body: Mapping[str, Any]) -> ChatError:
+        if answer.status >= 500 or answer.status == 429:
+            return self._from_status(answer)
+        code = body.get("error")
+        words = body.get("error_description") or code
+        told = plain_words(words) if isinstance(words, str) else ""
+        return AuthenticationError(
+            f"{self._hosts.authority} refused the sign-in{': ' if told else ''}{told.rstrip('.')}.",
+            provider=self._hosts.provider,
+            status_code=answer.status if answer.status >= 400 else None,
+            provider_code=code if isinstance(code, str) else None,
+            hint=f"Start again: `{self._hosts.login_command}`.",
+        )
+
+    def _from_status(self, answer: HttpAnswer) -> ChatError:
+        return error_from_response(
+            answer.status, answer.headers, answer.body, provider=self._hosts.provider, url=self._hosts.github
+        )
+
+
+def _fields(answer: HttpAnswer) -> dict[str, Any]:
+    """The answer's fields, from JSON or from a form; none where it is neither."""
+    try:
+        body = answer.json()
+    except ValueError:
+        text = answer.body[:16_384].decode("utf-8", "replace").strip()
+        return dict(parse_qsl(text)) if re.fullmatch(r"[\w.~%+&=-]+", text) else {}
+    return body if isinstance(body, dict) else {}
+
+
+def _interval(value: object) -> float:
+    # None at all is asked for by nobody but a server on a desk; it is not taken at its word.
+    return SHORTEST_INTERVAL_SECONDS if value in (0, "0") else _positive(value, DEFAULT_INTERVAL_SECONDS)
+
+
+def _positive(value: object, default: float) -> float:
+    if isinstance(value, str) and re.fullmatch(r"\d{1,6}", value):
+        value = int(value)  # A form has no numbers.
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6:
+        return float(value)
+    return default

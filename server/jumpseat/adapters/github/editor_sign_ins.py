@@ -1,0 +1,158 @@
+"""Copilot sign-ins that editors' plug-ins have left on this machine: `hosts.json`, `apps.json`, `auth.db`.
+
+These files belong to others: they are opened for reading, never locked, never created, and a broken one
+is passed over with a note. Blocks; its caller is on a thread. Source of places and shapes: the plug-ins
+that write them. `sign_ins.py`, above, decides when they are asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumpseat.system.secrets import Secret, hidden
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MAX_FILE_BYTES = 1_000_000
+DATABASE_SECONDS = 1.0
+"""How long to wait where the plug-in is just writing."""
+
+CLEAR_SCHEMA = 0
+"""`token_schema_version` of rows whose token is in the clear; later ones are encrypted for their owner."""
+
+GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSignIn:
+    """A token, the file that it stood in, and whose it is if the file says so."""
+
+    token: Secret
+    source: str
+    login: str | None = None
+
+
+def copilot_directory(environ: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Where the plug-ins keep their files; None where the environment does not tell.
+
+    On macOS too it is below `~/.config`.
+    """
+    configured = environ.get("XDG_CONFIG_HOME")
+    if configured:
+        return Path(configured) / "github-copilot"
+    home = environ.get("USERPROFILE") if platform == "win32" else environ.get("HOME")
+    if platform == "win32":
+        local = environ.get("LOCALAPPDATA")
+        base = Path(local) if local else Path(home, "AppData", "Local") if home else None
+    else:
+        base = Path(home, ".config") if home else None
+    return base / "github-copilot" if base is not None else None
+
+
+def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn], list[str]]:
+    """The sign-ins for one host, and a note for each file that could not be used.
+
+    The older files come first: they hold a token in the clear or they are not there, where `auth.db` is
+    mostly encrypted.
+
+    Args:
+        directory: where the plug-ins keep their files.
+        authority: the host, with its port where it has one; another host's sign-ins are passed over.
+    """
+    found: list[EditorSignIn] = []
+    notes: list[str] = []
+    for name in ("hosts.json", "apps.json"):
+        try:
+            found += _from_json(directory / name, authority)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, RecursionError):
+            notes.append(f"{name} in {directory} cannot be read.")
+    try:
+        found += _from_database(directory / "auth.db", authority, notes)
+    except (OSError, ValueError):
+        notes.append(f"auth.db in {directory} cannot be read.")
+    return found, notes
+
+
+def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("no file")  # Opening a pipe waits for whoever writes it.
+    with path.open("rb") as file:
+        content = json.loads(file.read(MAX_FILE_BYTES))
+    if not isinstance(content, dict):
+        raise ValueError("no object")
+    for key, entry in content.items():
+        # "github.com", or "github.com:Iv1.…" with the app's id; what only begins alike is another host.
+        if not (key == authority or key.startswith(f"{authority}:")) or not isinstance(entry, dict):
+            continue
+        if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
+            continue  # The host on another port.
+        token = _token(entry.get("oauth_token"))
+        user = entry.get("user")
+        if token is not None:
+            yield EditorSignIn(token, path.name, user if isinstance(user, str) and user else None)
+
+
+def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[EditorSignIn]:
+    if not path.is_file():
+        return
+    import sqlite3  # Deferred: most people have no such file.
+
+    try:
+        with contextlib.closing(_opened(path)) as database:
+            rows = _rows(database, authority)
+    except sqlite3.Error as error:
+        raise ValueError("no database that can be read") from error
+    encrypted = False
+    for value, schema in rows:
+        text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
+        token = _token(text) if schema in (CLEAR_SCHEMA, str(CLEAR_SCHEMA), None) else None
+        if token is not None:
+            yield EditorSignIn(token, path.name)
+        else:
+            encrypted = True
+    if encrypted:
+        notes.append("An editor's sign-in in auth.db is encrypted for that editor and cannot be used.")
+
+
+def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
+    columns = {str(row[1]) for row in database.execute("PRAGMA table_info(oauth_tokens)")}
+    if not {"auth_authority", "token_ciphertext"} <= columns:
+        raise ValueError("another schema")
+    version = "token_schema_version" if "token_schema_version" in columns else "0"
+    return database.execute(
+        f"SELECT token_ciphertext, {version} FROM oauth_tokens WHERE auth_authority = ? LIMIT 20",  # noqa: S608 - one of two literals
+        (authority,),
+    ).fetchall()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The database, read-only in the strict sense: nothing beside it is created or changed.
+
+    Where there is no write-ahead log, or an empty one, `immutable` keeps SQLite from making `-wal` and
+    `-shm` files. A log that holds something is needed, and then its index, which is not to be changed
+    either, must be there as well.
+    """
+    import sqlite3
+
+    log, index = (path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm"))
+    live = log.is_file() and log.stat().st_size > 0 and index.is_file()
+    query = "mode=ro&readonly_shm=1" if live else "mode=ro&immutable=1"
+    uri = f"{path.resolve().as_uri()}?{query}"
+    return sqlite3.connect(uri, uri=True, timeout=DATABASE_SECONDS)
+
+
+def _token(value: Any) -> Secret | None:
+    if isinstance(value, str) and value.startswith(GITHUB_TOKEN_PREFIXES) and value.isascii():
+        text = value.strip()
+        return hidden(text) if len(text) >= 8 else None
+    return None

@@ -1,0 +1,181 @@
+"""What GitHub's refusals of a sign-in mean, and what a person can do about each.
+
+Owns the answers of the REST host to `/copilot_internal/v2/token` and `/copilot_internal/user`. Statuses
+and headers are read by `http/`, below; `copilot_token.py` and `account.py`, above, raise what this makes.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ProtocolError,
+    RateLimitError,
+    ServerError,
+)
+from jumpseat.dialects.provider_errors import plain_words
+from jumpseat.http import HttpAnswer, error_from_response
+
+E = TypeVar("E", bound=Exception)
+
+_PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
+_API_LIMIT = re.compile(r"rate limit", re.IGNORECASE)
+
+# What to do about each `notification_id`; `{site}` is the web host, `{login}` the command that signs in. The
+# ids that only GitHub's staff can do something about are gathered below.
+_NO_SEAT = "Get a plan, or ask your organization for a seat: {site}/settings/copilot."
+_HINTS: dict[str, str] = {
+    "no_copilot_access": _NO_SEAT,
+    "not_signed_up": _NO_SEAT,
+    "subscription_ended": "The subscription has ended; renew it: {site}/settings/copilot.",
+    "expired_coupon": "The coupon has expired; choose a plan: {site}/settings/copilot.",
+    "revoked_coupon": "The coupon was revoked; choose a plan: {site}/settings/copilot.",
+    "enterprise_managed_user_account": "Your enterprise manages this account: ask its administrator for a "
+    "Copilot seat.",
+    "feature_flag_blocked": "Copilot is switched off for this account: ask your organization's "
+    "administrator.",
+    "billing_locked": "Billing of this account is locked: {site}/settings/billing.",
+    "trade_restricted": "GitHub does not offer Copilot to this account, because of trade controls.",
+    "trade_restricted_country": "GitHub does not offer Copilot in this country, because of trade controls.",
+    "codespaces_demo_inactive": "The demonstration in this codespace is over; sign in with an account of "
+    "your own: `{login}`.",
+    "snippy_not_configured": "Choose first whether suggestions may match public code: "
+    "{site}/settings/copilot.",
+}
+_ASK_SUPPORT = "Ask GitHub Support why: {site}/contact."
+_FOR_SUPPORT = frozenset({"spammy_user", "access_revoked", "go_http_client", "programmatic_token_generation"})
+
+
+def error_body(answer: HttpAnswer) -> dict[str, Any]:
+    """The JSON object of an answer; empty where it is none."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def wants_the_other_route(answer: HttpAnswer) -> bool:
+    """Whether an exchange was refused because of the token's kind: another way to use it may work.
+
+    404 is said to apps that the exchange does not know, and to accounts without Copilot; 403 with these
+    words to personal access tokens.
+    """
+    if answer.status == 404:
+        return True
+    message = error_body(answer).get("message")
+    return answer.status == 403 and isinstance(message, str) and bool(_PERSONAL_TOKEN.search(message))
+
+
+def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
+    """The error for an answer of 400 or more.
+
+    Args:
+        answer: what the REST host answered.
+        hosts: whom it came from.
+        url: what was asked.
+        source: where the refused sign-in came from: `keyring`, `gh`, `env:GH_TOKEN`.
+    """
+    body = error_body(answer)
+    base = error_from_response(answer.status, answer.headers, answer.body, provider=hosts.provider, url=url)
+    details = body.get("error_details")
+    if answer.status == 401:
+        return _as(
+            base,
+            AuthenticationError,
+            f"{hosts.authority} does not accept the sign-in from {source}: it was revoked or has expired.",
+            f"Sign in again: `{hosts.login_command}`.",
+        )
+    message = body.get("message")
+    if answer.status in (403, 429) and isinstance(message, str) and _API_LIMIT.search(message):
+        words = plain_words(message)
+        return _as(base, RateLimitError, f"{hosts.authority} is limiting requests: {words}", None)
+    if isinstance(details, dict):
+        return _no_access(base, details, hosts)
+    if answer.status == 404:
+        return _as(
+            base,
+            AuthorizationError,
+            f"{hosts.authority} knows no Copilot for the sign-in from {source}.",
+            f"Check that the account has Copilot ({hosts.github}/settings/copilot), then sign in with "
+            f"`{hosts.login_command}`.",
+        )
+    if wants_the_other_route(answer):
+        return _as(
+            base,
+            AuthorizationError,
+            f"{hosts.authority} does not accept a personal access token from {source} here.",
+            f'Give the token the permission "Copilot Requests", or sign in with `{hosts.login_command}`.',
+        )
+    if answer.status == 403:
+        return _as(base, AuthorizationError, _sentence(base.message), _NO_SEAT.format(site=hosts.github))
+    return base
+
+
+def no_json(hosts: GitHubHosts) -> ProtocolError:
+    """The error for an answer of 200 that is not what GitHub would send."""
+    return ProtocolError(
+        f"{hosts.authority} answered with something that is not GitHub's.",
+        provider=hosts.provider,
+        hint="A proxy, or the sign-in page of a network, may stand in between.",
+    )
+
+
+def again(error: E) -> E:
+    """The same error for another caller: one object is raised once, or tracebacks pile up in it."""
+    fresh = copy.copy(error)
+    fresh.__traceback__ = None
+    return fresh
+
+
+def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> ChatError:
+    notification = details.get("notification_id")
+    notification = notification if isinstance(notification, str) else ""
+    words = details.get("message") or details.get("title")
+    message = plain_words(words) if isinstance(words, str) else ""
+    base.provider_code = notification or base.provider_code
+    if notification == "server_error":
+        return _as(base, ServerError, _sentence(message or f"{hosts.authority} failed"), None)
+    template = _ASK_SUPPORT if notification in _FOR_SUPPORT else _HINTS.get(notification, _NO_SEAT)
+    hint = template.format(site=hosts.github, login=hosts.login_command)
+    page = _own_page(details.get("url"), hosts)
+    if page is not None:
+        hint = f"{hint} GitHub's page about it: {page}"
+    return _as(base, AuthorizationError, _sentence(message or "This account may not use Copilot"), hint)
+
+
+def _own_page(url: object, hosts: GitHubHosts) -> str | None:
+    """A page that GitHub names, if it is one of its own: a person may be asked to open it."""
+    if not isinstance(url, str) or not hosts.is_dotcom:
+        return None
+    url = url.replace("{EDITOR}", "jumpseat")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    legal = re.fullmatch(r"[\x21-\x7e]{1,300}", url) and parts.scheme == "https"
+    return url if legal and parts.netloc == hosts.authority else None
+
+
+def _as(base: ChatError, kind: type[ChatError], message: str, hint: str | None) -> ChatError:
+    return kind(
+        _sentence(message),
+        status_code=base.status_code,
+        provider=base.provider,
+        provider_code=base.provider_code,
+        retry_after=base.retry_after,
+        reset_at=base.reset_at,
+        provider_request_id=base.provider_request_id,
+        hint=hint,
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text[-1:] in (".", "!", "?", "…") else f"{text}."

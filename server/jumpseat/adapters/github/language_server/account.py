@@ -1,0 +1,109 @@
+"""What a Copilot language server tells of the account: who it is, in what state, and what is left.
+
+Pure functions. Above it is `identity`; below it `words` and the vocabulary of credentials. Source of the
+shapes: answers of `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2` and
+`copilot/quotaChange`, of version 1.539.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.adapters.base.account import AuthState, Quota
+from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.dialects.loose_values import moment_in, number_in
+
+_STATES: Mapping[str, AuthState] = {
+    "OK": "signed_in",
+    "AlreadySignedIn": "signed_in",
+    "MaybeOK": "signed_in",
+    "NotSignedIn": "signed_out",
+    "NotAuthorized": "not_authorized",
+    "FailedToGetToken": "expired",
+}
+
+_QUOTAS = (
+    ("chat", ("chat",)),
+    ("completions", ("completions",)),
+    ("premium_interactions", ("premiumInteractions", "premium_interactions")),
+)
+"""The quotas by the names that Copilot's own service gives them, and what the server calls each."""
+
+_SAYS_THE_STATE = re.compile(
+    r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
+)
+"""Its sentences, by how they begin, that say no more than the state, which is told here with its remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """What the server says of its sign-in."""
+
+    state: AuthState
+    login: str | None = None
+    words: str = ""
+    """Why it cannot be used, in the server's words or ours."""
+
+    is_tried: bool = True
+    """Whether GitHub was asked, and not only what lies on the disk."""
+
+
+def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn:
+    """The state in `{status, user?}`.
+
+    Args:
+        answer: the result of a request about the sign-in, or the `result` of a notification's row.
+        notice: that row: `{message?, askToReSignin?}`.
+    """
+    told = answer if isinstance(answer, Mapping) else {}
+    row = notice or {}
+    status, user = told.get("status"), told.get("user")
+    login = user if isinstance(user, str) and user else None
+    state = _STATES.get(status) if isinstance(status, str) else None
+    if state is None:
+        return SignIn("signed_out", words=f"The server tells an unknown state, {str(status)[:40]!r}.")
+    if status == "MaybeOK" and login is None:
+        return SignIn("signed_out", words="The server cannot say who is signed in.", is_tried=False)
+    if state == "signed_in":
+        return SignIn(state, login, is_tried=status != "MaybeOK")
+    if state == "signed_out" and row.get("askToReSignin") is True:
+        state = "expired"
+    message = row.get("message")
+    words = shown(message) if isinstance(message, str) else ""
+    return SignIn(state, login, "" if _SAYS_THE_STATE.search(words) else words)
+
+
+def read_plan(told: Mapping[str, Any]) -> str | None:
+    """The plan's name; None where nothing is said."""
+    plan = told.get("copilotPlan")
+    return plan if isinstance(plan, str) and plan else None
+
+
+def read_quotas(told: Mapping[str, Any]) -> list[Quota]:
+    """The quotas of an answer or a notification; one that cannot be read is left out."""
+    reset_at = moment_in(told.get("resetDate"))
+    found = []
+    for name, spellings in _QUOTAS:
+        rows = (told.get(each) for each in spellings)
+        row: Mapping[str, Any] = next((each for each in rows if isinstance(each, Mapping)), {})
+        percent, unlimited = number_in(row.get("percentRemaining")), row.get("unlimited") is True
+        if percent is None and not unlimited:
+            continue
+        total, used = number_in(row.get("quota")), number_in(row.get("used"))
+        overage = row.get("overagePermitted", row.get("overageEnabled"))
+        # An unlimited one carries numbers too, which are no amounts.
+        found.append(
+            Quota(
+                name=name,
+                unlimited=unlimited,
+                percent_remaining=100.0 if unlimited or percent is None else percent,
+                entitlement=None if unlimited else total,
+                remaining=None if unlimited or total is None or used is None else max(total - used, 0.0),
+                overage_permitted=overage if isinstance(overage, bool) else None,
+                reset_at=reset_at,
+            )
+        )
+    return found

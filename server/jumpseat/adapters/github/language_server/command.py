@@ -1,0 +1,173 @@
+"""Which program is the Copilot language server, and the environment that it is started with.
+
+Owns what of the user's environment it may have: its own sign-ins, and no key of another provider. Above it
+is `server`; below it the configuration. Source of the variables: the server's README, and the program.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.sources import source_prefix
+from jumpseat.config.templates import is_template
+from jumpseat.system.commands import environment_of_commands
+from jumpseat.system.secrets import hidden, names_credential
+
+PROGRAM = "copilot-language-server"
+INSTALL = f"npm install -g @github/{PROGRAM}"
+
+_ITS_OWN = ("GH_COPILOT_", "GITHUB_COPILOT_")
+"""Beginnings of the names of variables that only this server reads: its token, its hosts, its switches."""
+
+_NOT_FOR_IT = (
+    "api_key",
+    "api_url",
+    "base_url",
+    "client_cert",
+    "client_id",
+    "connect_timeout",
+    "copilot_url",
+    "github_token",
+    "headers",
+    "integration_id",
+    "model_path",
+    "parameters",
+    "query",
+    "url",
+)
+"""Keys of other kinds, most of all of those that ask over HTTP."""
+
+
+def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> list[str]:
+    """Program and arguments: the configured ones, else the program on the PATH.
+
+    A name without a slash is looked for on the PATH, a relative path beside the configuration file: in the
+    working directory, somebody's workspace, lies no program of the user's.
+
+    Args:
+        provider: the configured provider's id, for errors.
+        config: its table.
+        environ: where `PATH` is.
+
+    Raises:
+        ConfigError: there is no such program; or a client has brought the table, which must start none.
+    """
+    if config.is_from_client:
+        raise ConfigError(
+            f"A workspace's configuration may not start a program, which {provider} would be.",
+            provider=provider,
+            hint=f"Put providers.{provider} into your own configuration file.",
+        )
+    name, *arguments = config.command or [PROGRAM]
+    if Path(name).name == name:
+        found = shutil.which(name, path=environ.get("PATH"))
+        program = Path(found) if found is not None and Path(found).is_absolute() else None
+    else:
+        program = directory_of(config) / _expanded(name)
+        program = program if program.exists() else None
+    if program is None:
+        raise _missing(provider, config, name)
+    return [str(program), *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
+
+
+def check_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> None:
+    """Look whether the program could be started, without starting it.
+
+    Args:
+        provider: the configured provider's id, for errors.
+        config: its table.
+        environ: where `PATH` is.
+
+    Raises:
+        ConfigError: there is no such program, or it may not be run.
+    """
+    program = find_command(provider, config, environ)[0]
+    if shutil.which(program) is None:
+        raise ConfigError(
+            f"providers.{provider}.command names {program}, which is no program that you may run.",
+            provider=provider,
+            hint="Name the program itself, and see that its file may be executed.",
+        )
+
+
+def passed_over(provider: str, config: ProviderConfig) -> list[str]:
+    """What the user's table says and nobody heeds, a sentence for each key: the program asks by itself."""
+    return [
+        f"providers.{provider}.{key}: the language server makes its own requests and takes no {key}."
+        for key in _NOT_FOR_IT
+        if key in config.model_fields_set
+    ]
+
+
+def directory_of(config: ProviderConfig) -> Path:
+    """Where relative paths of a table begin, and where the program runs: never somebody's workspace."""
+    directory = config.origin.directory.absolute()
+    return directory if directory.is_dir() else Path(directory.anchor)
+
+
+async def environment_of(
+    provider: str, config: ProviderConfig, values: Values, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment of the program: the user's without keys of other providers, then the table's `env`.
+
+    Args:
+        provider: the configured provider's id, for errors.
+        config: its table.
+        values: its value sources.
+        environ: the user's.
+
+    Raises:
+        ConfigError: a value cannot be had, or `ca_file` is a relative path.
+    """
+    own = {name: value for name, value in environ.items() if name.upper().startswith(_ITS_OWN)}
+    for name, value in own.items():
+        if names_credential(name):
+            hidden(value.strip())  # The program may say it, whatever it looks like.
+    env = environment_of_commands(environ) | own
+    if config.ca_file is not None:
+        certificates = _expanded(config.ca_file)
+        if not certificates.is_absolute():
+            raise ConfigError(
+                f"providers.{provider}.ca_file is a relative path.",
+                provider=provider,
+                hint="Write the whole path, or begin with ~/.",
+            )
+        # Node.js reads this variable once, when it starts.
+        env["NODE_EXTRA_CA_CERTS"] = str(certificates)
+    for name, value in config.env.items():
+        key = f"env.{name}"
+        if source_prefix(value) is None and is_template(value):
+            env[_spelled(name)] = await values.filled(key, value)
+        else:
+            env[_spelled(name)] = (await values.resolve(key, value)).reveal()
+    return env
+
+
+def _spelled(name: str) -> str:
+    """A variable as the environment has it: Windows', all of it upper case, would keep the one it had too."""
+    return name.upper() if sys.platform == "win32" else name
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def _missing(provider: str, config: ProviderConfig, name: str) -> ConfigError:
+    key = f"providers.{provider}.command"
+    if config.command is None:
+        what = f"GitHub's program {PROGRAM} is not on the PATH."
+    else:
+        what = f"{key} names {name}, which does not exist."
+    return ConfigError(
+        what,
+        provider=provider,
+        hint=f"Install it with `{INSTALL}`, or name the program in {key}.",
+    )

@@ -1,0 +1,181 @@
+"""Chats by the Copilot language server's completions: the way that GitHub documents.
+
+The chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
+answer comes whole, is short, and its model cannot be chosen. Above it is the adapter; below it `exchange` for
+one request, `turns` for the text and `errors`. Source: `textDocument/copilotPanelCompletion` and
+`textDocument/inlineCompletion` in the README of github/copilot-language-server-release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.github.language_server.connection import Connection
+from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND, request_error
+from jumpseat.adapters.github.language_server.exchange import Exchange
+from jumpseat.adapters.github.language_server.server import LanguageServer
+from jumpseat.adapters.github.language_server.turns import told_in_text
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatRequest,
+    DoneEvent,
+    ProtocolError,
+    ResponseEvent,
+    StreamEvent,
+)
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+PANEL = "textDocument/copilotPanelCompletion"
+INLINE = "textDocument/inlineCompletion"
+
+_USER = "## User"
+_ASSISTANT = "## Assistant"
+_NEXT_HEADING = re.compile(r"^## (?:User|Assistant)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A chat as text; the answer belongs to its end."""
+
+    uri: str
+    text: str
+
+    @property
+    def end(self) -> dict[str, int]:
+        """The place behind the last character: lines from 0, characters in UTF-16 units."""
+        before, _, last = self.text.rpartition("\n")
+        line = before.count("\n") + 1 if "\n" in self.text else 0
+        return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
+
+    def added_by(self, item: Mapping[str, Any]) -> str:
+        """What an item adds behind the end. It replaces a range, which may begin before that."""
+        text, span = item.get("insertText"), item.get("range")
+        if not isinstance(text, str):
+            return ""
+        start = span.get("start") if isinstance(span, Mapping) else None
+        place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
+        return text.removeprefix(self._behind(*place))
+
+    def _behind(self, line: Any = None, character: Any = None) -> str:
+        """The text from a place to its end; nothing where the place is none."""
+        lines = self.text.split("\n")
+        if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
+            return ""
+        cut = lines[line].encode("utf-16-le")[2 * max(character, 0) :]
+        return "\n".join([cut.decode("utf-16-le", "replace"), *lines[line + 1 :]])
+
+
+class Completions:
+    """All chats of one provider that take this way; each is a document of its own."""
+
+    def __init__(self, provider: str, server: LanguageServer, *, silence_seconds: float) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            server: the child.
+            silence_seconds: how long a completion may go without a report.
+        """
+        self._provider = provider
+        self._server = server
+        self._silence_seconds = silence_seconds
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
+        """One answer, in one piece; closing it takes the request back.
+
+        Raises:
+            ChatError: the server completes nothing, or failed.
+            Replan: the server's short-lived token had expired; it has a fresh one by now.
+        """
+        connection = await self._server.connection()
+        document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request))
+        opened = {"uri": document.uri, "languageId": "markdown", "version": 1, "text": document.text}
+        connection.notify("textDocument/didOpen", {"textDocument": opened})
+        try:
+            answer = await self._answer(connection, document, request.model)
+        finally:
+            if connection.running:
+                connection.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
+        blocks = BlockAssembler(self._provider, request.model)
+        blocks.emit(ResponseEvent(request.model))
+        blocks.text(answer)
+        blocks.close_all()
+        blocks.emit(DoneEvent("end_turn"))
+        for event in blocks.take():
+            yield event
+
+    async def _answer(self, connection: Connection, document: Document, model: str) -> str:
+        """The panel's first completion that says something, else the first that is offered in the text."""
+        place = {"textDocument": {"uri": document.uri, "version": 1}, "position": document.end}
+        unknown = []
+        for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": 1}})):
+            try:
+                async with aclosing(self._items(connection, method, {**place, **more})) as items:
+                    async for item in items:
+                        if answer := _answer_in(document.added_by(item)):
+                            return answer
+            except RpcError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    refused = request_error(error, provider=self._provider, model=model)
+                    if isinstance(refused, AuthenticationError) and refused.status_code == 401:
+                        raise Replan("expired_token", refused) from error
+                    raise refused from error
+                unknown.append(method)
+        told, hint = "had nothing to say", f'Set providers.{self._provider}.chat_api = "conversation".'
+        if len(unknown) == 2:
+            told, hint = "has no such methods", f"Update the server: `{UPDATE_COMMAND}`."
+        raise ProtocolError(
+            f"{self._provider} was asked for a completion and {told}.", provider=self._provider, hint=hint
+        )
+
+    async def _items(
+        self, connection: Connection, method: str, params: Mapping[str, Any]
+    ) -> AsyncGenerator[Mapping[str, Any]]:
+        """The items in the order in which they come; reading no further takes the request back."""
+        token = f"jumpseat-{uuid4()}"
+        exchange = Exchange(
+            connection,
+            method,
+            {**params, "partialResultToken": token},
+            token=token,
+            provider=self._provider,
+            silence_seconds=self._silence_seconds,
+        )
+        async with aclosing(exchange.reports()) as reports:
+            async for report in reports:
+                for item in _items_in(report):
+                    yield item
+        for item in _items_in(exchange.answer):
+            yield item
+
+
+def document_of(request: ChatRequest) -> str:
+    """The chat under headings, the last of which is the assistant's with nothing under it."""
+    parts = ["# A conversation with a helpful assistant"]
+    if request.system and request.system.strip():
+        parts += ["## Instructions", request.system.strip()]
+    for asked, answered in told_in_text(request):
+        parts += [_USER, asked.strip(), _ASSISTANT]
+        if answered is not None:
+            parts.append(answered.strip())
+    text = "\n\n".join(filter(None, parts)) + "\n\n"
+    # Every kind of line end is one for the server, which is told the end by its line.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _answer_in(text: str) -> str:
+    """The text up to where the model goes on with what the user might say next."""
+    following = _NEXT_HEADING.search(text)
+    return (text[: following.start()] if following else text).strip()
+
+
+def _items_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    items: Sequence[Any] | None = value.get("items") if isinstance(value, Mapping) else value
+    listed: Iterable[Any] = items if isinstance(items, list) else ()
+    return (item for item in listed if isinstance(item, Mapping))

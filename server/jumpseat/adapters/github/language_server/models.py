@@ -1,0 +1,271 @@
+"""The models of a Copilot language server: rows decoded one by one, their list as it was heard, and terms.
+
+Above it is the adapter; below it the running server. Rows are dropped where they cannot be read, never the
+list; what a row does not say stays unknown. Source of the shapes: answers of `copilot/models` of version
+1.539, which has no page of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jumpseat.adapters.github.default_model import choose_default
+from jumpseat.adapters.github.language_server.errors import request_error
+from jumpseat.adapters.github.language_server.server import Connection
+from jumpseat.chat import (
+    AuthorizationError,
+    Billing,
+    ChatError,
+    ModelInfo,
+    PolicyState,
+    ProtocolError,
+    RequestError,
+)
+from jumpseat.dialects.loose_values import limit_in, mapping_in, number_in, text_in, texts_in
+from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+logger = logging.getLogger(__name__)
+
+LIST_SECONDS = 60.0
+"""The server asks GitHub for the list, by the user's network."""
+
+COMPLETION_MODEL = "copilot"
+"""The name of the one model of a server that completes code and does not say with what."""
+
+CHAT_SCOPE = "chat-panel"
+COMPLETION_SCOPE = "completion"
+
+_POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disabled"}
+
+
+class LanguageServerModels:
+    """The list of one server, as it was last heard. Used on the event loop only."""
+
+    def __init__(self, provider: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+        """
+        self._provider = provider
+        self.known: Sequence[ModelInfo] = ()
+        """The list as it was last heard; empty before that."""
+
+    def forget(self) -> None:
+        """Drop the list: another account has other models."""
+        self.known = ()
+
+    def row(self, model: str) -> ModelInfo | None:
+        """What the list says of a model, without asking."""
+        return next((each for each in self.known if each.model == model), None)
+
+    async def listed(self, connection: Connection, *, completion: bool = False) -> Sequence[ModelInfo]:
+        """The list, asked for now.
+
+        Args:
+            connection: the running server.
+            completion: list what completes code, in the place of what chats.
+
+        Raises:
+            ChatError: it could not be had.
+        """
+        try:
+            answer = await connection.request("copilot/models", {}, seconds=LIST_SECONDS)
+        except RpcError as error:
+            if not completion or error.code != METHOD_NOT_FOUND:
+                raise request_error(error, provider=self._provider) from error
+            answer = []  # Servers of before chats had completions, and no list.
+        self.known = read_models(answer, self._provider, completion=completion)
+        return self.known
+
+    async def explained(self, connection: Connection, model: str, error: RequestError) -> ChatError:
+        """The refusal of a chat, better said where the model's terms were not accepted.
+
+        The server calls such a model one that is not supported. The list, which it remembers, tells more.
+        """
+        if type(error) is not RequestError:
+            return error
+        try:
+            row = self.row(model) or next(
+                (each for each in await self.listed(connection) if each.model == model), None
+            )
+        except ChatError as failure:
+            logger.debug("the models of %s could not be asked for: %s", self._provider, failure)
+            return error
+        if row is None or row.policy in (None, "enabled"):
+            return error
+        return AuthorizationError(
+            f"{model} is not enabled for this account at {self._provider}.",
+            provider=self._provider,
+            hint=f"Accept its terms: `jumpseat accept-terms {row.id}`; in an organization an "
+            "administrator does that.",
+            status_code=error.status_code,
+            provider_code=error.provider_code,
+            provider_request_id=error.provider_request_id,
+        )
+
+    async def accept_terms(
+        self, connection: Connection, model: str, *, completion: bool = False
+    ) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Args:
+            connection: the running server.
+            model: one of the list.
+            completion: as for `listed`; what completes code has no terms.
+
+        Raises:
+            RequestError: there is no such model, or it has no terms.
+            AuthorizationError: the server said yes and the model is still not enabled.
+            ChatError: it could not be asked.
+        """
+        await self.listed(connection, completion=completion)
+        row = self.row(model)
+        if row is None:
+            raise RequestError(
+                f"The provider {self._provider} has no model {model!r}.",
+                provider=self._provider,
+                hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
+            )
+        if row.policy is None:
+            raise RequestError(f"The model {row.id} has no terms to accept.", provider=self._provider)
+        if row.policy == "enabled":
+            return row
+        refusal: RpcError | None = None
+        try:
+            await connection.request(
+                "copilot/setModelPolicy", {"model": model, "status": "enabled"}, seconds=LIST_SECONDS
+            )
+        except RpcError as error:
+            if error.code == METHOD_NOT_FOUND:
+                raise request_error(error, provider=self._provider) from error
+            # It fails without a reason where the plan forbids it, which the list tells better.
+            logger.info("the terms of %s were not accepted: %s", row.id, error.message)
+            refusal = error
+        await self.listed(connection)
+        row = self.row(model)
+        if row is None or row.policy not in (None, "enabled"):
+            raise AuthorizationError(
+                f"{model} is still not enabled for this account, although its terms were to be accepted.",
+                provider=self._provider,
+                hint="The plan does not include it, or an administrator has to enable it.",
+            ) from refusal
+        return row
+
+
+def read_models(answer: Any, provider: str, *, completion: bool = False) -> list[ModelInfo]:
+    """The models of an answer of `copilot/models`, in its order, one row for each id.
+
+    Args:
+        answer: the result, `[row, …]`.
+        provider: the configured provider's id.
+        completion: the rows that complete code, and at least one; else those that chat.
+
+    Raises:
+        ProtocolError: there is no array of rows.
+    """
+    if not isinstance(answer, list):
+        raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
+    found: dict[str, ModelInfo] = {}
+    default = fallback = ""
+    for row in answer:
+        try:
+            model = _model(row, provider, completion=completion)
+        except (KeyError, TypeError, ValueError) as error:
+            name = row.get("id") if isinstance(row, Mapping) else None
+            logger.warning("a row of the models of %s cannot be read (%.80r): %r", provider, name, error)
+            continue
+        if model is None or model.model in found:
+            continue
+        found[model.model] = model
+        default = model.model if row.get("isChatDefault") is True else default
+        fallback = model.model if row.get("isChatFallback") is True else fallback
+    if completion and not found:
+        found[COMPLETION_MODEL] = _completing(COMPLETION_MODEL, "Code completion", provider)
+    chosen = choose_default(found.values(), (default, fallback))
+    return [replace(model, is_default=model is chosen) for model in found.values()]
+
+
+def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
+    """One row; None where it is not of the wanted sort.
+
+    Raises:
+        KeyError, TypeError, ValueError: the row lacks its name, or is something else altogether.
+    """
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a row is {type(row).__name__}")
+    model = row["id"]
+    if not isinstance(model, str) or not model:
+        raise ValueError("the id is no name")
+    scopes = texts_in(row.get("scopes"))
+    if completion:
+        return _completing(model, text_in(row.get("modelName")), provider) if _completes(scopes) else None
+    # A row without scopes is of before there was anything else to do with a model.
+    if scopes and CHAT_SCOPE not in scopes:
+        return None
+    capabilities = mapping_in(row.get("capabilities"))
+    limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
+    levels = texts_in(supports.get("reasoningEfforts"))
+    takes_levels = supports.get("supportsReasoningEffortLevel")
+    vision = supports.get("vision")
+    policy = mapping_in(row.get("modelPolicy"))
+    degraded = text_in(row.get("degradationReason"))
+    return ModelInfo(
+        provider=provider,
+        model=model,
+        name=text_in(row.get("modelName")) or model,
+        family=text_in(row.get("modelFamily")) or model,
+        version=model,
+        vendor=text_in(row.get("vendor")) or None,
+        max_context_tokens=limit_in(limits.get("maxContextWindowTokens")),
+        max_prompt_tokens=limit_in(limits.get("maxInputTokens")),
+        max_output_tokens=limit_in(limits.get("maxOutputTokens")),
+        supports_vision=vision if isinstance(vision, bool) else None,
+        # Whatever the model can: the server runs its tools itself, and has no JSON mode.
+        supports_tool_use=False,
+        supports_json=False,
+        supports_thinking=takes_levels if isinstance(takes_levels, bool) else bool(levels) or None,
+        thinking_levels=levels or None,
+        preview=row.get("preview") is True,
+        policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
+        policy_terms=text_in(policy.get("terms")) or None,
+        billing=_billing(mapping_in(row.get("billing"))),
+        messages=[degraded] if degraded else None,
+    )
+
+
+def _completes(scopes: Sequence[str]) -> bool:
+    return COMPLETION_SCOPE in scopes
+
+
+def _completing(model: str, name: str, provider: str) -> ModelInfo:
+    """The row of a model that completes code: it knows nothing of what makes a chat."""
+    return ModelInfo(
+        provider=provider,
+        model=model,
+        name=name or model,
+        family=model,
+        version=model,
+        supports_vision=False,
+        supports_tool_use=False,
+        supports_streaming=False,
+        supports_thinking=False,
+        supports_json=False,
+    )
+
+
+def _billing(billing: Mapping[str, Any]) -> Billing | None:
+    premium, multiplier = billing.get("isPremium"), number_in(billing.get("multiplier"))
+    prices = billing.get("tokenPrices")
+    if premium is None and multiplier is None and prices is None:
+        return None
+    if multiplier == 0 and isinstance(prices, Mapping):
+        # What has prices has no multiplier at GitHub; the server makes both of these up, and 0 would be free.
+        premium = multiplier = None
+    return Billing(
+        is_premium=premium if isinstance(premium, bool) else None,
+        multiplier=multiplier,
+        token_prices=prices if isinstance(prices, Mapping) else None,
+    )

@@ -1,0 +1,275 @@
+"""Reports of a turn of the Copilot language server, as events.
+
+Owns the values of `$/progress` with which the server tells an answer, in the shapes of its versions. Above it
+is `conversation`; below it the assembler, which keeps the laws of events, and `errors`. Pure: no I/O, no
+clock. Source: the reports of `@github/copilot-language-server` 1.539 as it is run, and of older versions as
+copilot.el and GitHub's own clients for Xcode and Eclipse read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from jumpseat.adapters.github.language_server.errors import is_cut_off, turn_error
+from jumpseat.adapters.github.language_server.notices import Notice
+from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.chat import (
+    CitationEvent,
+    Cost,
+    DoneEvent,
+    ProgressEvent,
+    ProtocolError,
+    ResponseEvent,
+    StopReason,
+    StreamEvent,
+    Usage,
+    UsageEvent,
+    WarningEvent,
+)
+from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.copilot_extras import CURRENCY
+from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, number_in, text_in
+
+
+class ProgressDecoder:
+    """Decodes one turn: `feed` each report, then `finish` once."""
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        warnings: Sequence[WarningEvent] = (),
+        *,
+        expects_thinking: bool = False,
+        reset_at: datetime | None = None,
+    ) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for origins and errors.
+            model: the model as the request names it.
+            warnings: what was left out of the request; told when the answer begins.
+            expects_thinking: a level was asked for, so that an answer without reasoning is worth a warning.
+            reset_at: when a limit ends that was told to be used up before this turn.
+        """
+        self.begun = False
+        """A report has come, so that the turn may have been billed."""
+
+        self.ended = False
+        """The report that ends the turn has come."""
+
+        self.conversation_id: str | None = None
+        """By which name the server knows the conversation, once it has told."""
+
+        self._provider = provider
+        self._model = model
+        self._warnings = warnings
+        self._misses_thinking = expects_thinking
+        self._blocks = BlockAssembler(provider, model)
+        self._told_response = False
+        self._turn_id: str | None = None
+        self._said_something = False
+        self._text: list[str] = []
+        self._round: Any = None
+        self._usage: Usage | None = None
+        self._cited: set[str] = set()
+        self._noticed: set[str] = set()
+        self._steps: dict[str, str] = {}
+        self._complaint = ""
+        self._end: Mapping[str, Any] = {}
+        self._reset_at = reset_at
+        self._is_limited = False
+
+    @property
+    def text(self) -> str:
+        """The whole text so far, as the server will remember it."""
+        return "".join(self._text)
+
+    def feed(self, value: Mapping[str, Any]) -> list[StreamEvent]:
+        """Take one report. What comes behind the end is left out."""
+        if self.ended:
+            return []
+        self.begun = True
+        conversation_id = value.get("conversationId")
+        if self.conversation_id is None and isinstance(conversation_id, str):
+            self.conversation_id = conversation_id
+        kind = value.get("kind")
+        turn_id = value.get("turnId")
+        if self._turn_id is None and isinstance(turn_id, str):
+            self._turn_id = turn_id
+        if kind == "report":
+            self._take_report(value)
+        elif kind == "end":
+            self.ended = True
+            self._end = value
+        return self._blocks.take()
+
+    def notice(self, notice: Notice) -> None:
+        """Take what the server told beside its reports; it comes out with the next of them."""
+        self._warn(notice.message)
+        if notice.reset_at is not None:
+            self._reset_at, self._is_limited = notice.reset_at, True
+
+    def finish(self, answer: Any) -> list[StreamEvent]:
+        """Take the end of the turn.
+
+        Args:
+            answer: the result of the request that began it; None where none came.
+
+        Raises:
+            ChatError: the turn ended in an error, or said nothing at all.
+        """
+        stop_reason, raw = self._stop_reason()
+        if not self.ended and not (self._told_response and isinstance(answer, Mapping)):
+            what = "early" if self._told_response else "without saying anything"
+            raise ProtocolError(f"{self._provider} ended its answer {what}.", provider=self._provider)
+        self._begin()
+        self._blocks.close_all()
+        if self._misses_thinking:
+            told = "The language server showed no reasoning; it passes the level on to some models only."
+            self._blocks.emit(WarningEvent("thinking_ignored", told))
+        self._add_cost(mapping_in(answer).get("preciseCredits"))
+        self._blocks.emit(DoneEvent(stop_reason, self._usage, raw))
+        return self._blocks.take()
+
+    def _stop_reason(self) -> tuple[StopReason, str | None]:
+        told = self._told_at_the_end("error")
+        if told is not None:
+            # Whatever it is: an answer that the server calls failed is never told as a whole one.
+            error = told if isinstance(told, Mapping) else {"message": told}
+            if is_cut_off(error):
+                return "max_tokens", "length"
+            if error.get("responseIsFiltered") is True and self._said_something:
+                return "content_filter", "filtered"
+            raise turn_error(
+                error,
+                provider=self._provider,
+                model=self._model,
+                reset_at=self._reset_at,
+                is_limited=self._is_limited,
+            )
+        if isinstance(self._told_at_the_end("unauthorized"), Mapping):
+            wanted = {"message": "Authorization required"}
+            raise turn_error(wanted, provider=self._provider, model=self._model)
+        if (reason := self._told_at_the_end("cancellationReason")) is not None:
+            told = shown(text_in(reason))
+            raise ProtocolError(
+                f"{self._provider} cancelled the chat by itself{f': {told}' if told else ''}.",
+                provider=self._provider,
+            )
+        if self._complaint and not self._said_something:
+            # A failure in the midst of some models' answers is told like this alone.
+            raise turn_error({"message": self._complaint}, provider=self._provider, model=self._model)
+        return "end_turn", None
+
+    def _told_at_the_end(self, key: str) -> Any:
+        """What the last report says, where newer versions put it or where older ones did."""
+        told = self._end.get(key)
+        return mapping_in(self._end.get("result")).get(key) if told is None else told
+
+    def _take_report(self, report: Mapping[str, Any]) -> None:
+        for notice in mappings_in(report.get("notifications")):
+            self._complaint = text_in(notice.get("message"))
+            self._warn(self._complaint)
+        for step in mappings_in(report.get("steps")):
+            self._take_step(step)
+        thought = _joined(mapping_in(report.get("thinking")).get("text"))
+        if thought:
+            self._begin()
+            self._misses_thinking = False
+            self._blocks.thinking(thought)
+        # A marker of the server's own, which editors act on and nobody is meant to read.
+        if report.get("hideText") is not True:
+            rounds = mappings_in(report.get("editAgentRounds"))
+            if any(text_in(each.get("reply")) for each in rounds):
+                for each in rounds:
+                    self._take_round(each)
+            else:
+                self._say(text_in(report.get("reply")))
+        for url, title in _sources(report):
+            self._cite(url, title)
+        self._take_usage(report.get("tokenUsage"))
+
+    def _take_round(self, told: Mapping[str, Any]) -> None:
+        reply = text_in(told.get("reply"))
+        if not reply:
+            return
+        if self._round not in (None, told.get("roundId")):
+            self._blocks.close_prose()
+        self._round = told.get("roundId")
+        self._say(reply)
+
+    def _say(self, piece: str) -> None:
+        if piece:
+            self._begin()
+            self._said_something = True
+            self._text.append(piece)
+            self._blocks.text(piece)
+
+    def _begin(self) -> None:
+        """Tell that the answer has begun: at its first output, as the server asks upstream after `begin`."""
+        if not self._told_response:
+            self._told_response = True
+            self._blocks.emit(ResponseEvent(self._model, self._turn_id))
+            for warning in self._warnings:
+                self._blocks.emit(warning)
+
+    def _warn(self, message: str) -> None:
+        words = shown(message)
+        if words and words not in self._noticed:
+            self._noticed.add(words)
+            self._blocks.emit(WarningEvent("provider_notice", words))
+
+    def _take_step(self, step: Mapping[str, Any]) -> None:
+        """A step of the server's own work, told when it starts and not again."""
+        key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
+        if step.get("status") == "running" and title and self._steps.get(key) != title:
+            self._steps[key] = title
+            self._blocks.emit(ProgressEvent(title))
+
+    def _cite(self, url: str, title: str) -> None:
+        if url and url not in self._cited:
+            self._cited.add(url)
+            self._begin()
+            self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
+
+    def _take_usage(self, told: Any) -> None:
+        """Tokens of the whole turn so far; the prompt's include those from the cache."""
+        if not isinstance(told, Mapping) or not told:
+            return
+        given, cached = count_in(told.get("promptTokens")) or 0, count_in(told.get("cachedTokens")) or 0
+        usage = Usage(
+            input_tokens=max(given, cached),
+            output_tokens=count_in(told.get("completionTokens")) or 0,
+            cache_read_tokens=cached,
+        )
+        if usage != self._usage:
+            self._usage = usage
+            self._begin()
+            self._blocks.emit(UsageEvent(usage))
+
+    def _add_cost(self, credits_used: Any) -> None:
+        amount = number_in(credits_used)
+        if amount is not None and amount >= 0:
+            self._usage = replace(self._usage or Usage(), cost=Cost(float(amount), CURRENCY))
+            self._blocks.emit(UsageEvent(self._usage))
+
+
+def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Public code that the answer matches, and pages of a search, as (url, title)."""
+    for annotation in mappings_in(report.get("annotations")):
+        if annotation.get("type") == "ip_code_citations":
+            citation = mapping_in(annotation.get("citations"))
+            yield text_in(citation.get("url")), text_in(citation.get("license"))
+    for reference in mappings_in(report.get("references")):
+        for result in mappings_in(mapping_in(reference.get("data")).get("results")):
+            yield text_in(result.get("url")), text_in(result.get("title"))
+
+
+def _joined(text: Any) -> str:
+    """Reasoning comes as one text, or as the parts of a summary."""
+    if isinstance(text, list):
+        return "".join(map(text_in, text))
+    return text_in(text)

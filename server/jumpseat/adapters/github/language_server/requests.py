@@ -1,0 +1,71 @@
+"""What the Copilot language server asks of its editor, and the answers of one that shows it nothing.
+
+The daemon is no editor: it has no open files, no tools to run and nobody to ask. Each answer says so in the
+shape that the server takes, because an error, or no answer, would hold up or end the turn. Above it is the
+adapter, which gives `answer` to the server's connection. Source: the requests of
+`@github/copilot-language-server` 1.539; those of a conversation are answered by a pair `[result, error]`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jumpseat.adapters.github.language_server.words import shown
+from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+
+logger = logging.getLogger(__name__)
+
+NO_TOOLS = "This client runs no tools."
+
+
+async def answer(method: str, params: Any) -> Any:
+    """The answer to a request of the server's.
+
+    Raises:
+        RpcError: -32601 for what an editor would know and this one does not.
+    """
+    found = _ANSWERS.get(method)
+    if found is None:
+        logger.debug("the language server asked for %s, which is not answered", method)
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+    return found(params if isinstance(params, Mapping) else {})
+
+
+def _configuration(params: Mapping[str, Any]) -> list[None]:
+    items = params.get("items")
+    return [None] * len(items) if isinstance(items, list) else []
+
+
+def _message(params: Mapping[str, Any]) -> None:
+    # Nobody is there who could press one of its buttons; what it says must still be found.
+    logger.info("the language server asks: %s", shown(str(params.get("message", ""))))
+
+
+def _document(params: Mapping[str, Any]) -> dict[str, bool]:
+    # The server opens a browser by itself where it is told that the page was not shown.
+    logger.info("the language server wants to show %s", shown(str(params.get("uri", ""))))
+    return {"success": True}
+
+
+_ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "conversation/context": lambda _: [None, None],
+    "conversation/invokeClientTool": lambda _: [
+        {"status": "error", "content": [{"value": NO_TOOLS}]},
+        None,
+    ],
+    "conversation/invokeClientToolConfirmation": lambda _: [{"result": "dismiss"}, None],
+    "copilot/watchedFiles": lambda _: {"files": []},
+    "workspace/configuration": _configuration,
+    "workspace/workspaceFolders": lambda _: [],
+    "workspace/findFiles": lambda _: {"uris": []},
+    "workspace/findTextInFiles": lambda _: {"matches": []},
+    "workspace/readDirectory": lambda _: {"entries": []},
+    "workspace/applyEdit": lambda _: {"applied": False},
+    "window/showMessageRequest": _message,
+    "window/showDocument": _document,
+    "window/workDoneProgress/create": lambda _: None,
+    "client/registerCapability": lambda _: None,
+    "client/unregisterCapability": lambda _: None,
+}

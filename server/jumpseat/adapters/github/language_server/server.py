@@ -1,0 +1,252 @@
+"""The Copilot language server of one provider: started when it is first needed, and again when it has died.
+
+Owns the handshake, what it is told of the editor and the network, and how often it may be started. Above it
+are the chats, the identity and the models of this adapter; below it `connection`, `command` and `wire`.
+Source of the handshake: the README of github/copilot-language-server-release, and LSP 3.17.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import jumpseat
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.base.starts import StartBudget
+from jumpseat.adapters.github.hosts import DOTCOM, github_hosts
+from jumpseat.adapters.github.language_server.command import directory_of, environment_of, find_command
+from jumpseat.adapters.github.language_server.connection import (
+    Connection,
+    log_to,
+    take_progress,
+    words_of,
+)
+from jumpseat.adapters.github.language_server.words import shown, without_secrets
+from jumpseat.chat import ConnectionError, ProtocolError
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.http.network import read_options
+from jumpseat.http.proxies import Proxy
+from jumpseat.system.single_flight import SingleFlight
+from jumpseat.wire import RpcError
+from jumpseat.wire.child import Child, start_child
+
+__all__ = ["Connection", "LanguageServer"]
+
+logger = logging.getLogger(__name__)
+
+INITIALIZE_SECONDS = 60.0
+"""A cold start takes a second; a program of 150 MB on a busy machine takes longer."""
+
+
+class LanguageServer:
+    """One provider's server. Belongs to the event loop it is used on."""
+
+    def __init__(
+        self,
+        provider: str,
+        config: ProviderConfig,
+        values: Values,
+        *,
+        who: Callable[[], ClientInfo | None],
+        on_notification: Callable[[str, Any], None],
+        on_request: Callable[[str, Any], Awaitable[Any]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table.
+            values: its value sources.
+            who: gives the attached client when the server is started.
+            on_notification: called with method and params, in the order of arrival, from before the
+                server is ready; `$/progress` excepted.
+            on_request: called with method and params, each in a task of its own; gives the result or
+                raises `RpcError`.
+            clock: seconds, for the budget of starts.
+        """
+        self._provider = provider
+        self._config = config
+        self._values = values
+        self._who = who
+        self._on_notification = on_notification
+        self._on_request = on_request
+        self._connection: Connection | None = None
+        self._flight: SingleFlight[Connection] = SingleFlight()
+        self._starts = StartBudget(clock)
+        self._failure: str | None = None
+        """Why the last start failed; None where it did not."""
+
+        self._command_line = ""
+        self._closed = False
+
+    @property
+    def running(self) -> Connection | None:
+        """The connection, where there is one that works."""
+        connection = self._connection
+        return connection if connection is not None and connection.running else None
+
+    async def connection(self) -> Connection:
+        """A server that is ready: the one that runs, else a new one, started once for all who ask.
+
+        Raises:
+            ConfigError: there is no such program, or a value of the table cannot be had.
+            ConnectionError: it cannot be started, does not become ready, or was started too often.
+        """
+        self._check_open()
+        running = self.running
+        if running is not None:
+            return running
+        try:
+            return await self._flight.run(self._start)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and not task.cancelling():
+                # It is the start that was cancelled, by `aclose`, and not whoever waits for it.
+                self._check_open()
+            raise
+
+    async def aclose(self) -> None:
+        """End the server, within half a second; one that is being started too. It is not started again."""
+        self._closed = True
+        await self._flight.aclose()
+        if self._connection is not None:
+            await self._connection.aclose()
+
+    # -- the start
+
+    async def _start(self) -> Connection:
+        argv = find_command(self._provider, self._config, os.environ)
+        self._command_line = without_secrets(shlex.join(argv))
+        env = await environment_of(self._provider, self._config, self._values, os.environ)
+        settings = await self._settings()
+        self._count_start()
+        if self._connection is not None:
+            # One that was given up may still be dying; two at once would share the user's sign-in.
+            await self._connection.aclose()
+        progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]] = {}
+
+        def on_notification(method: str, params: Any) -> None:
+            if method == "$/progress":
+                take_progress(progress, params)
+            else:
+                self._on_notification(method, params)
+
+        try:
+            child = await start_child(
+                argv,
+                env=env,
+                directory=directory_of(self._config),
+                on_notification=on_notification,
+                on_request=self._on_request,
+                on_log=log_to(logger, self._provider),
+            )
+        except OSError as error:
+            raise self._failed(f"cannot be started: {error.strerror or error}", "") from None
+        connection = Connection(self._provider, child, progress)
+        try:
+            await self._initialize(connection, child, settings)
+        except BaseException:
+            await child.stop(0)
+            raise
+        self._connection, self._failure = connection, None
+        logger.info("%s runs %s, version %s", self._provider, argv[0], connection.server_version)
+        return connection
+
+    async def _initialize(self, connection: Connection, child: Child, settings: Mapping[str, Any]) -> None:
+        params = {
+            # It ends by itself when this process is gone, whoever still holds its streams.
+            "processId": os.getpid(),
+            "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
+            "rootUri": None,
+            "workspaceFolders": [],
+            # Without it the server opens a browser by itself, on whatever machine this is.
+            "capabilities": {"window": {"showDocument": {"support": True}}},
+            "initializationOptions": {
+                "editorInfo": editor_info(self._config, self._who()),
+                "editorPluginInfo": {"name": "jumpseat", "version": jumpseat.__version__},
+            },
+        }
+        try:
+            answer = await connection.request("initialize", params, seconds=INITIALIZE_SECONDS)
+            connection.notify("initialized", {})
+            connection.notify("workspace/didChangeConfiguration", {"settings": settings})
+        except RpcError as error:
+            why = shown(error.message).removesuffix(".")
+            raise self._failed(f"refuses to start: {why}", words_of(child)) from None
+        except ConnectionError:
+            raise self._failed(
+                f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", words_of(child)
+            ) from None
+        except ProtocolError:
+            # The rest of its stderr comes with its end, at which it is by now; nothing keeps one for ever
+            # that cannot be killed.
+            await child.stop(0)
+            raise self._failed(f"was not ready when {child.why}", words_of(child)) from None
+        connection.server_version = _version_in(answer)
+        # It complains at every start of a missing keyring, and goes on.
+        child.forget_last_words()
+
+    async def _settings(self) -> dict[str, Any]:
+        """What `workspace/didChangeConfiguration` says: only what is configured, and no telemetry."""
+        network = await read_options(self._provider, self._config)
+        settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
+        if not network.uses_environment:
+            # An empty address is no proxy at all; an absent one would be the environment's.
+            proxy = "" if network.proxy is None else _address_of(network.proxy)
+            settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}
+        hosts = github_hosts(self._config.host, provider=self._provider, github_url=self._config.github_url)
+        if hosts.github != f"https://{DOTCOM}":
+            settings["github-enterprise"] = {"uri": hosts.github}
+        return settings
+
+    def _count_start(self) -> None:
+        end = self._failure or (self._connection.end if self._connection is not None else None)
+        self._starts.take(self._provider, f"The Copilot language server of {self._provider}", end)
+
+    def _failed(self, what: str, words: str) -> ConnectionError:
+        self._failure = f"it {what}. {words.strip()}".strip()
+        return ConnectionError(
+            f"The Copilot language server of {self._provider} {what}.",
+            provider=self._provider,
+            hint=f"Run `{self._command_line}` in a terminal: it has to wait there. {words.strip()}".strip(),
+            retryable=False,
+        )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConnectionError(
+                f"The Copilot language server of {self._provider} was ended, with what has asked for it.",
+                provider=self._provider,
+                hint="The provider's table has changed, or the daemon ends. Ask again.",
+                retryable=False,
+            )
+
+
+def editor_info(config: ProviderConfig, client: ClientInfo | None) -> dict[str, str]:
+    """The editor as the server is told of it: as configured, else as it named itself, else ourselves."""
+    if config.editor_version is not None:
+        name, _, version = config.editor_version.partition("/")
+        return {"name": name, "version": version}
+    if client is None or not client.name.strip():
+        return {"name": "jumpseat", "version": jumpseat.__version__}
+    return {"name": client.name.strip(), "version": client.version or "0"}
+
+
+def _address_of(proxy: Proxy) -> str:
+    """A proxy's address as a URL, with its user and password."""
+    credentials = ""
+    if proxy.auth is not None:
+        credentials = f"{quote(proxy.user, safe='')}:{quote(proxy.password, safe='')}@"
+    return f"{proxy.scheme}://{credentials}{proxy.address}"
+
+
+def _version_in(answer: Any) -> str | None:
+    info = answer.get("serverInfo") if isinstance(answer, Mapping) else None
+    version = info.get("version") if isinstance(info, Mapping) else None
+    return version if isinstance(version, str) else None

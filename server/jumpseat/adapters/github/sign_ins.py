@@ -1,0 +1,181 @@
+"""The sign-ins to GitHub that exist already, in the order in which they are tried.
+
+1. `github_token` in the configuration: the user named it for this provider.
+2. `COPILOT_GITHUB_TOKEN`: named for Copilot, and it beats stored sign-ins as at Copilot's own command line.
+3. Our own, from `jumpseat login`. It comes before general variables: `GH_TOKEN` often holds a token for
+   a build, which has no Copilot, and somebody who has signed in here wants that to count.
+4. `GH_TOKEN`, then `GITHUB_TOKEN`, this only in a codespace, where GitHub sets it for the user; anywhere
+   else it is some program's.
+5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
+6. `gh auth token`, last because asking it costs a process, and its tokens know fewer models.
+
+1 and 2 were chosen by a person, so a kind of token that cannot work is an error there; a general source
+with such a token is passed over with a note. After a sign-out 4 to 6 are not asked until the next
+sign-in: who signs out does not want to be signed in by another way. 2 and 4 to 6 are credentials for one
+host, and go to no provider whose planes are elsewhere.
+
+Below it are the sources, each in its module. Nothing here writes anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
+from jumpseat.adapters.github.gh_command import gh_token
+from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
+from jumpseat.adapters.github.token_kinds import check_usable, is_usable
+from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.system.bounded import in_time
+from jumpseat.system.secrets import Secret, hidden
+
+CODESPACES_VARIABLE = "CODESPACES"
+
+EDITORS_SECONDS = 5.0
+"""How long editors' files may take: a home directory may lie on a network that is away."""
+
+GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
+"""Where tokens come from that say nothing of whether their owner wants Copilot."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A GitHub token and where it came from: the `source` of an `AuthStatus`."""
+
+    token: Secret
+    source: str
+    login: str | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `jumpseat login` brought it, and a sign-out forgets it."""
+        return self.source in ("keyring", "file")
+
+    @property
+    def is_for_copilot(self) -> bool:
+        """Whether it was made for Copilot, and not for GitHub as a whole."""
+        return self.source not in GENERAL_SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSignIns:
+    """Every sign-in for one GitHub, best first, and sentences about what was there but cannot be used."""
+
+    sign_ins: Sequence[SignIn]
+    notes: Sequence[str] = ()
+    signed_out: bool = False
+    """The user has signed out, so that only what they name themselves counts."""
+
+    @property
+    def best(self) -> SignIn | None:
+        """The one to use; None where a person has to sign in."""
+        return next(iter(self.sign_ins), None)
+
+
+async def find_sign_ins(
+    hosts: GitHubHosts,
+    store: TokenStore,
+    *,
+    configured: Secret | None = None,
+    refused: Collection[str] = (),
+    general: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> FoundSignIns:
+    """Look in all places, in the costly one only where the cheap ones have nothing.
+
+    Args:
+        hosts: the GitHub to sign in to.
+        store: our own sign-ins.
+        configured: the value of `github_token`.
+        refused: tokens that GitHub does not accept any more; of what other tools keep, these are passed over.
+        general: look also for those that were not made for Copilot; without, no process is started.
+        environ: the environment of the process.
+
+    Raises:
+        AuthenticationError: a token that the user named for Copilot is of a kind that it does not take, or
+            our own sign-in cannot be read.
+    """
+    named = list(_named(hosts, configured, environ))
+    if named:
+        return FoundSignIns(named)
+    stored = await store.read(hosts)
+    if stored.token is not None:
+        return FoundSignIns([SignIn(stored.token, stored.storage or "file", stored.login)])
+    if stored.signed_out:
+        return FoundSignIns((), signed_out=True)
+    if not hosts.trusts_found_sign_ins:
+        return FoundSignIns(())
+    notes: list[str] = []
+    found = list(_of_the_environment(hosts, environ, notes)) if general else []
+    found += await _of_editors(hosts, environ, notes)
+    found = [each for each in found if each.token.reveal() not in refused]
+    if not found and general:
+        token = await asyncio.to_thread(gh_token, hosts.authority, environ)
+        if token is not None and token.reveal() not in refused:
+            found += _if_usable(SignIn(token, "gh"), notes)
+    # One token may be in several places; the first names it.
+    once: dict[str, SignIn] = {}
+    for each in found:
+        once.setdefault(each.token.reveal(), each)
+    return FoundSignIns(tuple(once.values()), notes)
+
+
+def _named(hosts: GitHubHosts, configured: Secret | None, environ: Mapping[str, str]) -> Iterator[SignIn]:
+    candidates = [("config", configured)]
+    if hosts.trusts_found_sign_ins and hosts.authority == _environment_host(environ):
+        candidates.append(("env:COPILOT_GITHUB_TOKEN", _variable(environ, "COPILOT_GITHUB_TOKEN")))
+    for source, token in candidates:
+        if token is not None:
+            check_usable(token, provider=hosts.provider, source=source)
+            yield SignIn(token, source)
+            return
+
+
+def _of_the_environment(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> Iterator[SignIn]:
+    if hosts.authority != _environment_host(environ):
+        return
+    names = ["GH_TOKEN"]
+    if environ.get(CODESPACES_VARIABLE, "").lower() not in ("", "false", "0"):
+        names.append("GITHUB_TOKEN")
+    for name in names:
+        token = _variable(environ, name)
+        if token is None:
+            continue
+        yield from _if_usable(SignIn(token, f"env:{name}"), notes)
+
+
+async def _of_editors(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> list[SignIn]:
+    directory = copilot_directory(environ)
+    if directory is None:
+        return []
+    try:
+        theirs, more = await in_time(
+            lambda: editor_sign_ins(directory, hosts.authority), EDITORS_SECONDS, "editors' sign-ins"
+        )
+    except TimeoutError:
+        notes.append(f"The files in {directory} do not answer.")
+        return []
+    notes += more
+    return [
+        usable for each in theirs for usable in _if_usable(SignIn(each.token, each.source, each.login), notes)
+    ]
+
+
+def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:
+    if is_usable(sign_in.token):
+        yield sign_in
+    else:
+        notes.append(f"{sign_in.source} holds a kind of token that Copilot does not take.")
+
+
+def _environment_host(environ: Mapping[str, str]) -> str:
+    """The host that tokens of the environment are for, as `gh` has it."""
+    return environ.get("GH_HOST", "").strip().lower() or DOTCOM
+
+
+def _variable(environ: Mapping[str, str], name: str) -> Secret | None:
+    value = environ.get(name, "").strip()
+    return hidden(value) if value else None

@@ -1,0 +1,190 @@
+"""Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
+
+`sign_ins.json` in a directory of its own notes every sign-in. A token that the keyring keeps is not in it,
+but each change touches it, so that other daemons notice by one `stat`. The private file and its lock are
+`system/state_file.py`'s. Two accounts are two providers in the configuration, hence two entries.
+
+The directory is made with mode 0700 and the file with 0600, from the first moment; a looser one, or a
+symbolic link, is refused. On Windows both inherit the access list of the user's profile, which lets in
+nobody but the user and administrators; nothing more is checked there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.chat import AuthenticationError, ConfigError
+from jumpseat.system.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
+from jumpseat.system.paths import state_dir
+from jumpseat.system.secrets import Secret, hidden
+from jumpseat.system.state_file import StateFile
+
+logger = logging.getLogger(__name__)
+
+Storage: TypeAlias = Literal["keyring", "file"]
+
+FILE_NAME = "sign_ins.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignIn:
+    """What is stored for one provider. Without a token, `signed_out` says whether by the user's own wish."""
+
+    token: Secret | None = None
+    storage: Storage | None = None
+    login: str | None = None
+    signed_out: bool = False
+
+
+def auth_directory() -> Path:
+    """Where secrets lie: a directory of their own, so that its mode is nobody else's business."""
+    return state_dir() / "auth"
+
+
+class TokenStore:
+    """The store. Readers take no lock; writers take the file's."""
+
+    def __init__(self, directory: Path | None = None, *, keyring: BoundedKeyring | None = None) -> None:
+        """
+        Args:
+            directory: where the file lies; the state directory's `auth` if absent.
+            keyring: the keyring to try first; the machine's if absent. Under `JUMPSEAT_HOME` there is none
+                then: that directory is to hold everything.
+        """
+        self._file = StateFile((directory or auth_directory()) / FILE_NAME, private=True)
+        self._keyring = keyring or BoundedKeyring(_machine_keyring)
+
+    @property
+    def path(self) -> Path:
+        """The file that every sign-in and sign-out touches."""
+        return self._file.path
+
+    def stamp(self) -> object:
+        """Differs after any sign-in or sign-out, whoever made it; one `stat`. Compare, nothing else."""
+        return self._file.stamp()
+
+    async def read(self, hosts: GitHubHosts) -> StoredSignIn:
+        """What is stored for a provider.
+
+        Raises:
+            ConfigError: the file is open to others, or cannot be read.
+            AuthenticationError: the token is in a keyring that cannot be used now.
+        """
+        entry = _table(_entries(await asyncio.to_thread(self._file.read)).get(_name(hosts)))
+        if entry.get("signed_out") is True:
+            return StoredSignIn(signed_out=True)
+        login = entry.get("login") if isinstance(entry.get("login"), str) else None
+        if entry.get("storage") == "keyring":
+            try:
+                kept = await self._keyring.get(_name(hosts))
+            except KeyringError as error:
+                raise AuthenticationError(
+                    f"The sign-in is in the system's keyring, which cannot be used: {error}.",
+                    provider=hosts.provider,
+                    hint=f"Unlock the keyring, or sign in again: `{hosts.login_command}`.",
+                ) from None
+            return StoredSignIn(hidden(kept), "keyring", login) if kept else StoredSignIn()
+        token = entry.get("token")
+        return (
+            StoredSignIn(hidden(token), "file", login) if isinstance(token, str) and token else StoredSignIn()
+        )
+
+    async def write(self, hosts: GitHubHosts, token: Secret, *, login: str | None = None) -> Storage:
+        """Keep a sign-in, in the keyring if it takes it.
+
+        Returns:
+            Where the token is now. `file` means in the clear, which the user should be told.
+
+        Raises:
+            ConfigError: the file cannot be written.
+        """
+        storage: Storage = "keyring"
+        try:
+            await self._keyring.set(_name(hosts), token.reveal())
+        except KeyringError as error:
+            logger.info("the keyring is not used for %s: %s", hosts.provider, error)
+            storage = "file"
+        entry: dict[str, Any] = {"storage": storage, "login": login}
+        if storage == "file":
+            entry["token"] = token.reveal()
+        await self._put(hosts, entry)
+        return storage
+
+    async def delete(self, hosts: GitHubHosts) -> None:
+        """Sign out: forget the provider's tokens, and remember that this is what the user wants.
+
+        Those for a host that the provider had before go too, and so do copies of the file.
+
+        Raises:
+            ConfigError: a file still holds a token; the message names it.
+            AuthenticationError: the token is in a keyring that does not delete it; it stays as it was.
+        """
+        try:
+            entries = _entries(await asyncio.to_thread(self._file.read))
+            names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
+            for name in names:
+                if _table(entries.get(name)).get("storage") == "keyring":
+                    await self._delete_from_keyring(name, hosts)
+
+            def signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
+                return _with(content, {name: {"signed_out": True} for name in names})
+
+            left = await asyncio.to_thread(self._file.erase, signed_out)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self._file.path} may still hold the token: {error.message}",
+                provider=hosts.provider,
+                hint=error.hint,
+            ) from None
+        if left:
+            raise still_there(left, hosts)
+
+    async def _delete_from_keyring(self, name: str, hosts: GitHubHosts) -> None:
+        try:
+            await self._keyring.delete(name)
+        except KeyringError as error:
+            raise AuthenticationError(
+                f"The sign-in is in the system's keyring, which does not delete it: {error}.",
+                provider=hosts.provider,
+                hint="Unlock the keyring, and sign out again.",
+            ) from None
+
+    async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
+        await asyncio.to_thread(self._file.update, lambda content: _with(content, {_name(hosts): entry}))
+
+
+def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
+    """The error for files with tokens that a sign-out could not remove."""
+    named = ", ".join(sorted(map(str, paths)))
+    return ConfigError(
+        f"These files still hold tokens and cannot be removed: {named}.",
+        provider=hosts.provider,
+        hint="Make their directory writable and sign out again, or remove them yourself.",
+    )
+
+
+def _entries(content: Mapping[str, Any]) -> dict[str, Any]:
+    return _table(content.get("sign_ins"))
+
+
+def _with(content: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**content, "sign_ins": {**_entries(content), **entries}}
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _name(hosts: GitHubHosts) -> str:
+    return f"{hosts.provider}@{hosts.key}"
+
+
+def _machine_keyring() -> Keyring | None:
+    return None if os.environ.get("JUMPSEAT_HOME") else system_keyring()

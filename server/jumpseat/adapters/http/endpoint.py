@@ -1,0 +1,325 @@
+"""What every adapter does that asks one base URL with one optional key.
+
+Owns the credential, the headers and the URL, the list of models with its lengths of context, and the state
+of the credential. It is no adapter, so each HTTP adapter may build on it: they add the dialect, and override
+what their provider does in its own way. Above it are those adapters; below it HTTP and configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import fields, replace
+from typing import Any, ClassVar, TypeVar
+
+import jumpseat
+from jumpseat.adapters.base import Adapter, Capabilities, Replan
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.http.attempt import Prepared, make_attempt
+from jumpseat.adapters.http.models import read_models, static_model
+from jumpseat.adapters.http.url import hide_credentials, joined, with_query
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    ChatRequest,
+    ConfigError,
+    ModelInfo,
+    RequestError,
+    StreamEvent,
+)
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.templates import names_in
+from jumpseat.config.values import is_costly, is_unset_variable, needs_model
+from jumpseat.http import HttpCall, HttpClient, get_json
+
+T = TypeVar("T")
+
+
+class EndpointAdapter(Adapter):
+    """A provider behind one base URL; a subclass adds `stream`."""
+
+    default_base_url: ClassVar[str]
+    """Where to ask if the configuration names no `base_url`; a subclass gives it, without a last slash."""
+
+    assistant_may_begin: ClassVar[bool] = False
+    """A conversation need not begin with the user at `default_base_url`; imitators elsewhere may want it."""
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table; `base_url` ends before the path that a request adds.
+            http: the shared client.
+        """
+        self._provider = provider
+        self._config = config
+        self._http = http
+        # As configured, `${name}` and all; empty where the table has the whole URL of a chat alone.
+        self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
+        self._values = Values(provider, config)
+        self._lock = threading.Lock()
+        self._context: dict[str, int] = {}
+        said = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
+        told = {name: value for name, value in said.items() if value is not None}
+        self.capabilities = replace(type(self).capabilities, **told)
+
+    @property
+    def provider_name(self) -> str:
+        """The configured provider's id."""
+        return self._provider
+
+    @property
+    def default_model(self) -> str | None:
+        """The configured default, else the first of the configured models."""
+        return self._config.default_model or next(iter(self._config.model_names), None)
+
+    @property
+    def user_begins(self) -> bool:
+        """Not where the provider's own endpoint is known to take a conversation that the assistant begins."""
+        is_own = self._base_url == self.default_base_url and self._config.url is None
+        return not (self.assistant_may_begin and is_own)
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The endpoint's models, then the configured ones that it does not list.
+
+        Raises:
+            ChatError: the list could not be had. An endpoint that has none, and a table that does not say
+                where it is, are no failure where models are configured.
+        """
+        models: list[ModelInfo] = []
+        if self._has_list:
+            try:
+                models += await self._listed_models()
+            except RequestError as error:
+                if not (self._config.models and error.status_code in (404, 405)):
+                    raise
+        known = {model.model for model in models}
+        configured = self._config.model_names
+        if not self._has_list and self._config.default_model is not None:
+            configured = list(dict.fromkeys((*configured, self._config.default_model)))
+        named = (name for name in configured if name not in known)
+        models += [static_model(name, self._provider, self.capabilities) for name in named]
+        with self._lock:
+            self._context = {
+                model.model: model.max_context_tokens
+                for model in models
+                if model.max_context_tokens is not None
+            }
+        default = self.default_model
+        return [replace(model, is_default=True) if model.model == default else model for model in models]
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The context length as the last list of models told it."""
+        with self._lock:
+            return self._context.get(model)
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Whether a key is configured and can be read; with `refresh` it is tried on the list of models."""
+        if self._config.api_key is None:
+            return AuthStatus(provider=self._provider, state="not_required")
+        try:
+            # A command is not run, and a keyring is not opened, to show that there is one.
+            if refresh or not is_costly(self._config.api_key):
+                await self._values.resolve("api_key", self._config.api_key)
+        except ConfigError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        if not (refresh and self._has_list):
+            return AuthStatus(provider=self._provider, state="configured")
+        try:
+            await self.list_models()
+        except AuthorizationError as error:
+            return AuthStatus(provider=self._provider, state="not_authorized", message=error.message)
+        except AuthenticationError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        except ChatError as error:
+            return AuthStatus(provider=self._provider, state="configured", message=error.message)
+        return AuthStatus(provider=self._provider, state="signed_in")
+
+    @property
+    def _configured_in(self) -> str:
+        return str(self._config.origin.file or super()._configured_in)
+
+    async def probe(self) -> Mapping[str, bool] | None:
+        """What the models that the endpoint lists now can do; None where it has no list.
+
+        Raises:
+            ChatError: the list could not be had.
+        """
+        if not self._has_list:
+            return None
+        try:
+            return told_by(await self._listed_models())
+        except RequestError as error:
+            if self._config.models and error.status_code in (404, 405):
+                return None
+            raise
+
+    async def _listed_models(self) -> list[ModelInfo]:
+        """What the endpoint lists, in OpenAI's shape; a provider with another list overrides this.
+
+        Raises:
+            ChatError: the list could not be had.
+        """
+        answer = await self._get_json("GET", "/models")
+        return await asyncio.to_thread(read_models, answer, self._provider, self.capabilities)
+
+    @property
+    def _has_list(self) -> bool:
+        """Whether the table says where anything but a chat is asked for."""
+        return bool(self._base_url) and not needs_model(self._base_url)
+
+    # -- requests
+
+    def _credential(self, key: str) -> Mapping[str, str]:
+        """The headers, in lower case, that carry the key."""
+        return {"authorization": f"Bearer {key}"}
+
+    async def _headers(self, model: str | None = None) -> dict[str, str]:
+        """Made anew for each request: a key may be replaced while the daemon runs.
+
+        Names are in lower case; configured headers go before our own. Without a model, those that need one
+        are left out.
+
+        Raises:
+            ConfigError: the key or a configured header cannot be had.
+        """
+        headers = {"user-agent": f"jumpseat/{jumpseat.__version__}", "x-request-id": uuid.uuid4().hex}
+        if self._config.api_key is not None:
+            key = await self._values.resolve("api_key", self._config.api_key)
+            # Where the user has put it into a place of their own, it goes there alone.
+            if not self._places_key:
+                headers.update(self._credential(key.reveal()))
+        headers.update(await self._values.headers(model))
+        return headers
+
+    @property
+    def _places_key(self) -> bool:
+        """Whether the table says by `${api_key}` where the key goes in a request."""
+        table = self._config
+        texts = (table.base_url, table.url, *table.query.values(), *table.headers.values())
+        return any("api_key" in names_in(text) for text in texts if isinstance(text, str))
+
+    async def _url(self, path: str, model: str | None = None) -> str:
+        """Where a request below the base URL goes.
+
+        Raises:
+            ConfigError: a part of it cannot be had.
+        """
+        return await self._sent_to(joined(await self._base(model), path), model)
+
+    async def _base(self, model: str | None = None) -> str:
+        return await self._values.filled_url("base_url", self._base_url, model)
+
+    async def _sent_to(self, url: str, model: str | None) -> str:
+        """The URL with the configured query; no log will show what is secret in it."""
+        url = with_query(url, await self._values.query(model))
+        hide_credentials(url)
+        return url
+
+    async def _url_of_chat(self, url: str, model: str) -> str:
+        """Where a chat goes: the configured `url`, else the given one.
+
+        Raises:
+            ConfigError: a part of it cannot be had.
+        """
+        if self._config.url is not None:
+            url = await self._values.filled_url("url", self._config.url, model)
+        return await self._sent_to(url, model)
+
+    async def _call_of_chat(
+        self, path: str, body: Mapping[str, Any], model: str, own: Mapping[str, str] | None = None
+    ) -> HttpCall:
+        """The request of a chat, each `${name}` of the table replaced.
+
+        Args:
+            path: what is added to the base URL, unless the whole URL is configured.
+            body: as a route has made it; parameters of the table are still as they were written.
+            model: the request's.
+            own: headers of the dialect.
+
+        Raises:
+            ConfigError: something of the table cannot be had.
+        """
+        headers = {**(own or {}), **await self._headers(model)}
+        base = "" if self._config.url is not None else joined(await self._base(model), path)
+        url = await self._url_of_chat(base, model)
+        return HttpCall("POST", url, headers, await self._values.body(body, model), self._config.timeout)
+
+    async def _attempt(
+        self, request: ChatRequest, prepared: Prepared, path: str
+    ) -> AsyncGenerator[StreamEvent]:
+        """Send a prepared request and yield the events of its answer.
+
+        Raises:
+            ChatError: as `make_attempt` raises it.
+            Replan: as the route raises it; or the credential has expired, and there is another one.
+            ConfigError: something of the table cannot be had.
+        """
+        call = await self._call_of_chat(path, prepared.body, request.model)
+        attempt = make_attempt(self._http, call, prepared, provider=self._provider)
+        async with aclosing(self._renewing(attempt)) as events:
+            async for event in events:
+                yield event
+
+    async def _renewing(self, attempt: AsyncGenerator[StreamEvent]) -> AsyncGenerator[StreamEvent]:
+        """The events of an attempt whose request is made; a refused credential is looked for anew."""
+        since = self._values.readings
+        try:
+            async with aclosing(attempt) as events:
+                async for event in events:
+                    yield event
+        except AuthenticationError as error:
+            if await self._is_renewed(error, since):
+                raise Replan("expired_credential", error) from error
+            self._explain(error)
+            raise
+
+    async def _is_renewed(self, error: AuthenticationError, since: int) -> bool:
+        return not isinstance(error, AuthorizationError) and await self._values.renewed(since)
+
+    def _explain(self, error: AuthenticationError) -> None:
+        """Say what a refused key probably is, where that is a mistake in the table."""
+        key = self._config.api_key
+        if not self._config.is_from_client and key is not None and is_unset_variable(key):
+            error.hint = (
+                f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
+                "is not set, so the name itself was sent. Set it in the environment that jumpseat is started "
+                "in, and start it again."
+            )
+
+    async def _asked(
+        self, method: str, path: str, ask: Callable[[HttpCall], Awaitable[T]], body: Any = None
+    ) -> T:
+        """What a request that is no chat gives; a credential that has expired is replaced once.
+
+        Args:
+            method: of the request.
+            path: below the base URL.
+            ask: makes the request.
+            body: JSON, or None.
+
+        Raises:
+            ChatError: as `ask` raises it.
+            ConfigError: something of the table cannot be had.
+        """
+        for again in (True, False):
+            headers = await self._headers()
+            call = HttpCall(method, await self._url(path), headers, body, self._config.timeout)
+            since = self._values.readings
+            try:
+                return await ask(call)
+            except AuthenticationError as error:
+                if not (again and await self._is_renewed(error, since)):
+                    self._explain(error)
+                    raise
+        raise AssertionError("the second round returns or raises")
+
+    async def _get_json(self, method: str, path: str, body: Any = None) -> Any:
+        return await self._asked(
+            method, path, lambda call: get_json(self._http, call, provider=self._provider), body
+        )

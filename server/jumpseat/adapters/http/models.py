@@ -1,0 +1,98 @@
+"""Lists of models in OpenAI's shape, with the facts that servers add to it.
+
+Source: GET /models of OpenAI's API reference; the model-metadata reference for the additions of
+OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral. Above it is `endpoint`; it does no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.adapters.base.rows import first_rows
+from jumpseat.chat import ModelInfo, ProtocolError
+
+# Dotted paths, most exact first: what a server grants goes before what a model was trained for.
+_CONTEXT_PATHS = (
+    "meta.n_ctx",
+    "loaded_context_length",
+    "max_model_len",
+    "top_provider.context_length",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "meta.n_ctx_train",
+)
+_OUTPUT_PATHS = ("top_provider.max_completion_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[ModelInfo]:
+    """The models of an answer, in its order; rows without an id are left out.
+
+    Args:
+        answer: the parsed JSON: `{"data": [...]}`, `{"models": [...]}` or the bare array.
+        provider: the configured provider's id.
+        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
+
+    Raises:
+        ProtocolError: there is no array.
+    """
+    rows = (answer.get("data") or answer.get("models")) if isinstance(answer, dict) else answer
+    if rows is None and isinstance(answer, dict) and "data" in answer:
+        rows = []
+    if not isinstance(rows, list):
+        raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
+    found: dict[str, ModelInfo] = {}
+    for row in first_rows(rows, provider):
+        name = row.get("id") if isinstance(row, dict) else None
+        if isinstance(name, str) and name and name not in found:
+            found[name] = _model(name, row, provider, capabilities)
+    return list(found.values())
+
+
+def static_model(name: str, provider: str, capabilities: Capabilities) -> ModelInfo:
+    """A model of which only the name is known."""
+    return _model(name, {}, provider, capabilities)
+
+
+def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capabilities) -> ModelInfo:
+    title = row.get("name")
+    vendor = row.get("owned_by")
+    return ModelInfo(
+        provider=provider,
+        model=name,
+        name=title if isinstance(title, str) and title else name,
+        family=name,
+        version=name,
+        vendor=vendor if isinstance(vendor, str) and vendor else None,
+        max_context_tokens=_number(row, _CONTEXT_PATHS),
+        max_output_tokens=_number(row, _OUTPUT_PATHS),
+        supports_vision=_said(row, "architecture.input_modalities", "image", "vision"),
+        supports_tool_use=_said(row, "supported_parameters", "tools", "function_calling"),
+        supports_thinking=_said(row, "supported_parameters", "reasoning", "reasoning"),
+        supports_json=_said(row, "supported_parameters", "response_format", ""),
+        supports_streaming=capabilities.streaming,
+        deprecated=bool(row.get("deprecation")),
+    )
+
+
+def _said(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
+    """What the row says of a capability, OpenRouter by lists and Mistral by flags; None where it does not."""
+    listed = _at(row, path)
+    if isinstance(listed, list):
+        return member in listed
+    flagged = _at(row, f"capabilities.{flag}")
+    return flagged if isinstance(flagged, bool) else None
+
+
+def _number(row: Mapping[str, Any], paths: tuple[str, ...]) -> int | None:
+    values = (_at(row, path) for path in paths)
+    return next((value for value in values if type(value) is int and value > 0), None)
+
+
+def _at(row: Mapping[str, Any], path: str) -> Any:
+    value: Any = row
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,135 @@
+"""Anthropic's Messages at one endpoint, and what it has shown to refuse or was told of its models.
+
+Above it are adapters; below it the dialect. `messages_refusals` understands refusals. Source: the
+anthropic-messages reference.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.http.attempt import Prepared
+from jumpseat.adapters.http.refusals import unknown_model
+from jumpseat.adapters.http.routes.messages_refusals import (
+    is_about_thinking_sent_back,
+    refused_name,
+    rules_after_refusal,
+    told_limit,
+    without_thinking,
+)
+from jumpseat.chat import ChatError, ChatRequest, RequestError
+from jumpseat.dialects import ProviderFault
+from jumpseat.dialects.anthropic_messages import (
+    AnthropicMessagesDecoder,
+    MessagesFacts,
+    ModelRules,
+    encode,
+    encode_with_warnings,
+    rules_of,
+)
+from jumpseat.dialects.anthropic_messages.models import told_rules
+from jumpseat.http import Refine
+
+_COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
+
+
+class MessagesRoute:
+    """One endpoint's Messages."""
+
+    path = "/v1/messages"
+
+    def __init__(self, provider: str, *, parameters: Mapping[str, Any] | None = None) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            parameters: further parameters of the body.
+        """
+        self._provider = provider
+        self._parameters = parameters or {}
+        self._lock = threading.Lock()
+        self._rules: dict[str, ModelRules] = {}
+        self._dropped: dict[str, frozenset[str]] = {}
+        self._refused_forms: dict[str, frozenset[str]] = {}
+
+    def prepare(self, request: ChatRequest, *, takes_sampling: bool = True) -> Prepared:
+        """Make a request of a turn, in the light of what was refused before.
+
+        Args:
+            request: the turn.
+            takes_sampling: False where `temperature` and its like are refused for every model.
+        """
+        body, warnings = encode_with_warnings(request, self._facts(request.model, takes_sampling))
+        decoder = AnthropicMessagesDecoder(self._provider, request.model)
+        return Prepared(body, warnings, decoder, self._refine(request, body))
+
+    def body_to_count(self, request: ChatRequest) -> dict[str, Any]:
+        """What of a request `count_tokens` takes."""
+        body = encode(request, self._facts(request.model, takes_sampling=True))
+        counted = {name: value for name, value in body.items() if name in _COUNTED}
+        if "budget_tokens" in counted.get("thinking", {}):
+            del counted["thinking"]  # A budget is only valid beside `max_tokens`, which is refused here.
+        return counted
+
+    def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take what a list of models says of them; it goes before what their names let expect.
+
+        Args:
+            rows: as `told_rules` reads them, each with its `id`.
+        """
+        with self._lock:
+            for row in rows:
+                self._rules[row["id"]] = told_rules(self._rules_of(row["id"]), row)
+
+    def _rules_of(self, model: str) -> ModelRules:
+        """What is known of a model; the caller holds the lock."""
+        return self._rules.get(model) or rules_of(model)
+
+    def _facts(self, model: str, takes_sampling: bool) -> MessagesFacts:
+        with self._lock:
+            rules, dropped = self._rules_of(model), self._dropped.get(model, frozenset())
+        if not takes_sampling:
+            rules = replace(rules, takes_sampling=False)
+        return MessagesFacts(
+            provider=self._provider, rules=rules, parameters=self._parameters, dropped=dropped
+        )
+
+    def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
+        def refine(fault: ProviderFault, error: ChatError) -> Exception:
+            error.provider_code = error.provider_code or fault.type
+            if error.status_code in (400, 422) and type(error) is RequestError:
+                if is_about_thinking_sent_back(fault, body):
+                    return Replan("foreign_thinking", error, without_thinking(request, self._provider))
+                if reason := self._remember_refusal(request.model, fault, error, body):
+                    return Replan(reason, error)
+            if error.status_code == 404 and fault.message.startswith("model:"):
+                fault = replace(fault, code="model_not_found")
+            return unknown_model(fault, error, self._provider, request.model) or error
+
+        return refine
+
+    def _remember_refusal(
+        self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
+    ) -> str | None:
+        """Learn from a refusal what to do without; the reason for a replan, None where nothing is learnt."""
+        with self._lock:
+            rules = self._rules_of(model)
+            limit = told_limit(fault)
+            if limit is not None and limit < body["max_tokens"]:
+                self._rules[model] = replace(rules, max_output_tokens=limit)
+                return "refused_parameter:max_tokens"
+            name = refused_name(fault, error, body)
+            if name is None:
+                return None
+            refused = self._refused_forms.get(model, frozenset())
+            other = rules_after_refusal(rules, name, fault, body, refused)
+            if other is None or other == rules:
+                self._dropped[model] = self._dropped.get(model, frozenset()) | {name}
+                return f"refused_parameter:{name}"
+            self._rules[model] = other
+            form = str(body[name].get("type", "effort"))
+            self._refused_forms[model] = refused | {form}
+            return f"refused_parameter:{name}:{form}"

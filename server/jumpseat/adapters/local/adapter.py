@@ -1,0 +1,238 @@
+"""The local provider: llama.cpp with a GGUF file, on this machine, with no account and no network.
+
+Owns one server, started by the first chat and kept: `local_model` says which file, `local_process` runs it,
+and from then on this is one more chat-completions provider, asked over loopback HTTP. So a real answer
+goes the same way as one from a cloud.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from copy import copy
+from typing import cast
+
+from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base.starts import StartBudget
+from jumpseat.adapters.http.counts import ask_for_count
+from jumpseat.adapters.local.model import identify, locate, require_engine
+from jumpseat.adapters.local.process import LocalServer
+from jumpseat.chat import (
+    ChatError,
+    ChatRequest,
+    ConfigError,
+    ModelInfo,
+    ProgressEvent,
+    RequestError,
+    StreamEvent,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
+from jumpseat.dialects.parameters import laid_over
+from jumpseat.http import HttpCall, HttpClient, stream_events
+from jumpseat.system.secrets import hidden
+
+
+class LocalAdapter(Adapter):
+    """One GGUF file behind one llama.cpp server."""
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table; `model_path` names another file than the installed one.
+            http: the shared client.
+        """
+        self._provider = provider
+        self._config = config
+        self._http = http
+        self._model = identify(config.model_path)
+        self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
+        self._facts = EndpointFacts(
+            provider=provider,
+            parameters=laid_over(self._model.parameters, config.parameters),
+            dropped=("reasoning_effort",),
+        )
+        self._server: LocalServer | None = None
+        self._starts = StartBudget()
+        self._loading: asyncio.Task[LocalServer] | None = None
+        """The load under way, or the one that made `_server`. Only the event loop touches it, so no lock."""
+
+    @property
+    def provider_name(self) -> str:
+        """The configured provider's id."""
+        return self._provider
+
+    @property
+    def default_max_tokens(self) -> int:
+        """What the model can fill without repeating itself."""
+        return self._model.max_tokens
+
+    @property
+    def default_model(self) -> str:
+        """The only model there is."""
+        return self._model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Load the model if no earlier chat has, then ask it.
+
+        Raises:
+            RequestError: another model is asked for; nothing was loaded.
+            ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
+            ChatError: as `stream_events` raises it.
+        """
+        self._check_name(request.model)
+        if self._usable() is None:
+            self._check_installed()
+            yield ProgressEvent(f"Loading {self._model.title}…")
+        server = await self._started()
+        call = self._call(server, "/v1/chat/completions", request)
+        decoder = ChatCompletionsDecoder(self._provider, request.model)
+        # Closing the connection is what makes llama.cpp stop; within a token, as measured.
+        async with aclosing(stream_events(self._http, call, decoder, provider=self._provider)) as events:
+            async for event in events:
+                yield event
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        """llama.cpp's own count, with its template applied; -1 while the model is not loaded.
+
+        Nobody waits for a model to load just to see a number.
+
+        Raises:
+            RequestError: another model is asked for.
+            ChatError: the server failed.
+        """
+        self._check_name(request.model)
+        server = self._usable()
+        if server is None:
+            return -1
+        call = self._call(server, "/v1/chat/completions/input_tokens", request)
+        return await ask_for_count(self._http, call, provider=self._provider)
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The one model, without loading it.
+
+        Raises:
+            ConfigError: the model, or llama.cpp, is not installed.
+        """
+        self._check_installed()
+        model = self._model
+        return [
+            ModelInfo(
+                provider=self._provider,
+                model=model.name,
+                name=model.title,
+                family=model.family,
+                version=model.name,
+                max_context_tokens=self.max_context_tokens(model.name),
+                supports_tool_use=model.takes_tools,
+                supports_json=True,
+                is_default=True,
+            )
+        ]
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The context of one chat: as llama.cpp says once it is loaded, before that as far as it is known."""
+        if model != self._model.name:
+            return None
+        server = self._usable()
+        return self._model.context_tokens if server is None else server.context_tokens
+
+    def check(self) -> Sequence[str]:
+        """The model's file and llama.cpp are there.
+
+        Raises:
+            ConfigError: one is not, or the file is no model.
+        """
+        self._check_installed()
+        return ()
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """`not_required` where the model is installed, else `signed_out` with the command to run."""
+        try:
+            self._check_installed()
+        except ConfigError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        return AuthStatus(provider=self._provider, state="not_required")
+
+    def _no_sign_in(self) -> ConfigError:
+        return ConfigError(
+            f"Nobody signs in to {self._provider}: no credential is required.",
+            provider=self._provider,
+            hint="`jumpseat status` says what it needs instead.",
+        )
+
+    async def aclose(self) -> None:
+        """Stop the server; a load under way ends with it."""
+        if self._server is not None:
+            await asyncio.to_thread(self._server.close)
+        if self._loading is not None:
+            await asyncio.gather(self._loading, return_exceptions=True)
+
+    def _call(self, server: LocalServer, path: str, request: ChatRequest) -> HttpCall:
+        return HttpCall(
+            "POST",
+            f"{server.address}{path}",
+            # llama.cpp closes a connection behind a streamed answer although it announces to keep it; a next
+            # chat that took it from the pool would fail. On loopback a new one costs nothing.
+            headers={"authorization": f"Bearer {hidden(server.api_key).reveal()}", "connection": "close"},
+            body=encode(request, self._facts),
+            timeout=self._config.timeout,
+        )
+
+    def _check_name(self, name: str) -> None:
+        if name != self._model.name:
+            raise RequestError(
+                f"The provider {self._provider} has no model {name!r}; it has {self._model.name}.",
+                provider=self._provider,
+                hint=f"Ask for {self._provider}:{self._model.name}, or set model_path to another file.",
+            )
+
+    def _check_installed(self) -> None:
+        locate(self._provider, self._config.model_path)
+        require_engine(self._provider)
+
+    def _usable(self) -> LocalServer | None:
+        """The server, if it is loaded and still alive."""
+        task = self._loading
+        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result() if task.result().alive else None
+
+    async def _started(self) -> LocalServer:
+        """The loaded server; however many chats wait for it, one load serves them all.
+
+        A chat that is cancelled stops waiting; the load goes on and serves the next one.
+        """
+        if self._usable() is None and (self._loading is None or self._loading.done()):
+            self._loading = asyncio.create_task(self._load())
+            # If every waiter was cancelled, nobody else would look at a failure.
+            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        try:
+            return await asyncio.shield(cast("asyncio.Task[LocalServer]", self._loading))
+        except ChatError as error:
+            # Each waiting chat gets an error of its own: the engine writes the chat's partial answer into it.
+            raise copy(error) from error
+
+    async def _load(self) -> LocalServer:
+        """Start the server.
+
+        Raises:
+            ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
+            ChatError: the process died, or has died too often.
+        """
+        path = locate(self._provider, self._config.model_path)
+        last = self._server
+        end = f"{last.end}." if last is not None and last.end is not None else None
+        self._starts.take(self._provider, f"The process of the local model {self._model.name}", end)
+        if last is not None:
+            await asyncio.to_thread(last.close)  # It died by itself; its pipes are still open.
+        server = self._server = LocalServer(self._provider, path, self._model.name)
+        try:
+            await asyncio.to_thread(server.start)
+        except ConfigError:
+            self._starts.give_back()
+            raise
+        return server

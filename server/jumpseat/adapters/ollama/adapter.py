@@ -1,0 +1,242 @@
+"""An Ollama server, by its own API: the only one in which the length of context can be asked for.
+
+Owns that length, which the server would otherwise choose small and drop the oldest messages for, and what
+a refusal of the server means. Above it is the provider registry; below it the dialect and HTTP.
+`ollama_models` reads what the server says of its models.
+
+`OLLAMA_HOST` is not read: it is the address that the server binds as well (`0.0.0.0`), an editor that was
+not started from a shell does not have it, and the one place for an address is `base_url`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.refusals import unknown_model
+from jumpseat.adapters.http.url import host_of_template
+from jumpseat.adapters.ollama.models import ModelFacts, model_info, read_show, read_tags
+from jumpseat.chat import (
+    ChatError,
+    ChatRequest,
+    ConnectionError,
+    ModelInfo,
+    RequestError,
+    StreamEvent,
+    WarningEvent,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.dialects import ProviderFault
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, losses
+from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
+
+FIRST_BYTE_SECONDS = 600.0
+"""Silence is the rule while a model is loaded, for which the server takes up to 300 s, and reads a prompt."""
+
+SHOW_SECONDS = 20.0
+"""A question about a model is answered from a file; it must not hold a chat back for longer."""
+
+PARALLEL_SHOWS = 4
+
+_PART_OF_A_PATH = re.compile(r"/(api|v1)(/.*)?$")
+
+# The model cannot think; the server is too old for levels (it names a field); it knows no such level.
+_NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
+
+
+class OllamaAdapter(EndpointAdapter):
+    """One server. What it says of a model is asked once and remembered, until the models are listed anew."""
+
+    default_base_url = "http://127.0.0.1:11434"
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        super().__init__(provider, config, http)
+        self._is_cloud = host_of_template(self._config.url or self._base_url) == "ollama.com"
+        self._shown: dict[str, ModelFacts] = {}
+        self._thoughtless: set[str] = set()
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `stream_events` raises it; `RequestError` names a model that is not there.
+            Replan: the model does not take `think`, which the next attempt will leave out.
+            ConfigError: the credential cannot be had.
+        """
+        shown = await self._show(request.model)
+        self._refuse_images(request, shown)
+        facts = self._facts_of(request.model, shown)
+        body = encode(request, facts)
+        warnings = self._warnings(request, facts, body)
+        accepted = {"accept": "application/x-ndjson, application/json"}
+        call = await self._call_of_chat("/api/chat", body, request.model, accepted)
+        call = replace(call, timeout=self._config.timeout or FIRST_BYTE_SECONDS)
+        decoder = OllamaChatDecoder(self._provider, request.model)
+        refine = self._refine(request.model, body)
+        answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
+        try:
+            async with aclosing(self._renewing(answer)) as events:
+                async for event in events:
+                    # Told with the first event, so that a turn of several attempts tells them once.
+                    while warnings:
+                        yield warnings.pop(0)
+                    yield event
+        except ConnectionError as error:
+            raise self._explained(error) from error.__cause__
+
+    @property
+    def user_begins(self) -> bool:
+        """No: the templates of this server refuse no order of roles, unlike those that come with models."""
+        return False
+
+    def max_context_tokens(self, model: str) -> int | None:
+        """The context that chats with this model ask for, where it is known by now."""
+        with self._lock:
+            shown = self._shown.get(model)
+        return self._configured_num_ctx() or (shown.num_ctx if shown else None)
+
+    def context_asked_for(self, request: ChatRequest) -> int | None:
+        """The chat's own `num_ctx`, which goes before whatever the model's row says."""
+        asked = request.settings.get("num_ctx")
+        return asked if type(asked) is int and asked > 0 else None
+
+    async def _listed_models(self) -> list[ModelInfo]:
+        try:
+            rows = read_tags(await self._get_json("GET", "/api/tags"), self._provider)
+        except ConnectionError as error:
+            raise self._explained(error) from error.__cause__
+        turnstile = asyncio.Semaphore(PARALLEL_SHOWS)
+
+        async def shown(name: str) -> ModelFacts | None:
+            async with turnstile:
+                return await self._show(name, anew=True)
+
+        facts = await asyncio.gather(*map(shown, rows))
+        return [
+            model_info(name, row, fact, self._provider, num_ctx=self._configured_num_ctx())
+            for (name, row), fact in zip(rows.items(), facts, strict=True)
+        ]
+
+    async def _show(self, model: str, *, anew: bool = False) -> ModelFacts | None:
+        """What the server says of a model; None where it does not say, which is asked again next time.
+
+        Two turns may ask at the same time: they get the same answer.
+        """
+        with self._lock:
+            known = self._shown.get(model)
+        if (known is not None and not anew) or not self._has_list:
+            return known
+        seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
+        try:
+            headers = await self._headers(model)
+            call = HttpCall("POST", await self._url("/api/show"), headers, {"model": model}, seconds)
+            answer = await get_json(self._http, call, provider=self._provider)
+        except ChatError:
+            # Whatever is wrong, the chat itself will say it better; a proxy may pass /api/chat alone.
+            return known
+        facts = read_show(answer, is_remote=self._is_cloud)
+        with self._lock:
+            self._shown[model] = facts
+        return facts
+
+    def _configured_num_ctx(self) -> int | None:
+        parameters = self._config.parameters
+        options = parameters.get("options")
+        for place in (options if isinstance(options, Mapping) else {}, parameters):
+            value = place.get("num_ctx")
+            if type(value) is int and value > 0:
+                return value
+        return None
+
+    def _facts_of(self, model: str, shown: ModelFacts | None) -> ServerFacts:
+        with self._lock:
+            dropped = {"think"} if model in self._thoughtless else set()
+        return ServerFacts(
+            provider=self._provider,
+            num_ctx=shown.num_ctx if shown else None,
+            # Where nobody says: everybody keeps this name for these models.
+            thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
+            parameters=self._config.parameters,
+            dropped=dropped,
+        )
+
+    def _warnings(
+        self, request: ChatRequest, facts: ServerFacts, body: Mapping[str, Any]
+    ) -> list[StreamEvent]:
+        warnings: list[StreamEvent] = [*losses(request, facts)]
+        if "think" in facts.dropped and request.thinking not in (None, "off"):
+            told = f"The model {request.model} of {self._provider} does not think; that was left out."
+            warnings.append(WarningEvent("thinking_dropped", told))
+        if "num_ctx" not in body.get("options", {}):
+            told = (
+                f"{self._provider} does not say how much context {request.model} can have, and may give it "
+                f"as little as 4096 tokens. Set parameters.num_ctx under providers.{self._provider}."
+            )
+            warnings.append(WarningEvent("context_unknown", told))
+        return warnings
+
+    def _refuse_images(self, request: ChatRequest, shown: ModelFacts | None) -> None:
+        """The server drops images for a model that does not see, without a word."""
+        if shown is None or shown.capabilities is None or "vision" in shown.capabilities:
+            return
+        images = any(block.type == "image" for message in request.messages for block in message.content)
+        if images and self._config.capabilities.vision is not True:
+            raise RequestError(
+                f"The model {request.model} of {self._provider} does not take images.",
+                provider=self._provider,
+                hint="Remove the images from the conversation, or choose a model that sees.",
+            )
+
+    def _refine(self, model: str, body: Mapping[str, Any]) -> Refine:
+        """What is better to raise than the general error of a refused request."""
+
+        def refine(fault: ProviderFault, error: ChatError) -> Exception:
+            words = fault.message.lower()
+            if error.status_code == 400 and "think" in body and any(each in words for each in _NO_THINKING):
+                with self._lock:
+                    self._thoughtless.add(model)
+                return Replan("refused_parameter:think", error)
+            if error.status_code == 400 and "does not support tools" in words:
+                error.hint = "Send the chat without tools, or choose a model that supports them."
+            elif error.status_code == 401 and self._config.api_key is None:
+                error.hint = (
+                    f"Run `ollama signin` where the server runs, or set providers.{self._provider}.api_key."
+                )
+            elif (unknown := unknown_model(fault, error, self._provider, model)) is not None:
+                unknown.hint = f"Fetch it with `ollama pull {model}`, or choose a model that is there."
+                return unknown
+            elif error.status_code in (404, 405):
+                error.hint = self._hint_at_the_address()
+            return error
+
+        return refine
+
+    def _hint_at_the_address(self) -> str:
+        """What to check where a path is not found; `base_url` only if it has a part of one."""
+        if self._config.url is not None:
+            return f"providers.{self._provider}.url must be the whole address, /api/chat included."
+        if _PART_OF_A_PATH.search(self._base_url):
+            return f"providers.{self._provider}.base_url must end before /api/chat."
+        where = host_of_template(self._base_url) or "that address"
+        return f"The server at {where} has no /api/chat: check that it is Ollama, and update it."
+
+    def _explained(self, error: ConnectionError) -> ConnectionError:
+        # The class is named, not imported: only `http` knows httpx2.
+        if type(error.__cause__).__name__ == "ReadTimeout":
+            # It still loads the model, or reads the prompt: to ask again would begin that anew.
+            error.retryable = False
+            error.hint = (
+                f"A large model takes long to load; providers.{self._provider}.timeout may be longer."
+            )
+        else:
+            error.hint = (
+                "Start the server with `ollama serve`, or set "
+                f"providers.{self._provider}.base_url to where it runs."
+            )
+        return error

@@ -1,0 +1,149 @@
+"""What an Ollama server says of its models.
+
+Source: GET /api/tags and POST /api/show in Ollama's API reference, and the ollama reference. Above it is
+`ollama`; it does no I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jumpseat.adapters.base.rows import first_rows
+from jumpseat.chat import ModelInfo, ProtocolError
+from jumpseat.dialects.loose_values import limit_in, mapping_in
+
+MAX_NUM_CTX = 65_536
+"""The most context that is asked for unbidden, in tokens: what Ollama's documentation wants for coding.
+
+A model's own limit may be 256k, and its cache some 100 KiB a token: asked for in full, a small model would
+fill the memory of a large machine.
+"""
+
+_NUM_CTX = re.compile(r'^\s*num_ctx\s+"?(\d{1,9})\b', re.MULTILINE)
+_FAMILIES_WITH_LEVELS = frozenset({"gptoss", "gpt-oss"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """An answer of /api/show, read. What it does not say is None."""
+
+    context_length: int | None = None
+    """What the model was trained for, in tokens."""
+
+    fixed_num_ctx: int | None = None
+    """What its Modelfile sets: somebody has chosen it for this machine."""
+
+    capabilities: frozenset[str] | None = None
+    family: str | None = None
+    is_remote: bool = False
+    """It runs in Ollama's cloud, so its context takes no memory here."""
+
+    @property
+    def thinks_in_levels(self) -> bool:
+        """`think` takes a level and cannot be switched off."""
+        return self.family in _FAMILIES_WITH_LEVELS
+
+    @property
+    def num_ctx(self) -> int | None:
+        """The context to ask for. Always the same for a model: a change makes the server load it again."""
+        if self.fixed_num_ctx is not None:
+            return min(self.fixed_num_ctx, self.context_length or self.fixed_num_ctx)
+        if self.context_length is None or self.is_remote:
+            return self.context_length
+        return min(self.context_length, MAX_NUM_CTX)
+
+
+def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
+    """The facts in an answer of /api/show, whatever is missing from it.
+
+    Args:
+        answer: the parsed JSON.
+        is_remote: the server itself is the cloud.
+    """
+    answer = answer if isinstance(answer, Mapping) else {}
+    info = mapping_in(answer.get("model_info"))
+    architecture = info.get("general.architecture")
+    context = limit_in(info.get(f"{architecture}.context_length"))
+    if context is None:
+        # A projector may have put its own architecture there; the lengths keep the text model's name.
+        lengths = (value for key, value in info.items() if key.endswith(".context_length"))
+        context = next((value for value in map(limit_in, lengths) if value), None)
+    parameters = answer.get("parameters")
+    fixed = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
+    family = mapping_in(answer.get("details")).get("family") or architecture
+    return ModelFacts(
+        context_length=context,
+        fixed_num_ctx=limit_in(int(fixed[1])) if fixed else None,
+        capabilities=_capabilities(answer.get("capabilities")),
+        family=family if isinstance(family, str) else None,
+        is_remote=is_remote or bool(answer.get("remote_host") or answer.get("remote_model")),
+    )
+
+
+def read_tags(answer: Any, provider: str) -> dict[str, Mapping[str, Any]]:
+    """The rows of an answer of /api/tags by the model's name, in its order.
+
+    Raises:
+        ProtocolError: there is no list of models.
+    """
+    rows = answer.get("models") if isinstance(answer, Mapping) else None
+    if isinstance(answer, Mapping) and "models" in answer and rows is None:
+        rows = []  # How Go writes an empty list.
+    if not isinstance(rows, list):
+        raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
+    tables = (row for row in first_rows(rows, provider) if isinstance(row, Mapping))
+    named = ((row.get("model") or row.get("name"), row) for row in tables)
+    return {name: row for name, row in named if isinstance(name, str) and name}
+
+
+def model_info(
+    name: str,
+    row: Mapping[str, Any],
+    facts: ModelFacts | None,
+    provider: str,
+    *,
+    num_ctx: int | None = None,
+) -> ModelInfo:
+    """One row of the provider's list; what a model can do is None where nobody tells.
+
+    Args:
+        name: the model as requests name it.
+        row: its row in /api/tags.
+        facts: what /api/show said; None where it failed.
+        provider: the configured provider's id.
+        num_ctx: the configured context, which goes before the derived one.
+    """
+    can = facts.capabilities if facts else None
+    if can is None:
+        can = _capabilities(row.get("capabilities"))
+    family = (facts.family if facts else None) or mapping_in(row.get("details")).get("family")
+    family = family if isinstance(family, str) and family else name
+    digest, title = row.get("digest"), row.get("name")
+    has_levels = family in _FAMILIES_WITH_LEVELS
+    return ModelInfo(
+        provider=provider,
+        model=name,
+        name=title if isinstance(title, str) and title else name,
+        family=family,
+        # The first twelve digits are what `ollama list` shows as the id.
+        version=digest.removeprefix("sha256:")[:12] if isinstance(digest, str) and digest else name,
+        max_context_tokens=num_ctx or (facts.num_ctx if facts else None),
+        supports_vision=None if can is None else "vision" in can,
+        supports_tool_use=None if can is None else "tools" in can,
+        supports_thinking=None if can is None else "thinking" in can,
+        thinking_levels=("low", "medium", "high") if has_levels else None,
+        # One that only embeds is listed by the server, and cannot chat.
+        picker_enabled=can is None or "completion" in can,
+    )
+
+
+def _capabilities(value: Any) -> frozenset[str] | None:
+    """None for an empty list too: servers before 0.6.4 know no capabilities."""
+    return frozenset(filter(_is_text, value)) or None if isinstance(value, list) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)

@@ -1,0 +1,59 @@
+"""Any provider that speaks OpenAI's chat completions: OpenAI itself, and everybody's compatible server.
+
+Owns what the address tells of an endpoint. Above it is the provider registry; below it the route, which
+makes requests and learns from refusals, and HTTP. `endpoint` has the credential, the headers and the list of
+models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
+from jumpseat.adapters.http.url import host_of_template
+from jumpseat.chat import ChatRequest, StreamEvent
+from jumpseat.config import ProviderConfig
+from jumpseat.dialects.chat_completions import EndpointFacts, takes_only_max_completion_tokens
+from jumpseat.http import HttpClient
+
+
+class OpenAIAdapter(EndpointAdapter):
+    """One endpoint."""
+
+    default_base_url = "https://api.openai.com/v1"
+    assistant_may_begin = True
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        super().__init__(provider, config, http)
+        self._route = ChatCompletionsRoute(provider, self._facts_of)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
+            Replan: the endpoint refuses a parameter, which the next attempt will leave out or rename.
+            ConfigError: the credential cannot be had.
+        """
+        prepared = self._route.prepare(request)
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
+            async for event in events:
+                yield event
+
+    def _facts_of(self, model: str) -> EndpointFacts:
+        """What the address and the model's name tell of the endpoint."""
+        host = host_of_template(self._config.url or self._base_url)
+        modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
+        return EndpointFacts(
+            provider=self._provider,
+            max_tokens_field="max_completion_tokens" if modern else "max_tokens",
+            parameters=self._config.parameters,
+            roles=self._config.roles.wire_names,
+            tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
+        )
+
+
+def _is_under(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")

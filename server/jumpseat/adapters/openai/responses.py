@@ -1,0 +1,80 @@
+"""Any provider that speaks OpenAI's Responses API: OpenAI itself, and compatible servers.
+
+Owns what the address tells of an endpoint. Above it is the provider registry; below it the route, which
+makes requests and learns from refusals, and HTTP. `endpoint` has the credential, the headers and the list of
+models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from jumpseat.adapters.http.counts import ask_for_count
+from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.routes.responses import ResponsesRoute
+from jumpseat.chat import ChatRequest, StreamEvent
+from jumpseat.config import ProviderConfig
+from jumpseat.dialects.responses import EndpointFacts
+from jumpseat.http import HttpClient
+
+_COUNTED = frozenset(
+    {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
+)
+"""What the count takes of a request. Source: POST /responses/input_tokens of OpenAI's API reference."""
+
+
+class OpenAIResponsesAdapter(EndpointAdapter):
+    """One endpoint."""
+
+    default_base_url = "https://api.openai.com/v1"
+    assistant_may_begin = True
+
+    def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table; `base_url` ends before `/responses`.
+            http: the shared client.
+        """
+        super().__init__(provider, config, http)
+        openais_own = self._base_url == self.default_base_url
+        self._route = ResponsesRoute(
+            EndpointFacts(
+                provider=provider,
+                obfuscates=openais_own,
+                takes_unfollowed=not openais_own,
+                parameters=config.parameters,
+            )
+        )
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
+            Replan: the endpoint refuses a parameter, which the next attempt will leave out, or encrypted
+                reasoning, without which the conversation can go on.
+            ConfigError: the credential cannot be had.
+        """
+        prepared = self._route.prepare(request)
+        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
+            async for event in events:
+                yield event
+
+    async def count_tokens(self, request: ChatRequest) -> int:
+        """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
+
+        Raises:
+            ChatError: the endpoint was asked and failed.
+        """
+        if not self._has_list:
+            return -1
+        body = await self._values.body(self._route.prepare(request).body, request.model)
+        counted = {name: value for name, value in body.items() if name in _COUNTED}
+        return await self._asked(
+            "POST",
+            f"{self._route.path}/input_tokens",
+            lambda call: ask_for_count(self._http, call, provider=self._provider),
+            counted,
+        )

@@ -1,0 +1,43 @@
+"""What a list of models tells of its provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.chat import ModelInfo
+
+
+def row(**facts: Any) -> ModelInfo:
+    return ModelInfo(provider="p", model="m", name="m", family="m", version="m", **facts)
+
+
+@pytest.mark.requirement("5:probe")
+@pytest.mark.parametrize(
+    ("vision", "told"),
+    [
+        ([], {}),
+        ([None], {}),
+        ([True], {"vision": True}),
+        ([False], {"vision": False}),
+        ([False, None, True], {"vision": True}),
+        ([False, None], {}),
+    ],
+)
+def test_one_model_that_can_is_enough_and_all_must_say_that_they_cannot(
+    vision: list[bool | None], told: dict[str, bool]
+) -> None:
+    assert told_by([row(supports_vision=each) for each in vision]) == told
+
+
+def test_every_ability_that_a_list_may_tell_is_read() -> None:
+    one = row(supports_tool_use=True, supports_json=False, supports_vision=True, supports_thinking=False)
+    assert told_by([one]) == {"tool_calls": True, "json_mode": False, "vision": True, "thinking": False}
+
+
+def test_a_model_that_only_embeds_says_nothing_of_chats() -> None:
+    assert told_by([row(supports_tool_use=False, picker_enabled=False), row(supports_tool_use=True)]) == {
+        "tool_calls": True
+    }

@@ -1,0 +1,38 @@
+"""What the tests of `auth/` share: a client, the hosts of a fake GitHub, a clock, a sign-in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.http import HttpClient
+from jumpseat.system.secrets import hidden
+from jumpseat.testing.upstream import FakeUpstream
+from tests.unit.adapters.github.hand_clock import HandClock
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def hosts(upstream: FakeUpstream) -> GitHubHosts:
+    """The three planes on one fake."""
+    return github_hosts(provider="copilot", github_url=upstream.origin, api_url=upstream.origin)
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def app_sign_in() -> SignIn:
+    """A token of the kind that is exchanged."""
+    return SignIn(hidden("ghu_canary-of-the-app-4711"), "file")

@@ -1,0 +1,297 @@
+"""One account's models: how long a list is good for, one request for many, `auto`, and accepting terms."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.github.copilot import catalogue as copilot_catalogue
+from jumpseat.adapters.github.copilot.catalogue import FRESH_SECONDS, CopilotCatalogue
+from jumpseat.chat import AuthorizationError, ConnectionError, ProtocolError, RequestError
+
+LIST = ("GET", "/models")
+SESSION = ("POST", "/models/session")
+
+
+def row(name: str, state: str | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": name,
+        "name": name.title(),
+        "version": name,
+        "model_picker_enabled": True,
+        "capabilities": {"type": "chat", "family": name, "supports": {"streaming": True}},
+    }
+    return found if state is None else {**found, "policy": {"state": state, "terms": "Be kind."}}
+
+
+class Service:
+    """The data plane: answers as a test's state says, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.bodies: list[Any] = []
+        self.rows = [row("gpt-4.1")]
+        self.session: Any = {"selected_model": "gpt-4.1", "session_token": "canary-session"}
+        self.down = False
+        self.obeys = True
+        self.wordless = False
+        self.gate: asyncio.Event | None = None
+        self.arrived = asyncio.Event()
+
+    async def ask(self, method: str, path: str, body: Any) -> Any:
+        self.asked.append((method, path))
+        self.arrived.set()
+        self.bodies.append(body)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.down:
+            raise ConnectionError("The service is away.")
+        if (method, path) == SESSION:
+            return self.session
+        if path.endswith("/policy") and self.obeys:
+            name = path.split("/")[2]
+            self.rows = [row(name, "enabled") if each["id"] == name else each for each in self.rows]
+            if self.wordless:
+                raise ProtocolError("That is not JSON.")
+        return {"object": "list", "data": self.rows} if path == "/models" else {}
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def catalogue(service: Service) -> CopilotCatalogue:
+    return CopilotCatalogue("copilot", service.ask)
+
+
+class Clock:
+    """The catalogue's time, which a test may move on."""
+
+    passed = 0.0
+    slept = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.passed
+
+    def time(self) -> float:
+        return time.time() + self.passed + self.slept
+
+    def pass_time(self, seconds: float) -> None:
+        self.passed += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """As a laptop does: the monotonic clock stands."""
+        self.slept += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(copilot_catalogue, "time", found)
+    return found
+
+
+@pytest.fixture
+def later(clock: Clock) -> Callable[[float], None]:
+    """Lets time pass for the catalogue."""
+    return clock.pass_time
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_list_serves_all_chats_until_it_is_old(
+    service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
+) -> None:
+    for _ in range(3):
+        assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    later(FRESH_SECONDS - 1)
+    await catalogue.at_hand()
+    assert service.asked == [LIST]
+
+    later(2)
+    service.rows.append(row("gpt-5"))
+    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1", "gpt-5"]
+    assert service.asked == [LIST] * 2
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_fifty_chats_at_once_ask_for_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
+    service.gate = asyncio.Event()
+    chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
+    async with asyncio.timeout(20):
+        await service.arrived.wait()
+    # One that gives up takes nothing from the others.
+    chats.pop().cancel()
+    service.gate.set()
+
+    assert {tuple(each.model for each in rows) for rows in await asyncio.gather(*chats)} == {("gpt-4.1",)}
+    assert service.asked == [LIST]
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_chat_goes_on_with_an_old_list_or_none_where_the_service_is_away(
+    service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
+) -> None:
+    service.down = True
+    assert list(await catalogue.at_hand()) == []
+    with pytest.raises(ConnectionError):
+        await catalogue.refreshed()
+    service.down = False
+    await catalogue.at_hand()
+    service.down = True
+    later(FRESH_SECONDS + 1)
+
+    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    assert catalogue.row("gpt-4.1") is not None
+    assert catalogue.row("gpt-9") is None
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_chat_waits_for_a_slow_list_for_a_moment_and_the_next_not_at_all(
+    service: Service,
+) -> None:
+    catalogue = CopilotCatalogue("copilot", service.ask, list_seconds=0.01)
+    service.gate = asyncio.Event()
+
+    async with asyncio.timeout(20):
+        assert list(await catalogue.at_hand()) == []
+    with pytest.raises(StopIteration):  # It ends without having waited for anything.
+        catalogue.at_hand().send(None)
+
+    service.gate.set()
+    assert [each.model for each in await catalogue.refreshed()] == ["gpt-4.1"]
+    assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
+    assert service.asked == [LIST], "the request that was under way went on"
+
+
+@pytest.mark.requirement("copilot:fresh-list")
+async def test_a_machine_that_has_slept_asks_anew(
+    service: Service, catalogue: CopilotCatalogue, clock: Clock
+) -> None:
+    service.session["expires_at"] = time.time() + 1800
+    await catalogue.at_hand()
+    await catalogue.auto()
+
+    clock.sleep(3600)
+
+    await catalogue.at_hand()
+    await catalogue.auto()
+    assert service.asked == [LIST, SESSION] * 2
+
+
+async def test_another_account_starts_anew(service: Service, catalogue: CopilotCatalogue) -> None:
+    await catalogue.at_hand()
+    await catalogue.auto()
+    catalogue.forget()
+    assert list(catalogue.known) == []
+
+    await catalogue.at_hand()
+    await catalogue.auto()
+    assert service.asked == [LIST, SESSION] * 2
+
+
+@pytest.mark.requirement("copilot:auto")
+@pytest.mark.parametrize(
+    ("expires_in", "good_for"),
+    [(3600, FRESH_SECONDS), (700, 400), (100, 0), (None, 300), ("soon", 300)],
+    ids=["long", "short", "within-the-margin", "unsaid", "nonsense"],
+)
+async def test_an_auto_session_is_replaced_before_it_expires(
+    service: Service,
+    catalogue: CopilotCatalogue,
+    later: Callable[[float], None],
+    expires_in: Any,
+    good_for: float,
+) -> None:
+    told = time.time() + expires_in if isinstance(expires_in, int) else expires_in
+    service.session = {**service.session, "expires_at": told}
+    first = await catalogue.auto()
+    assert (first.model, first.token.reveal()) == ("gpt-4.1", "canary-session")
+    assert "canary" not in repr(first)
+
+    if good_for:
+        later(good_for - 5)
+        await catalogue.auto()
+        assert len(service.asked) == 1
+        later(10)
+    await catalogue.auto()
+    assert service.asked == [SESSION] * 2
+    assert service.bodies[0] == {"auto_mode": {"model_hints": ["auto"]}}
+
+
+@pytest.mark.requirement("copilot:auto")
+async def test_chats_that_begin_together_share_one_auto_session(
+    service: Service, catalogue: CopilotCatalogue
+) -> None:
+    sessions = await asyncio.gather(*(catalogue.auto() for _ in range(20)))
+
+    assert len(set(map(id, sessions))) == len(service.asked) == 1
+
+
+@pytest.mark.requirement("copilot:auto")
+@pytest.mark.parametrize(
+    ("answer", "model"),
+    [
+        ({"available_models": ["a", "b"], "session_token": "t"}, "a"),
+        ({"available_models": ["a"], "selected_model": "b", "session_token": "t"}, "b"),
+        ({"available_models": [], "session_token": "t"}, None),
+        ({"selected_model": "b"}, None),
+        ({"selected_model": 3, "session_token": "t"}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+async def test_an_auto_session_names_its_model_or_is_refused(
+    service: Service, catalogue: CopilotCatalogue, answer: Any, model: str | None
+) -> None:
+    service.session = answer
+    if model is None:
+        with pytest.raises(ProtocolError, match="without naming a model"):
+            await catalogue.auto()
+    else:
+        assert (await catalogue.auto()).model == model
+
+
+@pytest.mark.requirement("3:set-policy")
+@pytest.mark.parametrize("wordless", [False, True])
+async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
+    service: Service, catalogue: CopilotCatalogue, *, wordless: bool
+) -> None:
+    """Whatever the answer says: the service may say nothing at all."""
+    service.wordless = wordless
+    service.rows = [row("gpt-4.1"), row("opus/4", "unconfigured"), row("new", "disabled")]
+    accepted = await catalogue.accept_terms("new")
+
+    assert (accepted.model, accepted.policy) == ("new", "enabled")
+    assert service.asked == [LIST, ("POST", "/models/new/policy"), LIST]
+    assert service.bodies[1] == {"state": "enabled"}
+    await catalogue.at_hand()
+    assert len(service.asked) == 3
+
+
+@pytest.mark.requirement("3:set-policy")
+async def test_terms_that_were_accepted_in_vain_are_an_error_that_says_why(
+    service: Service, catalogue: CopilotCatalogue
+) -> None:
+    service.rows, service.obeys = [row("opus/4", "disabled")], False
+    with pytest.raises(AuthorizationError, match="still not enabled") as caught:
+        await catalogue.accept_terms("opus/4")
+
+    assert "administrator" in (caught.value.hint or "")
+    # A name is one segment of the path, whatever it holds.
+    assert service.asked[1] == ("POST", "/models/opus%2F4/policy")
+
+
+@pytest.mark.requirement("3:set-policy")
+async def test_terms_of_a_model_that_does_not_exist_are_accepted_nowhere(
+    service: Service, catalogue: CopilotCatalogue
+) -> None:
+    with pytest.raises(RequestError, match="'gpt-9'"):
+        await catalogue.accept_terms("gpt-9")
+
+    assert service.asked == [LIST]

@@ -1,0 +1,244 @@
+"""Exchange or direct use: the prefix decides, the other way is tried once, and what works is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from jumpseat.adapters.github.copilot.credentials import CopilotCredentials, not_signed_in
+from jumpseat.adapters.github.copilot.tokens import NoOtherCredential
+from jumpseat.adapters.github.failure_memory import FINAL_SECONDS
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
+from jumpseat.http import HttpClient
+from jumpseat.system.secrets import hidden
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.unit.adapters.github.hand_clock import HandClock
+
+EXCHANGE, USER = "/copilot_internal/v2/token", "/copilot_internal/user"
+NOT_FOUND = Reply.json({"message": "Not Found", "status": "404"}, 404)
+NO_PERSONAL = Reply.json({"message": "Resource not accessible by personal access token"}, 403)
+MANY = 50
+
+Make: TypeAlias = Callable[[str], CopilotCredentials]
+
+
+def minted(upstream: FakeUpstream) -> Reply:
+    return Reply.json(
+        {"token": "tid=canary0;x=1", "refresh_in": 1500, "endpoints": {"api": f"{upstream.origin}/exchanged"}}
+    )
+
+
+def account(upstream: FakeUpstream, **changed: object) -> Reply:
+    body = {"login": "octocat", "copilot_plan": "business", "chat_enabled": True}
+    return Reply.json({**body, "endpoints": {"api": f"{upstream.origin}/direct"}, **changed})
+
+
+def asked(upstream: FakeUpstream) -> list[str]:
+    return [request.path for request in upstream.requests]
+
+
+@pytest.fixture
+async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path: Path) -> AsyncIterator[Make]:
+    made: list[CopilotCredentials] = []
+
+    def one(token: str) -> CopilotCredentials:
+        sign_in = SignIn(hidden(token), "file", "stored-name")
+        made.append(CopilotCredentials(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
+        return made[-1]
+
+    yield one
+    for each in made:
+        await each.aclose()
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_an_apps_token_is_exchanged(make: Make, upstream: FakeUpstream) -> None:
+    upstream.script(minted(upstream), path=EXCHANGE)
+
+    credential = await make("ghu_canary1").get()
+
+    assert (credential.token.reveal(), credential.route) == ("tid=canary0;x=1", "exchange")
+    assert credential.data_host == f"{upstream.origin}/exchanged"
+    assert asked(upstream) == [EXCHANGE]
+
+
+@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.parametrize("token", ["gho_canary1", "github_pat_canary1"])
+async def test_other_tokens_are_used_as_they_are_at_the_accounts_host(
+    make: Make, upstream: FakeUpstream, token: str
+) -> None:
+    upstream.script(account(upstream), path=USER)
+    credentials = make(token)
+
+    found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
+
+    assert {(each.token.reveal(), each.data_host) for each in found} == {(token, f"{upstream.origin}/direct")}
+    assert asked(upstream) == [USER]
+
+
+@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.parametrize("no", [NOT_FOUND, NO_PERSONAL])
+@pytest.mark.parametrize("token", ["ghu_canary1", "unknown_canary1"])
+async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
+    make: Make, upstream: FakeUpstream, token: str, no: Reply
+) -> None:
+    upstream.script(no, path=EXCHANGE)
+    upstream.script(account(upstream), path=USER)
+    credentials = make(token)
+
+    found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
+    found.append(await credentials.get())
+
+    assert {(each.token.reveal(), each.route) for each in found} == {(token, "direct")}
+    assert asked(upstream) == [EXCHANGE, USER]
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
+    make: Make, upstream: FakeUpstream
+) -> None:
+    upstream.script(account(upstream), path=USER)
+    upstream.script(minted(upstream), path=EXCHANGE)
+    credentials = make("gho_canary1")
+    first = await credentials.get()
+
+    await credentials.refused(first)
+    await credentials.refused(first)  # Fifty turns may find out at once.
+    second = await credentials.get()
+    assert (second.route, second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
+    assert asked(upstream) == [USER, EXCHANGE]
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> None:
+    upstream.default(account(upstream), path=USER)
+    upstream.default(NOT_FOUND, path=EXCHANGE)
+    credentials = make("ghu_canary1")
+    direct = await credentials.get()
+
+    assert direct.route == "direct"
+    with pytest.raises(NoOtherCredential):
+        await credentials.refused(direct)
+
+    other = make("gho_canary1")
+    await other.refused(await other.get())
+    for _ in range(5):
+        with pytest.raises(AuthorizationError, match="knows no Copilot"):
+            await other.get()
+    assert asked(upstream).count(EXCHANGE) == 2
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_again_after_it(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    upstream.default(account(upstream), path=USER)
+    upstream.default(NOT_FOUND, path=EXCHANGE)
+    credentials = make("gho_canary1")
+    await credentials.refused(await credentials.get())
+    with pytest.raises(AuthorizationError, match="knows no Copilot"):
+        await credentials.get()
+
+    clock.pass_time(FINAL_SECONDS)
+
+    assert (await credentials.get()).route == "direct"
+    assert asked(upstream).count(EXCHANGE) == 1
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+async def test_an_account_without_copilot_is_no_storm_and_heals(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    upstream.script(NOT_FOUND, path=EXCHANGE)
+    upstream.script(NOT_FOUND, path=USER)
+    credentials = make("ghu_canary1")
+
+    for _ in range(MANY):
+        with pytest.raises(AuthorizationError, match="knows no Copilot"):
+            await credentials.get()
+    assert asked(upstream) == [EXCHANGE, USER]
+
+    clock.pass_time(60)
+    upstream.script(minted(upstream), path=EXCHANGE)
+    assert (await credentials.get()).route == "exchange"
+
+
+@pytest.mark.requirement("8:refresh")
+async def test_a_refused_exchanged_token_is_exchanged_anew_once(make: Make, upstream: FakeUpstream) -> None:
+    upstream.script(minted(upstream), path=EXCHANGE)
+    upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
+    credentials = make("ghu_canary1")
+
+    await credentials.refused(await credentials.get())
+    second = await credentials.get()
+    assert second.token.reveal() == "tid=canary1;x=1"
+    assert second.data_host == "https://api.githubcopilot.com"
+    with pytest.raises(NoOtherCredential):
+        await credentials.refused(second)
+
+
+@pytest.mark.requirement("8:credential-host")
+async def test_an_account_that_names_a_host_elsewhere_gets_no_credential(
+    make: Make, upstream: FakeUpstream
+) -> None:
+    upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
+
+    with pytest.raises(ConfigError, match="no part of it"):
+        await make("gho_canary1").get()
+
+
+async def test_a_classic_token_is_sent_nowhere(make: Make, upstream: FakeUpstream) -> None:
+    with pytest.raises(AuthenticationError, match="classic"):
+        await make("ghp_canary1").get()
+    assert upstream.requests == []
+
+
+async def test_the_account_is_remembered_until_it_is_asked_for_anew(
+    make: Make, upstream: FakeUpstream
+) -> None:
+    upstream.script(account(upstream, login="one"), account(upstream, login="two"), path=USER)
+    credentials = make("gho_canary1")
+
+    logins = [(await credentials.account(refresh=refresh)).login for refresh in (False, False, True, False)]
+
+    assert logins == ["one", "one", "two", "two"]
+
+
+async def test_what_was_derived_from_a_sign_in_can_be_dropped(
+    make: Make, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    upstream.default(minted(upstream), path=EXCHANGE)
+    upstream.default(account(upstream), path=USER)
+    credentials = make("ghu_canary1")
+    await credentials.get()
+    await credentials.account()
+
+    await credentials.forget()
+
+    assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
+    await credentials.get()
+    await credentials.account()
+    assert asked(upstream) == [EXCHANGE, USER] * 2
+
+
+async def test_a_failure_of_the_account_is_shared(make: Make, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.raw(b"", 500), path=USER)
+    credentials = make("gho_canary1")
+
+    outcomes = await asyncio.gather(*(credentials.get() for _ in range(MANY)), return_exceptions=True)
+
+    assert {type(each) for each in outcomes} == {ServerError}
+    assert len(upstream.requests) == 1
+
+
+def test_nobody_signed_in_is_an_error_that_says_how() -> None:
+    error = not_signed_in(github_hosts(provider="copilot"), "A note.")
+
+    assert error.message == "Nobody is signed in to github.com. A note."
+    assert "jumpseat login" in (error.hint or "")

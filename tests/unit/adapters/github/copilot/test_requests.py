@@ -1,0 +1,139 @@
+"""Headers of requests to Copilot, and requests made to fit a model's row."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat import __version__
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.copilot.credentials import CopilotCredential
+from jumpseat.adapters.github.copilot.fitting import fitted
+from jumpseat.adapters.github.copilot.headers import chat_headers, editor_version, identity_headers, signed
+from jumpseat.chat import ChatRequest, ImageBlock, Message, ModelInfo, ToolResultBlock, ToolUseBlock
+from jumpseat.config import ProviderConfig
+from jumpseat.system.secrets import Secret
+
+OURS = f"jumpseat/{__version__}"
+CALL = Message("assistant", (ToolUseBlock("c", "f", {}, "{}"),))
+RESULT = Message("user", (ToolResultBlock("c", "done"),))
+
+
+def request(*messages, **more):
+    return ChatRequest(messages=messages or (Message.user("Hi"),), model="m", **more)
+
+
+@pytest.mark.requirement("copilot:identity")
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        (ClientInfo("Neovim", "0.11.0"), "Neovim/0.11.0"),
+        (ClientInfo("neovim", "0.11.0"), "Neovim/0.11.0"),
+        (ClientInfo("Visual Studio Code", "1.107.0"), "vscode/1.107.0"),
+        (ClientInfo("GNU Emacs", "30.1"), "GNU-Emacs/30.1"),
+        (ClientInfo("a/b\r\nx-evil: 1", "1 2"), "a-b-x-evil-1/1-2"),
+        (ClientInfo("Helix"), "Helix/0"),
+        (ClientInfo("  ", "1"), OURS),
+        (None, OURS),
+    ],
+)
+def test_the_editor_version_is_the_attached_editors_own(client, expected):
+    assert editor_version(client) == expected
+
+
+@pytest.mark.requirement("copilot:identity")
+def test_we_say_who_we_are_and_configured_identifiers_go_before():
+    plain = identity_headers(ProviderConfig(), ClientInfo("Neovim", "0.11.0"))
+    configured = identity_headers(ProviderConfig(editor_version="Acme/1", integration_id="acme"), None)
+
+    assert plain["user-agent"] == plain["editor-plugin-version"] == OURS
+    assert plain["editor-version"] == "Neovim/0.11.0"
+    assert plain["copilot-integration-id"] == "vscode-chat"
+    assert (configured["editor-version"], configured["copilot-integration-id"]) == ("Acme/1", "acme")
+
+
+@pytest.mark.requirement("copilot:initiator")
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (request(), "user"),
+        (request(Message.user("Hi"), CALL, RESULT), "agent"),
+        (request(Message.user("Hi"), Message.assistant("Yes")), "agent"),
+        (request(initiator="agent"), "agent"),
+        (request(Message.user("Hi"), CALL, RESULT, initiator="user"), "user"),
+    ],
+)
+def test_only_the_first_request_of_a_users_turn_is_billed_to_them(asked, expected):
+    assert chat_headers(asked)["x-initiator"] == expected
+
+
+@pytest.mark.requirement("copilot:vision-header")
+def test_the_vision_header_stays_while_an_image_is_anywhere_in_the_history():
+    image = Message("user", (ImageBlock("AAAA", "image/png"),))
+
+    assert chat_headers(request(image))["copilot-vision-request"] == "true"
+    later = request(image, Message.assistant("A cat."), Message.user("Sure?"))
+    assert chat_headers(later)["copilot-vision-request"] == "true"
+    assert "copilot-vision-request" not in chat_headers(request())
+
+
+@pytest.mark.requirement("copilot:interaction-id")
+def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_give_its_name_away():
+    first, second, other = (
+        chat_headers(request(conversation_id=name))["x-interaction-id"] for name in ("a", "a", "b")
+    )
+
+    assert first == second != other
+    assert "x-interaction-id" not in chat_headers(request())
+
+
+@pytest.mark.parametrize(
+    ("token", "options", "expected"),
+    [
+        ("tid=1", ProviderConfig(), "vscode-chat"),
+        ("github_pat_11AAAA", ProviderConfig(), "copilot-developer-cli"),
+        ("github_pat_11AAAA", ProviderConfig(integration_id="acme"), "acme"),
+    ],
+)
+def test_a_personal_token_comes_with_the_one_integration_id_that_takes_it(token, options, expected):
+    credential = CopilotCredential(Secret(token), "https://api.githubcopilot.com", "direct")
+
+    headers = signed(identity_headers(options, None), credential, options)
+
+    assert headers["authorization"] == f"Bearer {token}"
+    assert headers["copilot-integration-id"] == expected
+
+
+def info(**more):
+    return ModelInfo(provider="copilot", model="m", name="M", family="m", version="m", **more)
+
+
+def test_a_request_is_made_to_fit_the_models_limits():
+    asked, warnings = fitted(request(max_tokens=8192), info(max_output_tokens=4096, supports_streaming=False))
+
+    assert (asked.max_tokens, asked.stream, warnings) == (4096, False, [])
+    assert fitted(request(max_tokens=100), info(max_output_tokens=4096))[0].max_tokens == 100
+    assert fitted(request(max_tokens=9000), None)[0].max_tokens == 9000
+
+
+@pytest.mark.requirement("copilot:thinking-levels")
+@pytest.mark.parametrize(
+    ("wanted", "facts", "expected"),
+    [
+        ("medium", {"thinking_levels": ["low", "medium"]}, "medium"),
+        ("high", {"thinking_levels": ["low", "medium"]}, "medium"),
+        ("low", {"thinking_levels": ["high", "max"]}, "high"),
+        ("low", {"thinking_levels": ["max"]}, None),
+        ("off", {"thinking_levels": ["none", "low"]}, "off"),
+        ("off", {"thinking_levels": ["low"]}, None),
+        ("high", {"supports_thinking": False}, None),
+        ("high", {"supports_thinking": True}, "high"),
+        ("high", {}, "high"),
+    ],
+)
+def test_a_thinking_level_that_the_model_lacks_gives_way_to_the_nearest_with_a_warning(
+    wanted, facts, expected
+):
+    asked, warnings = fitted(request(thinking=wanted), info(**facts))
+
+    assert asked.thinking == expected
+    assert [warning.code for warning in warnings] == ([] if expected == wanted else ["thinking_dropped"])

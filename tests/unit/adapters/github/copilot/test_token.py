@@ -1,0 +1,183 @@
+"""One exchange and its answer: the times of a token, whatever the clocks say."""
+
+from __future__ import annotations
+
+import json
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.github.copilot.token import CopilotToken, OtherRouteWanted, exchange, read_token
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ProtocolError, RequestError
+from jumpseat.http import HttpAnswer, HttpClient
+from jumpseat.system.secrets import Secret, redact
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.recorded.recordings import TRANSCRIPTS
+from tests.unit.adapters.github.hand_clock import HandClock
+
+NOW = 1_800_000_000.0
+DOTCOM = github_hosts(provider="copilot")
+RECORDED = TRANSCRIPTS / "copilot" / "llm-github-copilot" / "token_200.json"
+TOKEN = "tid=canary0;exp=1744607070;sku=copilot_for_business_seat;st=dotcom;chat=1:" + "0" * 64
+
+
+def answer(date: float | None = None, **changed: Any) -> HttpAnswer:
+    body = {"token": TOKEN, "endpoints": {"api": "https://api.business.githubcopilot.com"}, **changed}
+    headers = {} if date is None else {"date": formatdate(date, usegmt=True)}
+    return HttpAnswer(200, headers, json.dumps(body).encode())
+
+
+def lives(found: CopilotToken) -> tuple[float, float]:
+    return found.refresh_at - NOW, found.expires_at - NOW
+
+
+@pytest.mark.requirement("8:refresh")
+@pytest.mark.parametrize(
+    ("date", "told", "expected"),
+    [
+        # The usual answer: five minutes before it expires, which is a minute after `refresh_in`.
+        (NOW, {"refresh_in": 1500, "expires_at": NOW + 1800}, (1260, 1560)),
+        # This machine's clock is an hour behind, or ahead: nothing changes.
+        (NOW + 3600, {"refresh_in": 1500, "expires_at": NOW + 5400}, (1260, 1560)),
+        (NOW - 3600, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
+        (None, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
+        # Only the server's own words on its time.
+        (NOW + 3600, {"expires_at": NOW + 5400}, (1500, 1800)),
+        (None, {"expires_at": NOW + 1800}, (1500, 1800)),
+        # It expires sooner than it is to be refreshed.
+        (NOW, {"refresh_in": 1500, "expires_at": NOW + 100}, (50, 100)),
+        # It has expired by the server's own clock, or by ours, which is all there is.
+        (NOW, {"refresh_in": 1500, "expires_at": NOW - 100}, (1260, 1560)),
+        (NOW, {"expires_at": NOW - 100}, (300, 600)),
+        (None, {"expires_at": NOW - 3600}, (300, 600)),
+        # A short life is halved, not used up by the margin.
+        (NOW, {"refresh_in": 60}, (60, 120)),
+        (NOW, {}, (300, 600)),
+        (NOW, {"refresh_in": "soon", "expires_at": True}, (300, 600)),
+        (NOW, {"refresh_in": 1e9}, (86100, 86400)),
+    ],
+)
+def test_a_token_lives_by_durations_not_by_clocks(
+    date: float | None, told: dict[str, Any], expected: tuple[float, float]
+) -> None:
+    assert lives(read_token(answer(date, **told), DOTCOM, now=NOW)) == pytest.approx(expected)
+
+
+@pytest.mark.requirement("8:refresh")
+def test_jitter_makes_it_earlier_by_up_to_a_minute() -> None:
+    found = read_token(answer(refresh_in=1500), DOTCOM, now=NOW, jitter=1.0)
+
+    assert lives(found) == (1200, 1560)
+
+
+def test_what_else_the_answer_says_is_kept() -> None:
+    found = read_token(answer(sku="free_limited_copilot", chat_enabled=False), DOTCOM, now=NOW)
+
+    assert (found.sku, found.chat_enabled) == ("free_limited_copilot", False)
+    assert found.data_host == "https://api.business.githubcopilot.com"
+    assert found.secret.reveal() == TOKEN
+    assert "canary0" not in repr(found)
+    assert redact(f"x {TOKEN}") == "x ***"
+
+
+@pytest.mark.requirement("8:credential-host")
+def test_a_data_host_elsewhere_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no part of it"):
+        read_token(answer(endpoints={"api": "https://evil.example"}), DOTCOM, now=NOW)
+
+
+@pytest.mark.parametrize("token", [None, "", 7, "a\r\nb", "é", "x" * 20_000])
+def test_an_answer_without_a_token_is_no_answer_of_github(token: object) -> None:
+    with pytest.raises(ProtocolError, match="not GitHub's"):
+        read_token(answer(token=token), DOTCOM, now=NOW)
+
+
+def test_a_token_comes_back_from_json_as_it_was() -> None:
+    found = read_token(answer(refresh_in=1500, sku="x"), DOTCOM, now=NOW)
+    back = CopilotToken.from_json(json.loads(json.dumps(found.to_json())), DOTCOM)
+
+    assert back is not None
+    assert back.to_json() == found.to_json()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"token": None}, {"data_host": "https://evil.example"}, {"expires_at": "x"}, {"obtained_at": None}],
+)
+def test_a_file_with_something_else_in_it_holds_no_token(changed: dict[str, Any]) -> None:
+    content = {**read_token(answer(), DOTCOM, now=NOW).to_json(), **changed}
+
+    assert CopilotToken.from_json(content, DOTCOM) is None
+
+
+def test_a_token_from_the_future_is_not_trusted() -> None:
+    found = read_token(answer(refresh_in=1500), DOTCOM, now=NOW + 3600)
+
+    assert not found.is_fresh(NOW)
+    assert not found.is_alive(NOW)
+
+
+@pytest.mark.skipif(not RECORDED.is_file(), reason="the recordings are not beside the checkout")
+def test_a_recorded_answer_is_read() -> None:
+    recorded = HttpAnswer(200, {"date": formatdate(1744605270, usegmt=True)}, RECORDED.read_bytes())
+
+    found = read_token(recorded, DOTCOM, now=NOW)
+
+    assert lives(found) == (1260, 1560)
+    assert found.data_host == "https://api.business.githubcopilot.com"
+    assert (found.sku, found.chat_enabled) == ("copilot_for_business_seat", True)
+
+
+async def ask(http: HttpClient, hosts: GitHubHosts) -> CopilotToken:
+    return await exchange(
+        http,
+        hosts,
+        Secret("ghu_canary"),
+        source="file",
+        headers={"Editor-Version": "Neovim/0.11"},
+        clock=HandClock(),
+        jitter=0,
+    )
+
+
+async def test_the_exchange_says_who_asks(
+    http: HttpClient, hosts: GitHubHosts, upstream: FakeUpstream
+) -> None:
+    upstream.script(
+        Reply.json({"token": TOKEN, "refresh_in": 1500, "endpoints": {"api": upstream.origin}}),
+        path="/copilot_internal/v2/token",
+    )
+
+    assert (await ask(http, hosts)).data_host == upstream.origin
+    sent = upstream.requests[0]
+    assert (sent.method, sent.headers["authorization"]) == ("GET", "token ghu_canary")
+    assert sent.headers["editor-version"] == "Neovim/0.11"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, {"message": "Bad credentials"}, AuthenticationError),
+        (403, {"message": "no", "error_details": {"notification_id": "not_signed_up"}}, AuthorizationError),
+        (404, {"message": "Not Found"}, OtherRouteWanted),
+        (403, {"message": "Resource not accessible by personal access token"}, OtherRouteWanted),
+        (307, {}, RequestError),
+    ],
+)
+async def test_a_refusal_is_told_and_not_repeated(
+    http: HttpClient,
+    hosts: GitHubHosts,
+    upstream: FakeUpstream,
+    status: int,
+    body: Any,
+    kind: type[Exception],
+) -> None:
+    upstream.default(Reply.json(body, status, location=f"{upstream.origin}/elsewhere"))
+
+    with pytest.raises(kind) as caught:
+        await ask(http, hosts)
+    assert len(upstream.requests) == 1
+    if status == 307:
+        assert "providers.copilot.api_url" in caught.value.hint

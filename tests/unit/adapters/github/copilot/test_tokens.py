@@ -1,0 +1,356 @@
+"""Keeping a token fresh in one process: one exchange however many ask, and no storm when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import stat
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from jumpseat.adapters.github.copilot.token import OtherRouteWanted
+from jumpseat.adapters.github.copilot.tokens import CopilotTokens
+from jumpseat.adapters.github.failure_memory import FINAL_SECONDS
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
+from jumpseat.http import HttpClient
+from jumpseat.system import state_file
+from jumpseat.system.secrets import Secret
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from tests.unit.adapters.github.hand_clock import HandClock
+
+EXCHANGE = "/copilot_internal/v2/token"
+MANY = 50
+
+Make: TypeAlias = Callable[..., CopilotTokens]
+
+
+class Mint:
+    """Answers exchanges with tokens that count up."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __call__(self, request: RecordedRequest) -> Reply:
+        self.made += 1
+        return Reply.json({"token": f"tid=canary{self.made};x=1:{'0' * 64}", "refresh_in": 1500})
+
+
+@pytest.fixture
+def mint(upstream: FakeUpstream) -> Mint:
+    made = Mint()
+    upstream.default(made, path=EXCHANGE)
+    return made
+
+
+@pytest.fixture
+async def make(
+    http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
+) -> AsyncIterator[Make]:
+    made: list[CopilotTokens] = []
+
+    def one(**changed: Any) -> CopilotTokens:
+        parts = {"hosts": hosts, "sign_in": app_sign_in, "clock": clock, **changed}
+        directory = parts.pop("directory", tmp_path / "auth")
+        made.append(CopilotTokens(http, directory=directory, jitter=lambda: 0.0, **parts))
+        return made[-1]
+
+    yield one
+    for each in made:
+        await each.aclose()
+
+
+async def number(tokens: CopilotTokens, **options: Any) -> int:
+    """Which of the mint's tokens is in use."""
+    return int((await tokens.get(**options)).secret.reveal().partition(";")[0].removeprefix("tid=canary"))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop and its threads work until something is so."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what it waits for is in a thread, or in the client
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_fifty_callers_are_one_exchange(make: Make, mint: Mint) -> None:
+    tokens = make()
+
+    found = await asyncio.gather(*(number(tokens) for _ in range(MANY)))
+
+    assert found == [1] * MANY
+    assert mint.made == 1
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_a_caller_that_is_cancelled_leaves_the_exchange_to_the_others(
+    make: Make, upstream: FakeUpstream
+) -> None:
+    gate = Gate()
+    body = json.dumps({"token": "tid=canary1;", "refresh_in": 1500}).encode()
+    upstream.script(Reply((gate, body)), path=EXCHANGE)
+    tokens = make()
+    waiting = [asyncio.ensure_future(number(tokens)) for _ in range(3)]
+    await upstream.wait_for_request()
+
+    waiting[0].cancel()
+    await asyncio.wait(waiting[:1])
+    gate.open()
+
+    assert await asyncio.gather(*waiting[1:]) == [1, 1]
+    assert waiting[0].cancelled()
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.requirement("8:single-flight")
+async def test_a_failure_is_shared_and_not_repeated_at_once(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    upstream.default(Reply.raw(b"", 503), path=EXCHANGE)
+    tokens = make()
+
+    outcomes = await asyncio.gather(*(tokens.get() for _ in range(MANY)), return_exceptions=True)
+    assert {type(each) for each in outcomes} == {ServerError}
+    assert len(set(map(id, outcomes))) == MANY, "one exception object is raised once"
+    for _ in range(MANY):
+        with pytest.raises(ServerError):
+            await tokens.get()
+    assert len(upstream.requests) == 1
+
+    made = []
+    for _ in range(600):  # Ten minutes of somebody who asks every second.
+        clock.pass_time(1.0)
+        with pytest.raises(ServerError):
+            await tokens.get()
+        made.append(len(upstream.requests))
+    assert made[-1] <= 20
+    assert made[-1] - made[299] >= 4, "it goes on asking, once a minute"
+
+
+@pytest.mark.requirement("8:single-flight")
+@pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (403, AuthorizationError)])
+async def test_a_final_refusal_counts_for_a_while_unless_a_person_insists(
+    make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock, status: int, kind: type[ChatError]
+) -> None:
+    no = Reply.json({"message": "no"}, status)
+    upstream.script(no, no, path=EXCHANGE)
+    tokens = make()
+
+    for insist in (False, False, True):
+        with pytest.raises(kind):
+            await tokens.get(insist=insist)
+    assert len(upstream.requests) == 2
+    clock.pass_time(FINAL_SECONDS + 1)
+    assert await number(tokens) == 1
+
+
+async def test_a_limit_of_githubs_is_kept(
+    make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
+) -> None:
+    upstream.script(
+        Reply.json({"message": "API rate limit exceeded for user ID 1."}, 403, retry_after="300"),
+        path=EXCHANGE,
+    )
+    tokens = make()
+    for _ in range(5):
+        with pytest.raises(ChatError):
+            await tokens.get()
+        clock.pass_time(50)
+    assert len(upstream.requests) == 1
+    clock.pass_time(51)
+    assert await number(tokens) == 1
+
+
+async def test_a_kind_that_is_not_exchanged_is_told_as_that(make: Make, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.json({"message": "Not Found"}, 404), path=EXCHANGE)
+    tokens = make()
+
+    for _ in range(3):
+        with pytest.raises(OtherRouteWanted):
+            await tokens.get()
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.requirement("8:refresh")
+async def test_a_token_is_replaced_behind_the_back_of_its_users(
+    make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
+) -> None:
+    tokens = make()
+    assert await number(tokens) == 1
+    clock.pass_time(1259)
+    assert await number(tokens) == 1
+    assert mint.made == 1
+
+    clock.pass_time(2)
+    assert await number(tokens) == 1, "nobody waits while the old one serves"
+    await until(lambda: mint.made == 2)
+    await until_number(tokens, 2)
+    assert mint.made == 2
+
+
+async def until_number(tokens: CopilotTokens, expected: int) -> None:
+    async with asyncio.timeout(10):
+        while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange is nobody's to await
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.requirement("8:refresh")
+async def test_while_github_is_away_the_old_token_serves_to_its_end(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    body = {"token": "tid=canary1;", "refresh_in": 1500}
+    upstream.script(Reply.json(body), path=EXCHANGE)
+    upstream.default(Reply.raw(b"", 502), path=EXCHANGE)
+    tokens = make()
+    await tokens.get()
+
+    clock.pass_time(1300)
+    for _ in range(MANY):
+        assert await number(tokens) == 1
+    await upstream.wait_for_request(2)
+    await until(lambda: tokens._failures.current() is not None)
+    for _ in range(MANY):
+        assert await number(tokens) == 1
+        await asyncio.to_thread(int)  # Time for an exchange that nobody should have begun.
+    assert len(upstream.requests) == 2
+    clock.pass_time(300)
+    with pytest.raises(ServerError):
+        await tokens.get()
+
+
+@pytest.mark.requirement("8:refresh")
+@pytest.mark.parametrize("what", ["suspend", "set_wall", "pass_time"])
+async def test_after_a_sleep_or_a_clock_set_forward_a_new_token_is_fetched_once(
+    make: Make, mint: Mint, clock: HandClock, what: str
+) -> None:
+    tokens = make()
+    assert await number(tokens) == 1
+
+    getattr(clock, what)(8 * 3600.0)
+
+    assert await asyncio.gather(*(number(tokens) for _ in range(MANY))) == [2] * MANY
+    assert mint.made == 2
+
+
+@pytest.mark.requirement("8:refresh")
+async def test_a_clock_set_back_keeps_no_token_alive(make: Make, mint: Mint, clock: HandClock) -> None:
+    tokens = make()
+    assert await number(tokens) == 1
+
+    clock.set_wall(-1000.0)
+    await until_number(tokens, 2)
+    clock.set_wall(-2.0)
+    clock.pass_time(1600)
+
+    assert await number(tokens) == 3
+    assert mint.made == 3
+
+
+@pytest.mark.requirement("8:refresh")
+async def test_a_clock_set_back_by_less_than_has_passed_makes_no_token_younger(
+    make: Make, mint: Mint, clock: HandClock
+) -> None:
+    tokens = make()
+    assert await number(tokens) == 1
+
+    clock.pass_time(1600)
+    clock.set_wall(-1000.0)
+
+    assert await number(tokens) == 2
+    assert mint.made == 2
+
+
+@pytest.mark.requirement("8:token-file")
+async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, tmp_path: Path) -> None:
+    assert await number(make()) == 1
+    assert await number(make()) == 1
+    assert mint.made == 1
+    (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
+    assert "ghu_" not in file.name + file.read_text()
+    if os.name != "nt":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.requirement("8:token-file")
+async def test_another_account_provider_or_plane_shares_nothing(
+    make: Make, mint: Mint, upstream: FakeUpstream, hosts: GitHubHosts
+) -> None:
+    elsewhere = {"github_url": upstream.origin, "api_url": upstream.origin}
+    await make().get()
+
+    await make(sign_in=SignIn(Secret("ghu_another-account"), "file")).get()
+    await make(hosts=github_hosts(provider="work", **elsewhere)).get()
+    await make(hosts=github_hosts(provider="copilot", copilot_url=upstream.origin, **elsewhere)).get()
+
+    assert mint.made == 4
+
+
+@pytest.mark.requirement("8:token-file")
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"token": 7}', "\x00"])
+async def test_a_broken_file_costs_one_exchange(
+    make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
+    await make().get()
+    (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
+    file.write_text(content)
+
+    assert await number(make()) == 2
+    assert await number(make()) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.requirement("8:token-file")
+async def test_a_file_that_others_can_read_is_not_used_and_chats_go_on(
+    make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await make().get()
+    (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
+    file.chmod(0o644)
+
+    assert await number(make()) == 2
+    assert "chmod 600" in caplog.text
+
+
+async def test_a_directory_that_cannot_be_made_costs_the_sharing_alone(
+    make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    tokens = make(directory=tmp_path / "file" / "auth")
+
+    assert await number(tokens) == 1
+    assert await number(tokens) == 1
+    assert "not shared" in caplog.text
+
+
+async def test_a_sign_out_leaves_no_token_behind(make: Make, mint: Mint, tmp_path: Path) -> None:
+    tokens = make()
+    await tokens.get()
+
+    await tokens.forget()
+
+    assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
+    assert await number(tokens) == 2
+
+
+@pytest.mark.requirement("6:no-secrets")
+async def test_no_token_is_logged_or_shown(
+    make: Make, upstream: FakeUpstream, mint: Mint, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = Reply.json({"message": "Bad ghu_canary-of-the-app-4711"}, 403)
+    upstream.script(echo, path=EXCHANGE)
+    tokens = make()
+    with pytest.raises(AuthorizationError) as caught:
+        await tokens.get()
+    token = await tokens.get(insist=True)
+
+    shown = f"{caplog.text}{token!r}{tokens!r}{caught.value!r}{caught.value.message}{caught.value.hint}"
+    assert "canary" not in shown

@@ -1,0 +1,66 @@
+"""Kills a process in the midst of writing a sign-in, again and again; run by a test as a process of its own.
+
+Arguments: the directory, and how often. Ends with 0 if the file was whole and private after every kill.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import stat
+import sys
+import time
+from pathlib import Path
+
+from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.adapters.github.token_store import FILE_NAME, TokenStore
+from jumpseat.system.keyring_storage import BoundedKeyring
+from jumpseat.system.secrets import Secret
+
+HOSTS = github_hosts(provider="copilot")
+
+
+def main(directory: Path, rounds: int) -> None:
+    store = TokenStore(directory, keyring=BoundedKeyring(lambda: None))
+    asyncio.run(store.write(HOSTS, token(0, 0)))
+    for number in range(1, rounds + 1):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            asyncio.run(write_for_ever(directory, number, writer))
+        os.read(reader, 1)  # It has begun.
+        os.close(reader)
+        os.close(writer)
+        until = time.perf_counter() + random.random() * 0.01
+        while time.perf_counter() < until:
+            pass
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kept = asyncio.run(store.read(HOSTS)).token
+        assert kept is not None, "the sign-in is gone"
+        assert kept.reveal().startswith((f"ghu_{number}_", f"ghu_{number - 1}_")), "neither old nor new"
+        assert len(kept.reveal()) > 4000, "cut short"
+        assert stat.S_IMODE((directory / FILE_NAME).stat().st_mode) == 0o600
+        assert not list(directory.glob("*.broken-*"))
+
+
+def token(number: int, step: int) -> Secret:
+    return Secret(f"ghu_{number}_{step}_" + "x" * 4000)
+
+
+async def write_for_ever(directory: Path, number: int, begun: int) -> None:
+    store = TokenStore(directory, keyring=BoundedKeyring(lambda: None))
+    step = 0
+    while True:
+        await store.write(HOSTS, token(number, step))
+        if step == 0:
+            with contextlib.suppress(OSError):
+                os.write(begun, b".")
+        step += 1
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,41 @@
+"""Adapters of a scripted language server, asked as the engine asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jumpseat.adapters.base import Capabilities
+from jumpseat.adapters.github.language_server.adapter import LanguageServerAdapter
+from jumpseat.chat import ChatRequest, DoneEvent, Message, WarningEvent
+from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+from tests.fakes.language_server import FakeLanguageServer
+
+UNKNOWN = RpcError(METHOD_NOT_FOUND, "Method not found")
+CONVERSATIONS = ("conversation/create", "conversation/turn", "conversation/destroy")
+CONVERSATION = Capabilities(tool_calls=False, json_mode=False)
+COMPLETION = Capabilities(streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False)
+PANEL = "textDocument/copilotPanelCompletion"
+
+Make = Callable[..., LanguageServerAdapter]
+"""Makes one of the keys of its table."""
+
+
+def ask(text: str = "Hi", **more: Any) -> ChatRequest:
+    return ChatRequest(**{"messages": [Message.user(text)], "model": "gpt-4.1", **more})
+
+
+async def events(adapter: LanguageServerAdapter, request: ChatRequest) -> list[Any]:
+    return [event async for event in adapter.stream(request)]
+
+
+async def warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list[tuple[str, str]]:
+    found = await events(adapter, request)
+    assert isinstance(found[-1], DoneEvent)
+    return [(event.code, event.message) for event in found if isinstance(event, WarningEvent)]
+
+
+def without_conversations(fake: FakeLanguageServer) -> None:
+    """Make it a server of before there were any."""
+    for method in CONVERSATIONS:
+        fake.on(method, UNKNOWN)

@@ -1,0 +1,135 @@
+"""What a language server says about who is signed in, with which plan and quotas: the readers alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base.account import Quota
+from jumpseat.adapters.github.language_server.account import read_plan, read_quotas, read_sign_in
+from tests.fakes.language_server_answers import QUOTA
+
+# -- the sign-in
+
+
+@pytest.mark.requirement("language-server:status")
+@pytest.mark.parametrize(
+    ("answer", "state", "login"),
+    [
+        ({"status": "OK", "user": "octocat"}, "signed_in", "octocat"),
+        ({"status": "AlreadySignedIn", "user": "octocat"}, "signed_in", "octocat"),
+        ({"status": "MaybeOK", "user": "octocat"}, "signed_in", "octocat"),
+        ({"status": "OK"}, "signed_in", None),
+        ({"status": "MaybeOK"}, "signed_out", None),
+        ({"status": "NotSignedIn"}, "signed_out", None),
+        ({"status": "NotAuthorized", "user": "octocat"}, "not_authorized", "octocat"),
+        ({"status": "FailedToGetToken", "user": "octocat"}, "expired", "octocat"),
+        ({"status": "Dreaming"}, "signed_out", None),
+        ({"status": ["OK"]}, "signed_out", None),
+        ({}, "signed_out", None),
+        ("OK", "signed_out", None),
+        (None, "signed_out", None),
+    ],
+)
+def test_each_state_that_the_server_tells_has_its_own(answer: Any, state: str, login: str | None) -> None:
+    told = read_sign_in(answer)
+
+    assert (told.state, told.login) == (state, login)
+
+
+@pytest.mark.requirement("language-server:status")
+def test_a_state_that_nobody_knows_or_that_names_nobody_says_so() -> None:
+    assert "'Dreaming'" in read_sign_in({"status": "Dreaming"}).words
+    assert "who is signed in" in read_sign_in({"status": "MaybeOK"}).words
+
+
+@pytest.mark.requirement("language-server:status", "language-server:no-secrets")
+def test_the_servers_words_are_shown_without_what_looks_like_a_token() -> None:
+    row = {"message": "\x1b[31mBad token gho_0123456789abcdef.", "askToReSignin": True}
+
+    told = read_sign_in({"status": "NotSignedIn"}, row)
+
+    assert told.state == "expired"
+    assert "Bad token" in told.words
+    assert "gho_0123456789abcdef" not in told.words
+    assert "\x1b" not in told.words
+
+
+@pytest.mark.requirement("language-server:status")
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("NotSignedIn", "You are not signed into GitHub."),
+        ("NotSignedIn", "Your GitHub Copilot session has expired. You have been signed out. Please sign in."),
+        ("NotAuthorized", "No access to GitHub Copilot found. You are currently logged in as octocat."),
+    ],
+)
+def test_words_of_the_server_that_only_repeat_the_state_are_left_out(status: str, words: str) -> None:
+    assert read_sign_in({"status": status}, {"message": words}).words == ""
+
+
+# -- plan and quotas
+
+
+@pytest.mark.requirement("language-server:quotas")
+def test_quotas_have_copilots_own_names_in_both_spellings() -> None:
+    reset = datetime(2026, 12, 1, tzinfo=UTC)
+    asked = read_quotas(QUOTA)
+    heard = read_quotas(
+        {
+            "premium_interactions": {
+                "quota": 300,
+                "used": 30,
+                "percentRemaining": 90,
+                "unlimited": False,
+                "overageEnabled": True,
+            }
+        }
+    )
+
+    assert asked[2] == Quota(
+        name="premium_interactions",
+        unlimited=False,
+        percent_remaining=82.5,
+        overage_permitted=False,
+        reset_at=reset,
+    )
+    assert asked[0] == Quota(
+        name="chat", unlimited=True, percent_remaining=100.0, overage_permitted=False, reset_at=reset
+    )
+    assert heard == [
+        Quota(
+            name="premium_interactions",
+            unlimited=False,
+            percent_remaining=90.0,
+            entitlement=300.0,
+            remaining=270.0,
+            overage_permitted=True,
+        )
+    ]
+
+
+@pytest.mark.requirement("language-server:quotas")
+def test_the_numbers_of_an_unlimited_quota_are_no_amounts() -> None:
+    (chat,) = read_quotas({"chat": {"unlimited": True, "percentRemaining": 0, "quota": 0, "used": 12}})
+
+    assert chat == Quota(name="chat", unlimited=True, percent_remaining=100.0)
+
+
+@pytest.mark.requirement("language-server:quotas")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"chat": None},
+        {"chat": {"percentRemaining": "much"}},
+        {"chat": {"percentRemaining": True}},
+        {"resetDate": "soon", "chat": 5},
+        {"copilotPlan": 7},
+    ],
+)
+def test_a_quota_that_cannot_be_read_is_left_out(told: dict[str, Any]) -> None:
+    assert read_quotas(told) == []
+    assert read_plan(told) is None

@@ -1,0 +1,146 @@
+"""The provider as a whole: its table, its process, its editor, and what other processes do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.github.language_server.adapter import LanguageServerAdapter
+from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, Message
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
+from tests.fakes.language_server_answers import begin, end, round_reply, turn
+from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask, events
+
+# -- a chat that is refused
+
+
+@pytest.mark.requirement("language-server:not-ready")
+@pytest.mark.parametrize("chat_api", ["conversation", "completion"])
+@pytest.mark.parametrize(
+    ("told", "kind", "words"),
+    [
+        ("NotAuthorized", AuthorizationError, "octocat at github.com may not use Copilot"),
+        (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
+    ],
+)
+async def test_a_refusal_that_the_server_has_explained_meanwhile_is_told_so(
+    fake: FakeLanguageServer, make: Make, chat_api: str, told: str | None, kind: type[Exception], words: str
+) -> None:
+    # It lets the chat begin, for there is a sign-in, and finds out only then what it is good for.
+    def refuse(params: Any) -> RpcError:
+        if told is not None:
+            row = {"category": "auth", "kind": "Error", "result": {"status": told, "user": "octocat"}}
+            fake.notify("didChangeStatus/v2", {"statuses": [row]})
+        return RpcError(1000, "Not authenticated: HTTP 500.")
+
+    fake.status = {"status": "MaybeOK", "user": "octocat"}
+    for method in ("conversation/create", PANEL):
+        fake.on(method, refuse)
+
+    with pytest.raises(AuthenticationError, match=words) as caught:
+        await events(make(chat_api=chat_api), ask())
+    assert type(caught.value) is kind
+    assert "jumpseat login --provider cls" in (caught.value.hint or "")
+
+
+# -- the rest
+
+
+@pytest.mark.requirement("language-server:overlay")
+async def test_a_table_of_a_clients_starts_nothing(fake: FakeLanguageServer) -> None:
+    config = ProviderConfig(kind="copilot-language-server", command=fake.command)
+    config.is_from_client = True
+    adapter = LanguageServerAdapter("cls", config, HttpClient())
+
+    with pytest.raises(ConfigError):
+        await events(adapter, ask())
+    assert (await adapter.auth_status()).state == "signed_out"
+    await adapter.aclose()
+    assert fake.starts == []
+
+
+@pytest.mark.requirement("language-server:command")
+def test_a_host_that_is_none_is_a_fault_of_the_table(fake_free: Make) -> None:
+    with pytest.raises(ConfigError, match=r"providers\.cls\.host"):
+        fake_free(host="not a host")
+
+
+@pytest.mark.requirement("language-server:initialize")
+async def test_the_server_is_told_of_the_client_that_is_attached_when_it_starts(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    adapter = make()
+    adapter.client_info = ClientInfo("Neovim", "0.11.4")
+
+    await adapter.auth_status()
+
+    options = fake.params("initialize")[0]["initializationOptions"]
+    assert options["editorInfo"] == {"name": "Neovim", "version": "0.11.4"}
+    assert options["editorPluginInfo"]["name"] == "jumpseat"
+
+
+@pytest.mark.requirement("language-server:shutdown")
+async def test_a_provider_that_was_closed_has_no_process_and_starts_none(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    adapter = make()
+    await adapter.auth_status()
+
+    await adapter.aclose()
+    await fake.current.ended()
+
+    assert (await adapter.auth_status()).state == "signed_out"
+    assert len(fake.starts) == 1
+
+
+@pytest.mark.requirement("language-server:requests")
+async def test_what_the_server_asks_of_an_editor_is_answered(fake: FakeLanguageServer, make: Make) -> None:
+    adapter = make()
+    asked: list[Any] = []
+
+    async def curious(params: Any) -> Any:
+        asked.append(await fake.request("workspace/configuration", {"items": [{}, {}]}))
+        with pytest.raises(RpcError) as caught:
+            await fake.request("editor/everything", {})
+        asked.append(caught.value.code)
+        return await turn(fake, begin(), round_reply("Fine."), end())(params)
+
+    fake.on("conversation/create", curious)
+
+    answer = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
+
+    assert answer.text == "Fine."
+    assert asked == [[None, None], METHOD_NOT_FOUND]
+
+
+# -- other processes
+
+
+@pytest.mark.requirement("language-server:did-change", "8:other-process")
+async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
+    fake: FakeLanguageServer, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    adapter, told = make(), asyncio.Queue[AuthStatus]()
+    adapter.on_auth_change = told.put_nowait
+    await adapter.files_changed()
+    assert (fake.starts, adapter.watched_files()) == ([], []), "nobody starts a server for this"
+    fake.status = {"status": "NotSignedIn"}
+    await adapter.auth_status()
+
+    assert tmp_path / "github-copilot" / "auth.db-wal" in adapter.watched_files()
+    fake.status = {"status": "OK", "user": "octocat"}
+    await adapter.files_changed()
+    async with asyncio.timeout(WAIT_SECONDS):
+        change = await told.get()
+
+    assert (change.state, change.login) == ("signed_in", "octocat")
+    assert fake.params("checkStatus")[-1] == {"options": {"localChecksOnly": True}}

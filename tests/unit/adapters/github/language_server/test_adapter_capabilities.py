@@ -1,0 +1,111 @@
+"""What a way of chatting cannot do: refused, or left out and said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ImageBlock, JsonSchemaOutput, Message, RequestError, TextBlock, ToolDefinition
+from tests.fakes.language_server import FakeLanguageServer
+from tests.unit.adapters.github.language_server.adapters import (
+    PANEL,
+    Make,
+    ask,
+    events,
+    warnings,
+    without_conversations,
+)
+
+TOOL = ToolDefinition("weather", "Tells the weather.")
+PNG = "data:image/png;base64,aGk="
+IMAGE = Message("user", (TextBlock("See"), ImageBlock(PNG)))
+
+
+@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.parametrize("chat_api", ["conversation", "completion"])
+async def test_tools_are_refused_unless_none_may_be_called(
+    fake: FakeLanguageServer, make: Make, chat_api: str
+) -> None:
+    adapter = make(chat_api=chat_api)
+
+    with pytest.raises(RequestError, match="does not take tools"):
+        await events(adapter, ask(tools=(TOOL,)))
+    assert not {"conversation/create", PANEL} & set(fake.methods)
+    assert await events(adapter, ask(tools=(TOOL,), tool_choice="none"))
+
+
+@pytest.mark.requirement("language-server:capabilities", "language-server:auto")
+@pytest.mark.parametrize("chat_api", ["auto", "completion"])
+async def test_images_are_refused_where_text_is_completed(
+    fake: FakeLanguageServer, make: Make, chat_api: str
+) -> None:
+    without_conversations(fake)
+
+    with pytest.raises(RequestError, match="does not take images"):
+        await events(make(chat_api=chat_api), ask(messages=[IMAGE]))
+    assert PANEL not in fake.methods
+
+
+@pytest.mark.requirement("language-server:capabilities")
+async def test_a_conversation_takes_images(fake: FakeLanguageServer, make: Make) -> None:
+    assert await warnings(make(), ask(messages=[IMAGE])) == []
+    assert "data:image/png;base64,aGk=" in str(fake.params("conversation/create"))
+
+
+@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.parametrize(
+    ("wanted", "code", "word"),
+    [
+        ({"stop_sequences": ["END"]}, "parameter_dropped", "stop_sequences"),
+        ({"max_tokens": 100}, "parameter_dropped", "max_tokens"),
+        ({"settings": {"temperature": 0.2}}, "parameter_dropped", "temperature"),
+        ({"output_mode": "json"}, "json_mode_dropped", "JSON mode"),
+        ({"output_mode": JsonSchemaOutput({})}, "json_mode_dropped", "JSON mode"),
+    ],
+)
+@pytest.mark.parametrize("chat_api", ["conversation", "completion"])
+async def test_what_no_way_has_a_word_for_is_left_out_and_said(
+    make: Make, chat_api: str, wanted: dict[str, Any], code: str, word: str
+) -> None:
+    adapter = make(chat_api=chat_api)
+    await adapter.list_models()
+    model = adapter.default_model
+
+    ((told, message),) = await warnings(adapter, ask(model=model, **wanted))
+
+    assert told == code
+    assert word in message
+
+
+@pytest.mark.requirement("language-server:capabilities")
+async def test_what_nobody_asked_for_is_not_warned_of(make: Make) -> None:
+    adapter = make()
+    assert await warnings(adapter, ask()) == []
+    await adapter.list_models()
+    # The engine asks for no more than a model can say.
+    adapter._models.known = [
+        row if row.model != "gpt-4.1" else _limited(row, 4096) for row in adapter._models.known
+    ]
+
+    assert await warnings(adapter, ask(max_tokens=4096)) == []
+    assert len(await warnings(adapter, ask(max_tokens=4095))) == 1
+
+
+def _limited(row: Any, tokens: int) -> Any:
+    from dataclasses import replace
+
+    return replace(row, max_output_tokens=tokens)
+
+
+@pytest.mark.requirement("language-server:capabilities", "language-server:completion")
+async def test_a_completion_has_no_thinking_levels_and_a_model_of_its_own(make: Make) -> None:
+    adapter = make(chat_api="completion")
+    await adapter.list_models()
+
+    assert await warnings(adapter, ask(model="gpt-41-copilot")) == []
+    assert [code for code, _ in await warnings(adapter, ask(model="gpt-41-copilot", thinking="low"))] == [
+        "thinking_dropped"
+    ]
+    ((_, message),) = await warnings(adapter, ask(model="gpt-4.1"))
+    assert "not with gpt-4.1" in message

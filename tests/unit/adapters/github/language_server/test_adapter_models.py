@@ -1,0 +1,158 @@
+"""Models of a language server: those that chats get, the default one, and the terms of some."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.chat import AuthenticationError, AuthorizationError, ContextExceededError, RequestError
+from jumpseat.wire import RpcError
+from tests.fakes.language_server import FakeLanguageServer
+from tests.fakes.language_server_answers import MODELS, begin, end, turn
+from tests.unit.adapters.github.language_server.adapters import Make, ask, events, without_conversations
+
+# -- the list
+
+
+@pytest.mark.requirement("language-server:models")
+async def test_the_list_is_what_chats_and_the_default_is_asked_for(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    adapter = make()
+
+    assert adapter.default_model is None
+    assert await adapter.find_default_model() == "gpt-4.1"
+    assert adapter.default_model == "gpt-4.1"
+    assert [row.model for row in adapter.heard_models()] == ["gpt-4.1", "claude-sonnet-4.6"]
+    assert adapter.max_context_tokens("claude-sonnet-4.6") == 200_000
+    assert adapter.max_context_tokens("nothing") is None
+    await adapter.find_default_model()
+    assert fake.methods.count("copilot/models") == 1
+
+
+@pytest.mark.requirement("language-server:models")
+async def test_the_configured_default_goes_before_the_servers(fake: FakeLanguageServer, make: Make) -> None:
+    adapter = make(default_model="claude-sonnet-4.6")
+
+    assert await adapter.find_default_model() == "claude-sonnet-4.6"
+    assert fake.starts == []
+    rows = await adapter.list_models()
+    assert [row.model for row in rows if row.is_default] == ["claude-sonnet-4.6"]
+
+
+@pytest.mark.requirement("language-server:models", "language-server:auto")
+async def test_a_server_that_completes_lists_what_it_completes_with(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    without_conversations(fake)
+
+    (row,) = await make().list_models()
+
+    assert (row.model, row.is_default, row.supports_streaming) == ("gpt-41-copilot", True, False)
+
+
+@pytest.mark.requirement("language-server:models", "language-server:not-ready")
+async def test_models_of_nobody_are_not_asked_for(fake: FakeLanguageServer, make: Make) -> None:
+    fake.status = {"status": "NotSignedIn"}
+
+    with pytest.raises(AuthenticationError) as caught:
+        await make().list_models()
+
+    assert "jumpseat login --provider cls" in (caught.value.hint or "")
+    assert "copilot/models" not in fake.methods
+
+
+@pytest.mark.requirement("language-server:models", "language-server:did-change")
+async def test_another_account_has_other_models_and_a_used_quota_has_not(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    adapter = make()
+    changes: list[AuthStatus] = []
+    adapter.on_auth_change = changes.append
+    await adapter.auth_status(refresh=True)
+    await adapter.list_models()
+    connection = await adapter._server.connection()
+
+    used = {"premium_interactions": {"percentRemaining": 1, "unlimited": False}, "copilotPlan": "individual"}
+    fake.notify("copilot/quotaChange", used)
+    await connection.request("getVersion", seconds=20.0)
+    assert adapter.heard_models()
+
+    row = {"category": "auth", "kind": "Normal", "result": {"status": "OK", "user": "hubot"}}
+    fake.notify("didChangeStatus/v2", {"statuses": [row]})
+    await connection.request("getVersion", seconds=20.0)
+
+    assert list(adapter.heard_models()) == []
+    assert [change.login for change in changes[-2:]] == ["octocat", "hubot"]
+
+
+# -- terms
+
+
+@pytest.mark.requirement("language-server:terms")
+async def test_terms_are_accepted_by_the_server(fake: FakeLanguageServer, make: Make) -> None:
+    accepted = [
+        {**row, "modelPolicy": {"state": "enabled"}} if "modelPolicy" in row else row for row in MODELS
+    ]
+    fake.on("copilot/models", list(MODELS), accepted)
+
+    row = await make().accept_terms("claude-sonnet-4.6")
+
+    assert row.policy == "enabled"
+    assert fake.params("copilot/setModelPolicy") == [{"model": "claude-sonnet-4.6", "status": "enabled"}]
+
+
+@pytest.mark.requirement("language-server:terms", "language-server:completion")
+@pytest.mark.parametrize("model", ["claude-sonnet-4.6", "gpt-41-copilot"])
+async def test_no_terms_are_accepted_of_a_model_that_chats_do_not_get(
+    fake: FakeLanguageServer, make: Make, model: str
+) -> None:
+    adapter = make(chat_api="completion")
+
+    with pytest.raises(RequestError):
+        await adapter.accept_terms(model)
+    assert "copilot/setModelPolicy" not in fake.methods
+    assert [row.model for row in adapter.heard_models()] == ["gpt-41-copilot"]
+
+
+@pytest.mark.requirement("language-server:terms", "language-server:errors")
+@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize(
+    ("model", "reason", "kind"),
+    [
+        ("claude-sonnet-4.6", "model_not_supported", AuthorizationError),
+        ("claude-sonnet-4.6", "model_max_prompt_tokens_exceeded", ContextExceededError),
+        ("gpt-4.1", "model_not_supported", RequestError),
+        ("gone", "model_not_supported", RequestError),
+    ],
+)
+async def test_a_model_whose_terms_were_not_accepted_is_refused_with_the_command_that_accepts_them(
+    fake: FakeLanguageServer, make: Make, model: str, reason: str, kind: type[Exception], heard: bool
+) -> None:
+    refused = {"message": "the model is not supported. Please try again.", "code": 400, "reason": reason}
+    fake.on("conversation/create", turn(fake, begin(), end(refused)))
+    adapter = make()
+    if heard:
+        await adapter.list_models()
+
+    with pytest.raises(RequestError if kind is not AuthorizationError else AuthorizationError) as caught:
+        await events(adapter, ask(model=model))
+
+    assert type(caught.value) is kind
+    is_told = "`jumpseat accept-terms cls:claude-sonnet-4.6`" in (caught.value.hint or "")
+    assert is_told is (kind is AuthorizationError)
+    if heard and model != "gone":
+        assert len(fake.params("copilot/models")) == 1
+    assert fake.params("copilot/setModelPolicy") == []
+
+
+@pytest.mark.requirement("language-server:terms")
+async def test_a_list_that_cannot_be_had_takes_nothing_from_a_refusal(
+    fake: FakeLanguageServer, make: Make
+) -> None:
+    refused = {"message": "the model is not supported.", "code": 400, "reason": "model_not_supported"}
+    fake.on("conversation/create", turn(fake, begin(), end(refused)))
+    fake.on("copilot/models", RpcError(-32603, "HTTP 500"))
+
+    with pytest.raises(RequestError, match="does not offer"):
+        await events(make(), ask(model="claude-sonnet-4.6"))

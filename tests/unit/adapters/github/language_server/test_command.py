@@ -1,0 +1,276 @@
+"""Which program is started, with which arguments, and with how much of the user's environment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.github.language_server.command import (
+    PROGRAM,
+    check_command,
+    directory_of,
+    environment_of,
+    find_command,
+)
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values, load_config
+from jumpseat.system import commands as commands_module
+from jumpseat.system.secrets import hidden, redact
+
+INSTALL_LINE = "npm install -g @github/copilot-language-server"
+SECRET = "sk-of-somebody-else-0815"
+
+pytestmark = pytest.mark.requirement("language-server:command")
+
+
+def program_at(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n", "utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def configured(home: Path, text: str) -> ProviderConfig:
+    """The table `cls` as the daemon reads it from a file."""
+    (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
+    config = load_config(None, None)
+    assert not config.faults, config.faults
+    return config.providers["cls"]
+
+
+def fault(home: Path, text: str) -> str:
+    (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
+    (told,) = load_config(None, None).faults["cls"]
+    return str(told)
+
+
+def environment(config: ProviderConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    return asyncio.run(environment_of("cls", config, Values("cls", config), environ))
+
+
+# -- the program
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
+    program = program_at(tmp_path / "bin" / PROGRAM)
+    environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
+    assert find_command("cls", configured(home, ""), environ) == [str(program), "--stdio"]
+
+
+@pytest.mark.parametrize("path", [None, "", ".", "nowhere"])
+def test_one_that_is_not_installed_is_told_with_the_line_that_installs_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
+) -> None:
+    # What lies in the working directory, somebody's workspace, is not run.
+    program_at(tmp_path / PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    environ = {} if path is None else {"PATH": path}
+    monkeypatch.setenv("PATH", os.fspath(tmp_path / "none"))
+    with pytest.raises(ConfigError) as caught:
+        find_command("cls", configured(home, ""), environ)
+    assert caught.value.provider == "cls"
+    assert PROGRAM in caught.value.message
+    assert INSTALL_LINE in (caught.value.hint or "")
+    assert "providers.cls.command" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("command", ["'/nowhere/server --stdio'", "'no-such-program-anywhere'", "['./none']"])
+def test_a_configured_one_that_does_not_exist_is_told_with_its_key(home: Path, command: str) -> None:
+    with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* does not exist") as caught:
+        find_command("cls", configured(home, f"command = {command}"), os.environ)
+    assert "--stdio" not in caught.value.message
+    assert INSTALL_LINE in (caught.value.hint or "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.parametrize("name", ["package", "text"])
+def test_what_is_there_and_no_program_is_told_as_that(home: Path, name: str) -> None:
+    (home / "package").mkdir()
+    (home / "text").write_text("", "utf-8")
+    with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* no program") as caught:
+        check_command("cls", configured(home, f"command = ['./{name}']"), {})
+    assert "executed" in (caught.value.hint or "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+def test_a_command_is_a_line_as_a_shell_would_split_it_or_words(home: Path, tmp_path: Path) -> None:
+    program = program_at(tmp_path / "my programs" / "server")
+    line = f"""command = '"{program}" --flag "a b" $HOME'"""
+    words = f"command = {[str(program), '--flag', 'a b', '$HOME']}"
+    for text in (line, words):
+        assert find_command("cls", configured(home, text), {}) == [
+            str(program),
+            "--flag",
+            "a b",
+            "$HOME",
+            "--stdio",
+        ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+def test_stdio_is_asked_for_once(home: Path, tmp_path: Path) -> None:
+    program = program_at(tmp_path / "server")
+    config = configured(home, f"command = ['{program}', '--stdio', '--debug']")
+    assert find_command("cls", config, {}) == [str(program), "--stdio", "--debug"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+def test_a_relative_path_lies_beside_the_configuration_and_a_tilde_is_the_home(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, own = program_at(home / "bin" / "server"), program_at(tmp_path / "me" / "server")
+    monkeypatch.setenv("HOME", str(own.parent))
+    monkeypatch.chdir(tmp_path)
+    assert find_command("cls", configured(home, "command = 'bin/server'"), {})[0] == str(beside)
+    assert find_command("cls", configured(home, "command = '~/server'"), {})[0] == str(own)
+    assert directory_of(configured(home, "")) == home
+    monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "not" / "there"))
+    assert directory_of(ProviderConfig()) == Path(tmp_path.anchor)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("5", "must be an array"),
+        ("''", "must not be empty"),
+        ("[]", "must not be empty"),
+        ("['']", "must not be empty"),
+        ("[1]", "must be a string"),
+        ("""'a "b'""", "must be a command line whose quotes are closed"),
+    ],
+)
+def test_a_command_of_another_form_is_the_tables_fault(home: Path, value: str, told: str) -> None:
+    text = fault(home, f"command = {value}")
+    assert "providers.cls.command" in text
+    assert told in text
+
+
+def test_chat_api_is_one_of_three(home: Path) -> None:
+    assert configured(home, "").chat_api == "auto"
+    assert configured(home, "chat_api = 'completion'").chat_api == "completion"
+    assert "must be one of 'auto', 'conversation' or 'completion'" in fault(home, "chat_api = 'chat'")
+
+
+@pytest.mark.requirement("language-server:overlay")
+def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
+    (home / "config.toml").write_text("", "utf-8")
+    overlay = {"providers": {"cls": {"kind": "copilot-language-server"}}}
+    config = load_config(None, overlay).providers["cls"]
+    with pytest.raises(ConfigError, match="workspace") as caught:
+        find_command("cls", config, os.environ)
+    assert "configuration file" in (caught.value.hint or "")
+
+
+@pytest.mark.requirement("language-server:overlay")
+def test_a_workspace_names_no_program(home: Path) -> None:
+    (home / "config.toml").write_text("", "utf-8")
+    overlay = {"providers": {"cls": {"kind": "copilot-language-server", "command": ["sh"]}}}
+    with pytest.raises(ConfigError, match=r"providers\.cls\.command names a program"):
+        load_config(None, overlay)
+
+
+# -- its environment
+
+
+@pytest.mark.requirement("language-server:environment")
+def test_it_has_the_users_environment_without_keys_of_other_providers(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands_module, "_kept_back", {"MY_CORPORATE_SECRET"})
+    hidden(SECRET)
+    kept = {"PATH": "/bin", "HOME": "/h", "HTTPS_PROXY": "http://proxy:1", "XDG_CONFIG_HOME": "/x"}
+    others = {
+        "OPENAI_API_KEY": "a",
+        "ANTHROPIC_API_KEY": "b",
+        "GH_TOKEN": "c",
+        "GITHUB_TOKEN": "d",
+        "COPILOT_GITHUB_TOKEN": "e",
+        "MY_CORPORATE_SECRET": "f",
+        "SOMETHING": SECRET,
+    }
+    assert environment(configured(home, ""), {**kept, **others}) == kept
+
+
+@pytest.mark.requirement("language-server:environment")
+def test_what_only_this_server_reads_it_has_even_where_it_is_secret(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands_module, "_kept_back", {"GH_COPILOT_TOKEN"})
+    hidden(SECRET)
+    own = {
+        "GH_COPILOT_TOKEN": SECRET,
+        "GITHUB_COPILOT_TOKEN": "t",
+        "GH_COPILOT_SERVER_URL": "http://127.0.0.1:1",
+        "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
+    }
+    assert environment(configured(home, ""), own) == own
+
+
+@pytest.mark.requirement("language-server:no-secrets")
+def test_its_own_token_in_the_users_environment_is_kept_out_of_logs_whatever_it_looks_like(
+    home: Path,
+) -> None:
+    token, place = "a-token-like-no-other-0816", "http://copilot-proxy.example.com"
+    environment(configured(home, ""), {"GH_COPILOT_TOKEN": token, "GH_COPILOT_SERVER_URL": place})
+    assert redact(f"{token} for {place}") == f"*** for {place}"
+
+
+@pytest.mark.requirement("language-server:environment")
+def test_the_tables_env_goes_before_and_its_value_sources_are_read(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN_FOR_IT", SECRET)
+    (home / "user").write_text("octocat\n", "utf-8")
+    text = """
+    [providers.cls.env]
+    GH_COPILOT_TOKEN = "env:MY_TOKEN_FOR_IT"
+    GH_COPILOT_USER = "file:user"
+    GREETING = "Hello ${GH_COPILOT_USER}"
+    XDG_CONFIG_HOME = "/plain"
+    """
+    found = environment(configured(home, text), {"XDG_CONFIG_HOME": "/x", "MY_TOKEN_FOR_IT": SECRET})
+    assert found == {
+        "GH_COPILOT_TOKEN": SECRET,
+        "GH_COPILOT_USER": "octocat",
+        "GREETING": "Hello octocat",
+        "XDG_CONFIG_HOME": "/plain",
+    }
+
+
+@pytest.mark.requirement("language-server:environment")
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("win32", {"HTTPS_PROXY": "mine"}), ("linux", {"HTTPS_PROXY": "users", "https_proxy": "mine"})],
+)
+def test_the_tables_env_replaces_a_variable_where_the_system_knows_no_case(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: Mapping[str, str]
+) -> None:
+    config = configured(home, 'env = { https_proxy = "mine" }')
+    monkeypatch.setattr(sys, "platform", platform)
+    assert environment(config, {"HTTPS_PROXY": "users"}) == expected
+
+
+def test_a_value_of_env_that_cannot_be_had_names_its_key(home: Path) -> None:
+    config = configured(home, 'env = { GH_COPILOT_TOKEN = "env:NOT_SET_ANYWHERE" }')
+    with pytest.raises(ConfigError, match=r"providers\.cls\.env\.GH_COPILOT_TOKEN is env:NOT_SET_ANYWHERE"):
+        environment(config, {})
+
+
+@pytest.mark.requirement("language-server:environment")
+@pytest.mark.parametrize(("value", "expected"), [("~/ca.pem", "ca.pem"), ("/etc/ca.pem", None)])
+def test_certificates_of_the_user_are_nodes_extra_ones(home: Path, value: str, expected: Any) -> None:
+    path = str(Path.home() / expected) if expected else str(Path(value).absolute())
+    assert environment(configured(home, f"ca_file = '{value}'"), {}) == {"NODE_EXTRA_CA_CERTS": path}
+
+
+def test_certificates_at_a_relative_path_are_refused(home: Path) -> None:
+    with pytest.raises(ConfigError, match=r"providers\.cls\.ca_file is a relative path"):
+        environment(configured(home, "ca_file = 'ca.pem'"), {})

@@ -1,0 +1,285 @@
+"""Chats by the language server's completions: the document, the answer in it, and that it ends."""
+
+import asyncio
+import time
+
+import pytest
+
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.github.language_server.completion import Document, document_of
+from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
+from jumpseat.chat import (
+    AuthenticationError,
+    ConnectionError,
+    ContextBlock,
+    ImageBlock,
+    Message,
+    ProtocolError,
+    RateLimitError,
+    TextBlock,
+)
+from jumpseat.wire import RpcError
+from tests.attempts import is_quick
+from tests.fakes.language_server import NEVER
+from tests.fakes.language_server_answers import panel_item
+from tests.unit.adapters.github.language_server.chats import (
+    MISSING,
+    answer_of,
+    asked,
+    completions,
+    events_of,
+    failure_of,
+)
+
+PANEL, INLINE = "textDocument/copilotPanelCompletion", "textDocument/inlineCompletion"
+OPEN, CLOSE = "textDocument/didOpen", "textDocument/didClose"
+
+
+def panel(fake, *texts, result=None):
+    """An answer of the panel's: these items as reports, then its result."""
+
+    def answer(params):
+        for text in texts:
+            item = panel_item(text, params["position"]["line"])
+            fake.progress(params["partialResultToken"], {"items": [item]})
+        return {"items": []} if result is None else result
+
+    return answer
+
+
+# -- the document
+
+
+@pytest.mark.requirement("language-server:completion")
+def test_a_chat_is_a_document_that_ends_where_the_answer_begins():
+    picture = Message("user", (TextBlock("Two"), ImageBlock("QUJD"), ContextBlock("x = 1", label="a.py")))
+
+    text = document_of(asked("One\n", " Uno", picture, system="Be terse."))
+
+    assert text == (
+        "# A conversation with a helpful assistant\n\n## Instructions\n\nBe terse.\n\n"
+        "## User\n\nOne\n\n## Assistant\n\nUno\n\n"
+        "## User\n\nTwo\n\n`a.py`:\n```\nx = 1\n```\n\n## Assistant\n\n"
+    )
+    assert "Instructions" not in document_of(asked("One", system=" "))
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize(
+    ("text", "line", "character"),
+    [("", 0, 0), ("ab", 0, 2), ("ab\n\n", 2, 0), ("a\nb𝄞é", 1, 4)],
+)
+def test_the_end_is_counted_as_lsp_counts(text, line, character):
+    assert Document("untitled:x", text).end == {"line": line, "character": character}
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
+async def test_every_kind_of_line_end_is_one(fake, line_end):
+    async with completions(fake) as way:
+        await answer_of(way, asked(f"One{line_end}Two"))
+
+    (opened,), (place,) = fake.params("textDocument/didOpen"), fake.params(PANEL)
+    text = opened["textDocument"]["text"]
+    assert "## User\n\nOne\nTwo\n\n## Assistant\n\n" in text
+    assert "\r" not in text
+    assert place["position"] == {"line": text.count("\n"), "character": 0}
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize(
+    ("line", "character", "text", "added"),
+    [
+        (2, 0, "One\n\n## Assistant\n\nYes", "Yes"),
+        (4, 3, "Assistant\n\nYes", "Yes"),
+        (6, 0, "Yes", "Yes"),
+        (99, 0, "Yes", "Yes"),
+        (-3, 0, "## Assistant\n\nYes", "## Assistant\n\nYes"),
+        (4, None, "Yes", "Yes"),
+        (4, -7, "## Assistant\n\nYes", "Yes"),
+    ],
+)
+def test_an_item_may_replace_lines_before_the_last(line, character, text, added):
+    document = Document("untitled:x", "## User\n\nOne\n\n## Assistant\n\n")
+    item = {"insertText": text, "range": {"start": {"line": line, "character": character}}}
+
+    assert document.added_by(item) == added
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Yes.\n\n## User\n\nAnd?", "Yes."),
+        ("Yes.\n## Assistant", "Yes."),
+        ("## User \nWhat?", "A second."),
+        ("Look:\n\n## User accounts\n\n## Assistants", "Look:\n\n## User accounts\n\n## Assistants"),
+    ],
+)
+async def test_an_answer_ends_where_the_model_speaks_for_somebody_else(fake, said, answer):
+    fake.on(PANEL, {"items": [{"insertText": said}, {"insertText": "A second."}]})
+    async with completions(fake) as way:
+        assert (await answer_of(way, asked("Hello"))).text == answer
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize(
+    ("item", "added"),
+    [
+        (panel_item("𝄞: yes"), " yes"),
+        ({"insertText": ": yes", "range": {"start": {"line": 0, "character": 2}}}, " yes"),
+        ({"insertText": " yes", "range": {"start": {"line": 0, "character": 3}}}, " yes"),
+        ({"insertText": " yes"}, " yes"),
+        ({"insertText": "other", "range": None}, "other"),
+        ({"insertText": 7}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_item_adds_what_stands_behind_the_text_that_it_replaces(item, added):
+    assert Document("untitled:x", "𝄞:").added_by(item) == added
+
+
+# -- the answer
+
+
+@pytest.mark.requirement("language-server:completion")
+async def test_the_panels_first_completion_that_says_something_is_the_answer_in_one_piece(fake):
+    fake.on(PANEL, panel(fake, " \n", "\nForty-two.\n\n## User\n\nThanks!", "Something else."))
+    async with completions(fake) as way:
+        events = await events_of(way, asked("What?"))
+
+    assert [event.type for event in events] == ["response", "text_start", "text_delta", "text_done", "done"]
+    assert events[2].text == "Forty-two."
+    assert events[-1].stop_reason == "end_turn"
+    assert INLINE not in fake.methods
+
+
+@pytest.mark.requirement("language-server:completion")
+async def test_each_chat_is_a_document_of_its_own_that_is_closed_again(fake):
+    async with completions(fake) as way:
+        await asyncio.gather(*(answer_of(way, asked(word)) for word in ("One", "Two")))
+        await fake.wait_for(CLOSE, 2)
+
+    opened = [each["textDocument"] for each in fake.params(OPEN)]
+    assert [each["text"] for each in opened] == [document_of(asked("One")), document_of(asked("Two"))]
+    assert {(each["languageId"], each["version"]) for each in opened} == {("markdown", 1)}
+    assert len({each["uri"] for each in opened}) == 2
+    assert {each["textDocument"]["uri"] for each in fake.params(CLOSE)} == {each["uri"] for each in opened}
+    first = fake.params(PANEL)[0]
+    assert first["textDocument"] == {"uri": opened[0]["uri"], "version": 1}
+    assert first["position"] == Document("", opened[0]["text"]).end
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize("whole", [{"items": [panel_item("Late.")]}, [panel_item("Late.")]])
+async def test_items_may_come_with_the_answer_instead(fake, whole):
+    fake.on(PANEL, panel(fake, result=whole))
+    async with completions(fake) as way:
+        assert (await answer_of(way, asked("What?"))).text == "Late."
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize("answer", [{"items": []}, None, {"items": None}, [7], MISSING])
+async def test_where_the_panel_has_nothing_the_inline_completion_is_the_answer(fake, answer):
+    fake.on(PANEL, lambda params: answer)
+    fake.on(INLINE, {"items": [panel_item("Inline.")]})
+    async with completions(fake) as way:
+        assert (await answer_of(way, asked("What?"))).text == "Inline."
+
+    assert fake.params(INLINE)[0]["context"] == {"triggerKind": 1}
+
+
+@pytest.mark.requirement("language-server:completion")
+@pytest.mark.parametrize(
+    ("answer", "words", "hint"),
+    [
+        ({"items": []}, "nothing to say", 'providers.helper.chat_api = "conversation"'),
+        # Where it is asked because there are no conversations either, they would be no way out.
+        (MISSING, "no such methods", UPDATE_COMMAND),
+    ],
+)
+async def test_nothing_at_all_is_an_error_that_names_what_would_help(fake, answer, words, hint):
+    fake.on(PANEL, answer)
+    fake.on(INLINE, answer)
+    async with completions(fake) as way:
+        error, events = await failure_of(way, asked("What?"))
+        await fake.wait_for(CLOSE)
+
+    assert (type(error), events) == (ProtocolError, [])
+    assert words in error.message
+    assert hint in error.hint
+
+
+# -- how it fails, and ends
+
+
+@pytest.mark.requirement("language-server:errors", "language-server:expired-token")
+async def test_a_refusal_is_an_error_of_its_kind_and_an_expired_token_worth_another_attempt(fake):
+    fake.on(
+        PANEL,
+        RpcError(1000, "Not authenticated"),
+        RpcError(-32603, "failed: Rate limited by server. Retry in 40s."),
+        RpcError(-32603, "failed: token expired or invalid: 401"),
+    )
+    async with completions(fake) as way:
+        signed_out, _ = await failure_of(way, asked("What?"))
+        limited, _ = await failure_of(way, asked("What?"))
+        expired, _ = await failure_of(way, asked("What?"))
+
+    assert type(signed_out) is AuthenticationError
+    assert (type(limited), limited.retry_after) == (RateLimitError, 40)
+    assert isinstance(expired, Replan)
+    assert INLINE not in fake.methods
+
+
+@pytest.mark.requirement("language-server:silence")
+@pytest.mark.parametrize("silent", [PANEL, INLINE])
+async def test_silence_ends_a_chat_and_takes_its_request_back(fake, silent):
+    fake.on(PANEL, {"items": []})
+    fake.on(silent, NEVER)
+    async with completions(fake, silence_seconds=0.3) as way:
+        error, _ = await failure_of(way, asked("What?"))
+        await fake.wait_for("$/cancelRequest")
+        await fake.wait_for(CLOSE)
+
+    assert type(error) is ConnectionError
+
+
+@pytest.mark.requirement("language-server:cancel")
+async def test_a_cancelled_chat_takes_its_request_back_and_closes_its_document(fake):
+    fake.on(PANEL, NEVER)
+    async with completions(fake) as way:
+        task = asyncio.ensure_future(answer_of(way, asked("What?")))
+        await fake.wait_for(PANEL)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await fake.wait_for("$/cancelRequest")
+        await fake.wait_for(CLOSE)
+
+
+@pytest.mark.requirement("language-server:completion")
+async def test_what_is_still_being_completed_when_the_answer_is_there_is_taken_back(fake):
+    fake.on(PANEL, lambda params: (panel(fake, "Yes.")(params), NEVER)[1])
+    async with completions(fake) as way:
+        assert (await answer_of(way, asked("What?"))).text == "Yes."
+        await fake.wait_for("$/cancelRequest")
+
+
+@pytest.mark.requirement("language-server:crash", "language-server:silence")
+async def test_a_death_in_mid_chat_ends_it_within_a_second(fake):
+    fake.on(PANEL, NEVER)
+
+    async def seconds_until_it_ends():
+        count = len(fake.starts) + 1
+        async with completions(fake) as way:
+            failing = asyncio.ensure_future(failure_of(way, asked("What?")))
+            await fake.wait_for(PANEL, count)
+            before = time.monotonic()
+            fake.kill()
+            error, _ = await failing
+            took = time.monotonic() - before
+        assert type(error) is ProtocolError
+        return took
+
+    await is_quick(seconds_until_it_ends, within=1)

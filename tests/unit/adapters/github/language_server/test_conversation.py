@@ -1,0 +1,255 @@
+"""Chats by the language server's conversations: what goes out, and in which conversation."""
+
+import asyncio
+
+import pytest
+
+from jumpseat.adapters.github.language_server.conversation import KEPT_CONVERSATIONS, NotOffered
+from jumpseat.chat import ConnectionError, Message, ProtocolError, WarningEvent
+from jumpseat.wire import RpcError
+from tests.fakes.language_server import NEVER
+from tests.fakes.language_server_answers import begin, chat, round_reply, turn
+from tests.unit.adapters.github.language_server.chats import (
+    CREATE,
+    DESTROY,
+    MISSING,
+    TURN,
+    answer_of,
+    asked,
+    conversations,
+    events_of,
+    failure_of,
+    text_in,
+)
+
+# -- what goes out
+
+
+@pytest.mark.requirement("language-server:conversation")
+async def test_the_first_request_names_the_model_in_all_words_and_asks_for_nothing_more(fake):
+    async with conversations(fake) as way:
+        told = await answer_of(way, asked("Hello", system="Be terse.", thinking="high"))
+
+    (params,) = fake.params(CREATE)
+    token = params.pop("workDoneToken")
+    assert isinstance(token, str)
+    assert params == {
+        "turns": [{"request": "<instructions>\nBe terse.\n</instructions>\n\nHello"}],
+        "capabilities": {"skills": [], "allSkills": False},
+        "source": "panel",
+        "chatMode": "Ask",
+        "model": "gpt-4.1",
+        "modelInfo": {"id": "gpt-4.1", "reasoningEffort": "high"},
+        "workspaceFolders": [],
+        "references": [],
+        "computeSuggestions": False,
+    }
+    assert told.text == "You said: <instructions>\nBe terse.\n</instructions>\n\nHello"
+    assert told.usage.output_tokens == 5
+
+
+@pytest.mark.requirement("language-server:reports")
+async def test_a_level_without_any_reasoning_is_told(fake):
+    async with conversations(fake) as way:
+        thinking = await events_of(way, asked("Hello", thinking="low"))
+        plain = await events_of(way, asked("Hello"))
+
+    assert [event.code for event in thinking if isinstance(event, WarningEvent)] == ["thinking_ignored"]
+    assert [event for event in plain if isinstance(event, WarningEvent)] == []
+
+
+@pytest.mark.requirement("language-server:conversation")
+async def test_thinking_cannot_be_switched_off_and_the_last_words_cannot_be_the_assistants(fake):
+    async with conversations(fake) as way:
+        events = await events_of(way, asked("Hello", "Well,", thinking="off"))
+
+    (params,) = fake.params(CREATE)
+    assert params["modelInfo"] == {"id": "gpt-4.1"}
+    codes = [event.code for event in events if isinstance(event, WarningEvent)]
+    assert codes == ["prefill_replaced", "thinking_dropped"]
+
+
+@pytest.mark.requirement("language-server:tools-away")
+async def test_its_own_tools_are_taken_away_once_before_the_first_conversation(fake):
+    fake.on("conversation/registerTools", [{"id": "1", "name": "read_file"}, {"id": "2", "name": "list_dir"}])
+    async with conversations(fake) as way:
+        await asyncio.gather(*(answer_of(way, asked(word)) for word in ("One", "Two", "Three")))
+
+    assert fake.params("conversation/registerTools") == [{"tools": []}]
+    assert fake.params("conversation/unregisterTools") == [{"toolIds": ["1", "2"]}]
+    assert fake.methods.index("conversation/unregisterTools") < fake.methods.index(CREATE)
+
+
+@pytest.mark.requirement("language-server:tools-away")
+@pytest.mark.parametrize("answer", [MISSING, None, {}, [7]], ids=["unknown", "null", "an object", "numbers"])
+async def test_tools_that_cannot_be_taken_away_stop_no_chat(fake, answer):
+    fake.on("conversation/registerTools", answer)
+    async with conversations(fake) as way:
+        assert (await answer_of(way, asked("Hello"))).text == "You said: Hello"
+
+
+# -- which conversation
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_a_chat_that_a_message_is_added_to_goes_on_in_its_conversation(fake):
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One", system="S"))
+        second = await answer_of(way, asked("One", f"{first.text}\n", "Two", system="S", model="other"))
+        await answer_of(way, asked("One", first.text, "Two", second.text, "Three", system="S"))
+
+    assert len(fake.params(CREATE)) == 1
+    more, again = fake.params(TURN)
+    assert (more["conversationId"], more["message"], more["model"]) == ("conversation-1", "Two", "other")
+    assert (more["modelInfo"], more["computeSuggestions"]) == ({"id": "other"}, False)
+    assert (again["conversationId"], again["message"]) == ("conversation-1", "Three")
+    assert fake.params(DESTROY) == []
+
+
+@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.parametrize(
+    "other",
+    [
+        asked("One", "Another answer", "Two"),
+        asked("Another one", "You said: One", "Two"),
+        asked("One", "You said: One", "Two", system="S"),
+        asked("One", "You said: One", "Two", "Due", "Three"),
+        asked("One"),
+    ],
+    ids=["answer", "question", "system prompt", "two more", "from the beginning"],
+)
+async def test_any_other_chat_begins_a_conversation_with_itself_as_the_history(fake, other):
+    async with conversations(fake) as way:
+        await answer_of(way, asked("One"))
+        await answer_of(way, other)
+
+    assert fake.params(TURN) == []
+    turns = fake.params(CREATE)[1]["turns"]
+    assert len(turns) == (len(other.messages) + 1) // 2
+    assert [each["response"] for each in turns[:-1]] == [
+        message.content[0].text for message in other.messages if message.role == "assistant"
+    ]
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One"))
+        fork = [asked("One", first.text, word) for word in ("Two", "Due")]
+        told = await asyncio.gather(*(answer_of(way, each) for each in fork))
+
+    assert [each.text for each in told] == ["You said: Two", "You said: Due"]
+    assert len(fake.params(TURN)) == 1
+    assert len(fake.params(CREATE)) == 2
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_a_conversation_that_the_server_has_forgotten_is_begun_anew_once(fake):
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One"))
+        fake.current.conversations.clear()
+        told = await answer_of(way, asked("One", first.text, "Two"))
+
+    assert told.text == "You said: Two"
+    assert len(fake.params(TURN)) == 1
+    assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": first.text}, {"request": "Two"}]
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_a_turn_that_failed_after_it_began_is_not_asked_again(fake):
+    fake.on(TURN, turn(fake, begin(), round_reply("Half"), result=RpcError(-32603, "terminated")))
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One"))
+        error, events = await failure_of(way, asked("One", first.text, "Two"))
+        await fake.wait_for(DESTROY)
+
+    assert type(error) is ConnectionError
+    assert text_in(events) == "Half"
+    assert len(fake.params(CREATE)) == 1
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_only_so_many_conversations_are_kept_and_the_oldest_is_given_up(fake):
+    async with conversations(fake) as way:
+        for number in range(KEPT_CONVERSATIONS):
+            await answer_of(way, asked(f"Chat {number}"))
+        assert fake.params(DESTROY) == []
+        # The first is used again, so the second is the oldest now.
+        await answer_of(way, asked("Chat 0", "You said: Chat 0", "More"))
+        await answer_of(way, asked("One more"))
+        given_up = await fake.wait_for(DESTROY)
+        await answer_of(way, asked("Chat 1", "You said: Chat 1", "More"))
+
+    assert given_up["conversationId"] == "conversation-2"
+    assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-1"]
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_of_two_chats_that_say_the_same_one_conversation_is_kept(fake):
+    async with conversations(fake) as way:
+        await answer_of(way, asked("One"))
+        await answer_of(way, asked("One"))
+        given_up = await fake.wait_for(DESTROY)
+        await answer_of(way, asked("One", "You said: One", "Two"))
+
+    assert given_up["conversationId"] == "conversation-1"
+    assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-2"]
+
+
+@pytest.mark.requirement("language-server:second-turn", "language-server:crash")
+async def test_a_server_that_was_started_again_knows_no_conversation_and_has_its_tools_back(fake):
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One"))
+        fake.on(CREATE, NEVER, lambda params: fake.default(CREATE, params))
+        dying = asyncio.ensure_future(failure_of(way, asked("x")))
+        await fake.wait_for(CREATE, 2)
+        fake.kill()
+        error, _ = await dying
+        told = await answer_of(way, asked("One", first.text, "Two"))
+
+    assert type(error) is ProtocolError
+    assert told.text == "You said: Two"
+    assert fake.params(TURN) == []
+    assert len(fake.params("conversation/unregisterTools")) == 2
+
+
+@pytest.mark.requirement("language-server:auto")
+async def test_a_server_without_conversations_says_so_before_anything_else(fake):
+    fake.on(CREATE, MISSING)
+    async with conversations(fake) as way:
+        error, events = await failure_of(way, asked("Hello", thinking="off"))
+
+    assert type(error) is NotOffered
+    assert events == []
+
+
+@pytest.mark.requirement("language-server:second-turn")
+async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
+    fake.on(TURN, MISSING)
+    async with conversations(fake) as way:
+        first = await answer_of(way, asked("One"))
+        assert (await answer_of(way, asked("One", first.text, "Two"))).text == "You said: Two"
+
+
+# -- at the same time
+
+
+@pytest.mark.requirement("language-server:conversation")
+async def test_several_chats_at_once_keep_their_answers_apart(fake):
+    async with conversations(fake) as way:
+        told = await asyncio.gather(*(answer_of(way, asked(f"Chat {number}")) for number in range(8)))
+
+    assert [each.text for each in told] == [f"You said: Chat {number}" for number in range(8)]
+
+
+@pytest.mark.requirement("language-server:requests")
+async def test_what_the_server_asks_in_a_turn_does_not_hold_it_up(fake):
+    async def ask_first(params):
+        confirmed = await fake.request("conversation/invokeClientToolConfirmation", {"name": "read_file"})
+        return await chat(fake, str(confirmed))(params)
+
+    fake.on(CREATE, ask_first)
+    async with conversations(fake) as way:
+        told = await answer_of(way, asked(Message.user("Hello")))
+
+    assert told.text == "[{'result': 'dismiss'}, None]"

@@ -1,0 +1,135 @@
+"""Who is signed in to a language server: what it notifies of by itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.unit.adapters.github.language_server.users import COMMAND, User, v2
+
+# -- the sign-in
+
+
+@pytest.mark.requirement("language-server:did-change")
+async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> None:
+    await user.status()
+    asked = len(user.fake.params("checkStatus"))
+
+    user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="You are not signed into GitHub."))
+    (out,) = await user.settled()
+    user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
+    (back,) = await user.settled()
+
+    assert (out.state, out.login) == ("signed_out", None)
+    told = "Nobody is signed in to github.com in the language server."
+    assert out.message == f"{told} Sign in: `{COMMAND}`.", "the server's words say no more"
+    assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
+    assert len(user.fake.params("checkStatus")) == asked
+
+
+@pytest.mark.requirement("language-server:did-change")
+async def test_what_comes_with_every_answer_is_told_once_and_never_asked_about(user: User) -> None:
+    def answer(params: Any) -> Any:
+        user.fake.notify("statusNotification", {"kind": "Normal", "status": "Normal", "busy": False})
+        user.fake.notify("didChangeStatus", {"kind": "Normal", "busy": False})
+        user.fake.notify("didChangeStatus/v2", v2("MaybeOK", login="octocat"))
+        return {"status": "MaybeOK", "user": "octocat"}
+
+    user.fake.on("checkStatus", answer)
+
+    await user.status()
+    await user.status()
+
+    assert await user.settled() == []
+    assert len(user.fake.params("checkStatus")) == 2
+
+
+@pytest.mark.requirement("language-server:did-change")
+async def test_a_sign_in_that_has_run_out_is_told_as_that_and_stays_so(user: User) -> None:
+    await user.status()
+    words = "The organization has revoked the token."
+    user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
+
+    user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message=words, askToReSignin=True))
+    (expired,) = await user.settled()
+
+    assert expired.state == "expired"
+    assert words in (expired.message or "")
+    assert (await user.status()).state == "expired"
+
+
+@pytest.mark.requirement("language-server:did-change")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"statuses": [{"category": "cls", "kind": "Normal"}, {"category": "completion", "busy": True}]},
+        {"statuses": [{"category": "auth", "kind": "Warning", "message": "fetch failed"}]},
+        {"statuses": [{"category": "cls", "kind": "Error", "result": {"status": "NotSignedIn"}}]},
+        {"statuses": [7, None]},
+        {"statuses": "all"},
+        {},
+        [1],
+        None,
+    ],
+)
+async def test_a_notification_about_something_else_changes_nothing(
+    user: User, caplog: pytest.LogCaptureFixture, params: Any
+) -> None:
+    before = await user.status()
+    user.fake.notify("didChangeStatus/v2", params)
+
+    assert await user.settled() == []
+    assert await user.status() == before
+    # A handler that fails changes nothing either.
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.requirement("language-server:did-change")
+@pytest.mark.parametrize("method", ["didChangeStatus", "statusNotification"])
+async def test_an_older_servers_notification_has_the_sign_in_asked_for(user: User, method: str) -> None:
+    await user.status()
+    user.fake.status = {"status": "NotSignedIn"}
+
+    key = "kind" if method == "didChangeStatus" else "status"
+    user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
+
+    assert (await user.change()).state == "signed_out"
+    asked = len(user.fake.params("checkStatus"))
+    # The same again is no news, and neither is that it works.
+    user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
+    user.fake.notify(method, {key: "InProgress", "busy": True})
+    assert await user.settled() == []
+    # A question that this had begun would be on its way by now.
+    assert await user.settled() == []
+    assert len(user.fake.params("checkStatus")) == asked
+
+
+@pytest.mark.requirement("language-server:quotas", "language-server:did-change")
+async def test_a_quota_that_crosses_a_threshold_is_told_once(user: User) -> None:
+    await user.status(refresh=True)
+    await user.settled()
+
+    def told(percent: float) -> dict[str, Any]:
+        premium = {"percentRemaining": percent, "unlimited": False, "quota": 300, "used": 300 - 3 * percent}
+        return {"premium_interactions": premium, "copilotPlan": "individual"}
+
+    for percent in (50, 19, 18):
+        user.fake.notify("copilot/quotaChange", told(percent))
+    (crossed,) = await user.settled()
+
+    (premium,) = (quota for quota in crossed.quotas or () if quota.name == "premium_interactions")
+    assert (premium.percent_remaining, premium.entitlement, premium.remaining) == (19.0, 300.0, 57.0)
+    assert next(quota.name for quota in crossed.quotas or ()) == "chat", "what was not told anew is kept"
+
+
+@pytest.mark.requirement("language-server:quotas")
+async def test_plan_and_quotas_of_somebody_else_are_forgotten(user: User) -> None:
+    await user.status(refresh=True)
+    user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
+    await user.settled()
+
+    status = await user.status()
+
+    assert (status.login, status.plan, status.quotas) == ("octocat", None, None)

@@ -1,0 +1,59 @@
+"""The notifications by which the Copilot language server tells of limits."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from jumpseat.adapters.github.language_server.notices import Notice, notice_in
+
+RATE = "$/copilot/rateLimitWarning"
+pytestmark = pytest.mark.requirement("language-server:limits")
+
+
+def limit(left, reset="2026-12-01T10:00:00Z"):
+    numbers = {"entitlement": 100, "percentRemaining": left, "resetDate": reset}
+    return {"type": "weekly", "rateLimit": numbers, "message": "You've used it."}
+
+
+def test_a_limit_that_comes_near_is_told_without_a_date():
+    assert notice_in(RATE, limit(25.0)) == Notice("You've used it.")
+
+
+@pytest.mark.parametrize(
+    "reset", ["2026-12-01T10:00:00Z", "2026-12-01T10:00:00", "2026-12-01T11:00:00+01:00"]
+)
+def test_a_limit_that_is_used_up_says_when_it_ends(reset):
+    told = notice_in(RATE, limit(0, reset))
+
+    assert told == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("reset", ["soon", "", None, True, "9999-12-31T23:59:59-23:59"])
+def test_a_date_that_is_none_is_left_out(reset):
+    assert notice_in(RATE, limit(0, reset)) == Notice("You've used it.")
+
+
+@pytest.mark.parametrize("left", [None, "0", False])
+def test_a_share_that_is_no_number_is_not_used_up(left):
+    assert notice_in(RATE, limit(left)) == Notice("You've used it.")
+
+
+def test_a_quota_is_told_in_one_line():
+    assert notice_in("copilot/quotaWarning", {"message": "75%\nused", "severity": "info"}) == Notice(
+        "75% used"
+    )
+
+
+@pytest.mark.requirement("language-server:no-secrets")
+def test_a_notice_says_no_token():
+    told = notice_in("copilot/quotaWarning", {"message": "gho_abcdefghijklmnop1234 has used it"})
+
+    assert told == Notice("*** has used it")
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("didChangeStatus", {"message": "x"}), (RATE, None), (RATE, {}), (RATE, {"message": " "}), (RATE, [1])],
+)
+def test_any_other_notification_is_none(method, params):
+    assert notice_in(method, params) is None

@@ -1,0 +1,371 @@
+"""Reports of a turn of the Copilot language server, as events."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from jumpseat.adapters.github.language_server.notices import Notice
+from jumpseat.adapters.github.language_server.progress import ProgressDecoder
+from jumpseat.chat import (
+    AuthorizationError,
+    CitationEvent,
+    ContentFilterError,
+    Cost,
+    DoneEvent,
+    Fold,
+    ProgressEvent,
+    ProtocolError,
+    QuotaExceededError,
+    RateLimitError,
+    ResponseEvent,
+    ThinkingDoneEvent,
+    Usage,
+    WarningEvent,
+)
+from jumpseat.testing.laws import assert_laws
+from tests.fakes.language_server_answers import begin, end, reply, report, round_reply, token_usage
+
+ANSWER = {"conversationId": "conversation-1", "turnId": "turn-1", "modelName": "GPT-4.1"}
+
+
+def decoded(*values, answer=ANSWER, warnings=()):
+    """All events of a turn that ends well, by the laws."""
+    decoder = ProgressDecoder("helper", "m", warnings)
+    events = [event for value in values for event in decoder.feed(value)]
+    events += decoder.finish(answer)
+    assert_laws(events)
+    return events
+
+
+def failed(*values, answer=ANSWER):
+    """What came before a turn's failure, and the failure."""
+    decoder = ProgressDecoder("helper", "m")
+    events = [event for value in values for event in decoder.feed(value)]
+    with pytest.raises(Exception) as caught:
+        decoder.finish(answer)
+    assert_laws(events, ended=False)
+    return events, caught.value
+
+
+def response(events):
+    fold = Fold("helper", "m")
+    for event in events:
+        fold.add(event)
+    return fold.response()
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
+def test_pieces_are_text_wherever_a_version_puts_them(piece):
+    events = decoded(begin(), piece("Hel"), piece("lo"), end())
+
+    told = response(events)
+    assert [event.type for event in events] == [
+        "response",
+        "text_start",
+        "text_delta",
+        "text_delta",
+        "text_done",
+        "done",
+    ]
+    assert (told.text, told.stop_reason, told.response_id) == ("Hello", "end_turn", "turn-1")
+
+
+@pytest.mark.requirement("language-server:conversation")
+def test_the_answer_begins_with_its_first_output_and_not_with_the_turn():
+    decoder = ProgressDecoder("helper", "m")
+
+    assert decoder.feed(begin()) + decoder.feed(round_reply("")) == []
+    assert decoder.feed(round_reply("x") | {"turnId": "turn-2"})[0] == ResponseEvent("m", "turn-1")
+    assert [event.type for event in decoded(begin(), end())] == ["response", "done"]
+
+
+@pytest.mark.requirement("language-server:conversation")
+def test_a_piece_that_is_in_both_places_counts_once():
+    assert response(decoded(begin(), round_reply("Hi", reply="Hi"), end())).text == "Hi"
+    assert response(decoded(begin(), round_reply("", reply="Hi"), end())).text == "Hi"
+
+
+@pytest.mark.requirement("language-server:conversation")
+def test_another_round_is_another_block():
+    events = decoded(begin(), round_reply("I look."), round_reply("", 2), round_reply("Found.", 2), end())
+
+    assert [block.text for block in response(events).content] == ["I look.", "Found."]
+
+
+@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
+def test_a_marker_for_editors_is_left_out(piece):
+    marker = piece("<!-- replace lines 1 to 2 -->", hideText=True)
+
+    assert response(decoded(begin(), marker, piece("x"), end())).text == "x"
+
+
+@pytest.mark.requirement("language-server:conversation")
+def test_the_decoder_knows_the_conversation_and_the_text_as_the_server_does():
+    decoder = ProgressDecoder("helper", "m")
+    assert (decoder.begun, decoder.ended, decoder.conversation_id) == (False, False, None)
+    for value in (begin("c7"), round_reply("a "), reply("b"), end()):
+        decoder.feed(value)
+
+    assert (decoder.begun, decoder.ended, decoder.conversation_id) == (True, True, "c7")
+    assert decoder.text == "a b"
+    assert decoder.feed(reply("late")) == []
+
+
+@pytest.mark.requirement("language-server:reports")
+def test_thinking_comes_before_the_text_of_its_report():
+    events = decoded(
+        begin(),
+        round_reply("", thinking={"id": "t", "text": "Hm, "}),
+        round_reply("So.", thinking={"id": "t", "text": ["let ", "me see"]}),
+        round_reply(" Yes.", thinking={"id": "opaque", "encrypted": "x"}),
+        end(),
+    )
+
+    (thought,) = of(ThinkingDoneEvent, events)
+    assert thought.content.thinking == "Hm, let me see"
+    assert [block.type for block in response(events).content] == ["thinking", "text"]
+    assert response(events).text == "So. Yes."
+
+
+@pytest.mark.requirement("language-server:reports")
+@pytest.mark.parametrize(("thought", "codes"), [("", ["thinking_ignored"]), ("Hm", [])])
+def test_reasoning_that_was_asked_for_and_never_came_is_told(thought, codes):
+    decoder = ProgressDecoder("helper", "m", expects_thinking=True)
+    values = [begin(), round_reply("x", thinking={"id": "t", "text": thought}), end()]
+    events = [event for value in values for event in decoder.feed(value)] + decoder.finish(ANSWER)
+
+    assert_laws(events)
+    assert [event.code for event in of(WarningEvent, events)] == codes
+
+
+@pytest.mark.requirement("language-server:reports")
+def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
+    events = decoded(
+        begin(),
+        round_reply("x"),
+        token_usage(100, 7, 40),
+        token_usage(100, 7, 40),
+        end(),
+        answer={**ANSWER, "preciseCredits": 0.25},
+    )
+
+    usages = [event.usage for event in events if event.type == "usage"]
+    counted = Usage(input_tokens=100, output_tokens=7, cache_read_tokens=40)
+    assert usages == [
+        counted,
+        Usage(input_tokens=100, output_tokens=7, cache_read_tokens=40, cost=Cost(0.25, "AIU")),
+    ]
+    assert of(DoneEvent, events)[0].usage == usages[-1]
+
+
+@pytest.mark.requirement("language-server:reports")
+def test_counts_that_are_none_are_zero_and_the_input_is_never_less_than_its_cached_part():
+    odd = report(tokenUsage={"promptTokens": None, "completionTokens": -3, "cachedTokens": 5})
+    events = decoded(begin(), odd, report(tokenUsage=[1]), end(), answer={"preciseCredits": "1"})
+
+    assert of(DoneEvent, events)[0].usage == Usage(input_tokens=5, cache_read_tokens=5)
+
+
+@pytest.mark.requirement("language-server:reports")
+def test_public_code_and_pages_of_a_search_are_cited_once():
+    code = {"id": 1, "type": "ip_code_citations", "citations": {"url": "https://x/code", "license": "MIT"}}
+    flaw = {"id": 2, "type": "code_vulnerability", "citations": {"url": "https://x/not"}}
+    page = {"title": "A page", "excerpt": "…", "url": "https://x/page"}
+    search = {"type": "github.web-search", "id": "s", "data": {"query": "q", "results": [page]}}
+    events = decoded(
+        begin(),
+        round_reply("x", annotations=[code, flaw], references=[search]),
+        round_reply("y", annotations=[code], references=[{"data": 7}, 7]),
+        end(),
+    )
+
+    assert of(CitationEvent, events) == [
+        CitationEvent(0, "https://x/code", "MIT"),
+        CitationEvent(0, "https://x/page", "A page"),
+    ]
+
+
+@pytest.mark.requirement("language-server:reports")
+def test_a_step_that_runs_is_told_once_and_what_becomes_of_it_is_not():
+    step = {"id": "a", "title": "Searching", "status": "running"}
+    events = decoded(
+        begin(),
+        report(steps=[step, {"id": "b", "title": "Reading", "status": "running"}]),
+        report(steps=[step]),
+        report(steps=[{**step, "status": "completed"}, {"id": "c", "title": "Done", "status": "completed"}]),
+        end(),
+    )
+
+    assert of(ProgressEvent, events) == [ProgressEvent("Searching"), ProgressEvent("Reading")]
+
+
+@pytest.mark.requirement("language-server:limits", "language-server:reports")
+def test_notices_are_warnings_each_told_once():
+    decoder = ProgressDecoder("helper", "m")
+    events = decoder.feed(begin())
+    decoder.notice(Notice("75% used"))
+    events += decoder.feed(report(notifications=[{"severity": "warning", "message": "Slow\ntoday"}]))
+    decoder.notice(Notice("75% used"))
+    events += decoder.feed(round_reply("x")) + decoder.feed(end()) + decoder.finish(None)
+
+    assert of(WarningEvent, events) == [
+        WarningEvent("provider_notice", "75% used"),
+        WarningEvent("provider_notice", "Slow today"),
+    ]
+
+
+@pytest.mark.requirement("language-server:limits")
+def test_a_limit_that_was_told_to_be_used_up_says_when_it_ends():
+    reset = datetime(2026, 12, 1, tzinfo=UTC)
+    decoder = ProgressDecoder("helper", "m")
+    decoder.notice(Notice("All used.", reset))
+    decoder.notice(Notice("75% of the other one used."))
+    decoder.feed(begin())
+    decoder.feed(end({"message": "Oops.", "responseIsIncomplete": True}))
+
+    with pytest.raises(RateLimitError) as caught:
+        decoder.finish(ANSWER)
+    assert caught.value.reset_at == reset
+
+
+@pytest.mark.requirement("language-server:no-secrets")
+def test_no_notice_and_no_step_says_a_token_while_the_models_text_stays_as_it_is():
+    token = "gho_abcdefghijklmnop1234"
+    steps = [{"id": "a", "title": f"With {token}", "status": "running"}]
+    told = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
+    events = decoded(begin(), told, round_reply(token), end())
+
+    assert of(WarningEvent, events)[0].message == "Slow for ***"
+    assert of(ProgressEvent, events)[0].message == "With ***"
+    assert response(events).text == token
+
+
+def test_what_was_left_out_is_told_when_the_answer_begins():
+    dropped = WarningEvent("thinking_dropped", "x")
+    events = decoded(begin(), round_reply("a"), end(), warnings=[dropped])
+
+    assert [event.type for event in events[:3]] == ["response", "warning", "text_start"]
+
+
+@pytest.mark.requirement("language-server:silence")
+def test_an_answer_without_an_end_or_without_a_beginning_is_one():
+    assert response(decoded(begin(), round_reply("x"))).text == "x"
+    assert response(decoded(round_reply("x"), end())).text == "x"
+    assert response(decoded(begin(), end(), answer=None)).content == []
+    assert response(decoded(end())).stop_reason == "end_turn"
+
+
+@pytest.mark.requirement("language-server:silence")
+@pytest.mark.parametrize("answer", [None, ANSWER, "OK"])
+@pytest.mark.parametrize("reports", [[], [begin()], [begin(), report(contextSize={})]])
+def test_nothing_at_all_is_no_answer(answer, reports):
+    _, error = failed(*reports, answer=answer)
+
+    assert type(error) is ProtocolError
+    assert "without saying anything" in error.message
+
+
+@pytest.mark.requirement("language-server:silence")
+@pytest.mark.parametrize("answer", [None, "OK", [], 7])
+def test_words_without_an_end_and_without_a_readable_answer_ended_early(answer):
+    events, error = failed(begin(), round_reply("Half"), answer=answer)
+
+    assert (type(error), error.message) == (ProtocolError, "helper ended its answer early.")
+    assert "Half" in [getattr(event, "text", None) for event in events]
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize(
+    "place",
+    [
+        end,
+        lambda error: end(result={"error": error}),
+        lambda error: end(result={"error": error}) | {"error": None},
+    ],
+)
+def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
+    events, error = failed(begin(), round_reply("Half"), place({"message": "No more.", "code": 402}))
+
+    assert type(error) is QuotaExceededError
+    assert "Half" in [getattr(event, "text", None) for event in events]
+
+
+@pytest.mark.requirement("language-server:errors")
+@pytest.mark.parametrize("told", ["No more.", True, [], 0, "", {}])
+@pytest.mark.parametrize("place", [lambda told: {"error": told}, lambda told: {"result": {"error": told}}])
+def test_an_error_of_an_unknown_shape_is_still_an_error(told, place):
+    events, error = failed(begin(), round_reply("Half"), end() | place(told))
+
+    assert type(error) is ProtocolError
+    assert ("No more" in error.message) is (told == "No more.")
+    assert "Half" in [getattr(event, "text", None) for event in events]
+
+
+@pytest.mark.requirement("language-server:errors")
+def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
+    told = {
+        "message": "Oops, the response got too long. Try to reformulate your question.",
+        "responseIsIncomplete": True,
+    }
+    done = decoded(begin(), round_reply("Half"), end(told))[-1]
+
+    assert (done.stop_reason, done.raw_stop_reason) == ("max_tokens", "length")
+
+
+@pytest.mark.requirement("language-server:errors")
+def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
+    told = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
+
+    assert decoded(begin(), round_reply("Half"), end(told))[-1].stop_reason == "content_filter"
+    assert type(failed(begin(), end(told))[1]) is ContentFilterError
+
+
+@pytest.mark.requirement("language-server:errors")
+def test_a_complaint_instead_of_an_answer_is_an_error_and_beside_one_a_warning():
+    complaint = report(notifications=[{"severity": "warning", "message": "The model failed."}])
+
+    assert type(failed(begin(), complaint, end())[1]) is ProtocolError
+    assert "The model failed." in str(failed(begin(), complaint, end())[1])
+    beside = decoded(begin(), round_reply("Half"), complaint, end())
+    assert of(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
+
+
+@pytest.mark.requirement("language-server:errors")
+def test_a_wish_for_another_sign_in_is_an_error():
+    wanted = {"authorizationUri": "https://x", "agentSlug": "a", "agentName": "A"}
+
+    assert type(failed(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
+
+
+@pytest.mark.requirement("language-server:errors")
+def test_a_cancel_that_nobody_asked_for_is_an_error():
+    _, error = failed(begin(), round_reply("Half"), end(cancellationReason="CancelledByUser"))
+
+    assert type(error) is ProtocolError
+    assert "CancelledByUser" in error.message
+
+
+@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"kind": "weird"},
+        report(reply=7, editAgentRounds="x", thinking="x", steps=[7], notifications={}, references=None),
+        report(editAgentRounds=[7, {"reply": None}, {}], annotations=[{"type": "ip_code_citations"}]),
+        {"kind": "begin", "conversationId": 7, "turnId": []},
+        report(steps=[{"id": 7, "title": None, "status": "running"}]),
+    ],
+)
+def test_what_is_not_understood_is_left_out(odd):
+    events = decoded(odd, begin(), odd, round_reply("x"), odd, end())
+
+    assert response(events).text == "x"
+    assert {event.type for event in events} <= {"response", "text_start", "text_delta", "text_done", "done"}
+    assert len(of(ResponseEvent, events)) == 1

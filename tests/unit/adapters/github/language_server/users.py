@@ -1,0 +1,102 @@
+"""Who is signed in to a scripted language server, and what was told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jumpseat.adapters.base import SignInPrompt
+from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.adapters.github.language_server.identity import LanguageServerIdentity
+from jumpseat.adapters.github.language_server.server import LanguageServer
+from jumpseat.config import ProviderConfig, Values
+from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
+
+COMMAND = "jumpseat login --provider cls"
+
+
+class User:
+    """One identity over one fake server, and what was told of it."""
+
+    def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
+        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
+        self.fake = fake
+        self.changes: asyncio.Queue[AuthStatus] = asyncio.Queue()
+        self.prompts: list[SignInPrompt] = []
+        self._prompted = asyncio.Event()
+        self.server = LanguageServer(
+            "cls",
+            config,
+            Values("cls", config),
+            who=lambda: None,
+            on_notification=lambda method, params: self.identity.notified(method, params),
+            on_request=_unasked,
+        )
+        self.identity = LanguageServerIdentity(
+            github_hosts(config.host, provider="cls", github_url=config.github_url),
+            self.server,
+            on_change=self.changes.put_nowait,
+            status_seconds=status_seconds,
+        )
+
+    async def status(self, *, refresh: bool = False) -> AuthStatus:
+        return await self.identity.status(refresh=refresh)
+
+    async def change(self) -> AuthStatus:
+        """The next change that is told."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            return await self.changes.get()
+
+    async def settled(self) -> list[AuthStatus]:
+        """Every change that follows from what the server has said by now."""
+        # Behind what it said before, for its answers come in order.
+        await (await self.server.connection()).request("getVersion", seconds=WAIT_SECONDS)
+        return [self.changes.get_nowait() for _ in range(self.changes.qsize())]
+
+    async def sign_in(self) -> AuthStatus:
+        async with asyncio.timeout(WAIT_SECONDS):
+            return await self.identity.sign_in(self._show)
+
+    def _show(self, prompt: SignInPrompt) -> None:
+        self.prompts.append(prompt)
+        self._prompted.set()
+
+    async def prompt(self) -> SignInPrompt:
+        """What a person is shown, once they are."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            await self._prompted.wait()
+        return self.prompts[0]
+
+    async def require(self) -> None:
+        await self.identity.require(await self.server.connection())
+
+    async def aclose(self) -> None:
+        await self.identity.aclose()
+        await self.server.aclose()
+
+
+class Users:
+    """Makes them, and closes them at the end."""
+
+    def __init__(self, fake: FakeLanguageServer) -> None:
+        self._fake = fake
+        self._made: list[User] = []
+
+    def make(self, *, status_seconds: float = 10.0, **table: Any) -> User:
+        self._made.append(User(self._fake, status_seconds=status_seconds, **table))
+        return self._made[-1]
+
+    async def aclose(self) -> None:
+        for user in self._made:
+            await user.aclose()
+
+
+async def _unasked(method: str, params: Any) -> Any:
+    raise AssertionError(f"the server asked for {method}")
+
+
+def v2(status: str, *, login: str | None = None, **more: Any) -> dict[str, Any]:
+    """The params of `didChangeStatus/v2` for the sign-in."""
+    result = {"status": status, **({"user": login} if login else {})}
+    return {"statuses": [{"category": "auth", "kind": "Normal", "result": result, **more}]}

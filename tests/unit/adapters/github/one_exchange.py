@@ -1,0 +1,57 @@
+"""A daemon's part in an exchange: says that it is ready, waits for the word, gets a token and prints it.
+
+Run by tests as a process of its own. Arguments: the fake's origin, the directory, how many rounds. In each
+round but the first it has been told that the token before was refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from jumpseat.adapters.github.copilot.tokens import CopilotTokens
+from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.http import HttpClient
+from jumpseat.system.secrets import Secret
+
+
+class SkippingClock:
+    """The machine's clocks, later by minutes in each round: refusals in a row are not exchanged for."""
+
+    def __init__(self) -> None:
+        self.skipped = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.skipped
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.skipped
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def main(origin: str, directory: Path, rounds: int) -> None:
+    hosts = github_hosts(provider="copilot", github_url=origin, api_url=origin)
+    sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
+    http, clock = HttpClient(), SkippingClock()
+    tokens = CopilotTokens(http, hosts, sign_in, directory=directory, clock=clock, jitter=lambda: 0.0)
+    token = None
+    for _ in range(rounds):
+        print("ready", flush=True)
+        if not await asyncio.to_thread(sys.stdin.readline):
+            break
+        if token is not None:
+            clock.skipped += 100.0
+            await tokens.refuse(token)
+        token = await tokens.get()
+        print(token.secret.reveal(), flush=True)
+    await tokens.aclose()
+    await http.aclose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

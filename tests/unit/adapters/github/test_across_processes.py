@@ -1,0 +1,138 @@
+"""Eight daemons and one token: real processes, a real lock, and a holder that is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.github.copilot.exchange_lock import STOPPED_SECONDS
+from jumpseat.adapters.github.copilot.tokens import LOCK_SECONDS, CopilotTokens
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.http import HttpClient
+from jumpseat.system.secrets import Secret
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[4]
+EXCHANGE = "/copilot_internal/v2/token"
+WAIT_SECONDS = 100.0
+
+
+@contextlib.asynccontextmanager
+async def daemons(
+    count: int, upstream: FakeUpstream, directory: Path, rounds: int = 1
+) -> AsyncIterator[list[asyncio.subprocess.Process]]:
+    """Processes that are ready to ask for a token."""
+    program = ["-m", "tests.unit.adapters.github.one_exchange", upstream.origin, str(directory), str(rounds)]
+    started = [
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            *program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+        )
+        for _ in range(count)
+    ]
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            yield started
+    finally:
+        for process in started:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+
+
+async def line(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    return (await process.stdout.readline()).decode().strip()
+
+
+async def go(processes: list[asyncio.subprocess.Process]) -> list[str]:
+    """Let all of them ask at once; what each of them got."""
+    assert await asyncio.gather(*map(line, processes)) == ["ready"] * len(processes)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+    return await asyncio.gather(*map(line, processes))
+
+
+def minting(upstream: FakeUpstream) -> None:
+    def mint(_: RecordedRequest) -> Reply:
+        return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
+
+    upstream.default(mint, path=EXCHANGE)
+
+
+@pytest.mark.requirement("8:single-flight")
+@pytest.mark.parametrize(("count", "rounds"), [(8, 3), pytest.param(2, 100, marks=pytest.mark.slow)])
+async def test_daemons_that_ask_at_once_make_one_exchange(
+    upstream: FakeUpstream, tmp_path: Path, count: int, rounds: int
+) -> None:
+    minting(upstream)
+    async with daemons(count, upstream, tmp_path / "auth", rounds) as processes:
+        for number in range(1, rounds + 1):
+            assert await go(processes) == [f"tid=canary{number};x=1"] * count
+            assert len(upstream.requests) == number
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.requirement("8:single-flight")
+async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
+    upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
+) -> None:
+    upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
+    minting(upstream)
+    tokens = CopilotTokens(
+        http, hosts, SignIn(Secret("ghu_canary-of-eight"), "file"), directory=tmp_path / "auth"
+    )
+    async with daemons(1, upstream, tmp_path / "auth") as (holder,):
+        assert await line(holder) == "ready"
+        assert holder.stdin is not None
+        holder.stdin.write(b"go\n")
+        await upstream.wait_for_request()
+        waiting = asyncio.ensure_future(tokens.get())
+        done, _ = await asyncio.wait({waiting}, timeout=0.3)
+        assert not done
+        assert len(upstream.requests) == 1, "the lock is held"
+
+        holder.send_signal(signal.SIGKILL)
+
+        async with asyncio.timeout(LOCK_SECONDS / 2):
+            assert (await waiting).secret.reveal() == "tid=canary2;x=1"
+    await tokens.aclose()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.requirement("8:single-flight")
+async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_others_seconds_and_one_exchange(
+    upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
+) -> None:
+    upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
+    minting(upstream)
+    sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
+    others = [CopilotTokens(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
+    async with daemons(1, upstream, tmp_path / "auth") as (holder,):
+        assert await line(holder) == "ready"
+        assert holder.stdin is not None
+        holder.stdin.write(b"go\n")
+        await upstream.wait_for_request()
+        holder.send_signal(signal.SIGSTOP)
+
+        async with asyncio.timeout(2 * STOPPED_SECONDS):
+            found = await asyncio.gather(*(tokens.get() for tokens in others))
+
+    assert {token.secret.reveal() for token in found} == {"tid=canary2;x=1"}
+    assert len(upstream.requests) == 2
+    for tokens in others:
+        await tokens.aclose()

@@ -1,0 +1,63 @@
+"""The model of an account that a chat gets which names none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.github.default_model import choose_default, cost, default_model
+from jumpseat.chat import Billing, ModelInfo
+
+
+def model(name: str, **facts: Any) -> ModelInfo:
+    return ModelInfo(provider="p", model=name, name=name, family=name, version=name, **facts)
+
+
+def priced(prices: Mapping[str, Any]) -> ModelInfo:
+    return model("m", billing=Billing(token_prices={"default": prices}))
+
+
+def test_what_the_service_names_goes_first_if_the_account_may_use_it() -> None:
+    models = [model("a"), model("b", policy="unconfigured"), model("c", policy="enabled")]
+
+    assert choose_default(models, ("b", "c")) is models[2]
+    assert choose_default(models, ("", "a")) is models[0]
+
+
+def test_without_such_a_name_the_cheapest_of_what_pickers_show_is_taken() -> None:
+    dear, cheap = Billing(multiplier=1.0), Billing(multiplier=0.0)
+    models = [
+        model("hidden", billing=cheap, picker_enabled=False),
+        model("preview", billing=cheap, preview=True),
+        model("dear", billing=dear),
+        model("cheap", billing=cheap),
+    ]
+
+    assert choose_default(models, ("gone",)) is models[3]
+    assert choose_default([model("a", policy="disabled")], ()) is None
+
+
+@pytest.mark.parametrize(
+    ("prices", "expected"),
+    [
+        ({"input_price": 0, "output_price": 0}, 0),
+        ({"input_price": 2, "output_price": 8}, 10),
+        ({"inputPrice": 0, "outputPrice": 5}, 5),
+        ({"output_price": float("inf"), "input_price": "2"}, 1),
+        ({}, 1),
+    ],
+)
+def test_prices_of_tokens_are_compared_in_both_spellings(prices: Mapping[str, Any], expected: float) -> None:
+    assert cost(priced(prices)) == expected
+
+
+def test_what_is_not_told_counts_as_dear() -> None:
+    assert cost(model("m")) == 1
+    assert cost(model("m", billing=Billing())) == 1
+
+
+def test_the_default_is_the_row_that_is_marked() -> None:
+    assert default_model([model("a"), model("b", is_default=True)]) == "b"
+    assert default_model([model("a")]) is None

@@ -1,0 +1,171 @@
+"""What GitHub's refusals mean, and what a person is told to do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.github.errors import error_from_github, wants_the_other_route
+from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ChatError,
+    RateLimitError,
+    ServerError,
+)
+from jumpseat.http import HttpAnswer
+
+HOSTS = github_hosts(provider="copilot")
+SIGN_UP = "https://github.com/github-copilot/signup?editor={EDITOR}"
+
+NO_SEAT_IDS = (
+    "no_copilot_access", "not_signed_up", "subscription_ended", "expired_coupon", "revoked_coupon",
+    "enterprise_managed_user_account", "feature_flag_blocked", "billing_locked", "trade_restricted",
+    "trade_restricted_country", "codespaces_demo_inactive", "snippy_not_configured", "spammy_user",
+    "access_revoked", "go_http_client", "programmatic_token_generation", "something_new",
+)  # fmt: skip
+
+
+def error(status: int, body: Any, host: str = "github.com", **headers: str) -> ChatError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = HttpAnswer(status, {name.replace("_", "-"): value for name, value in headers.items()}, raw)
+    hosts = github_hosts(host, provider="copilot")
+    return error_from_github(answer, hosts, url=f"{hosts.api}/x", source="gh")
+
+
+def no_seat(notification: str, **details: Any) -> dict[str, Any]:
+    return {
+        "can_signup_for_limited": False,
+        "error_details": {
+            "url": SIGN_UP,
+            "message": "No access to GitHub Copilot found. You are currently logged in as octocat.",
+            "title": "Signup for GitHub Copilot",
+            "notification_id": notification,
+            **details,
+        },
+        "message": "Resource not accessible by integration",
+    }
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+def test_bad_credentials_ask_for_a_new_sign_in() -> None:
+    body = {
+        "message": "Bad credentials",
+        "documentation_url": "https://docs.github.com/rest",
+        "status": "401",
+    }
+
+    found = error(401, body, x_github_request_id="AB:12")
+
+    assert type(found) is AuthenticationError
+    assert "gh" in found.message
+    assert "jumpseat login" in (found.hint or "")
+    assert (found.status_code, found.provider, found.provider_request_id) == (401, "copilot", "AB:12")
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+@pytest.mark.parametrize("notification", NO_SEAT_IDS)
+def test_each_reason_for_no_access_has_advice_and_githubs_page(notification: str) -> None:
+    found = error(403, no_seat(notification))
+
+    assert type(found) is AuthorizationError
+    assert found.message.startswith("No access to GitHub Copilot found.")
+    assert found.provider_code == notification
+    assert found.hint is not None
+    assert "https://github.com/github-copilot/signup?editor=jumpseat" in found.hint
+    assert "{" not in found.hint
+    assert not found.retryable
+
+
+def test_the_reasons_get_different_advice() -> None:
+    hints = {error(403, no_seat(notification)).hint for notification in NO_SEAT_IDS}
+
+    assert len(hints) >= 10
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+def test_a_failure_of_githubs_own_is_retryable() -> None:
+    found = error(403, no_seat("server_error"))
+
+    assert type(found) is ServerError
+    assert found.retryable
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/",
+        "http://github.com/x",
+        "https://github.com@evil.example",
+        "javascript:x",
+        7,
+        None,
+    ],
+)
+def test_a_page_elsewhere_is_not_passed_on(url: object) -> None:
+    found = error(403, no_seat("no_copilot_access", url=url))
+
+    assert "evil" not in f"{found.message}{found.hint}"
+    assert "page about it" not in (found.hint or "")
+
+
+def test_a_tenant_is_not_sent_to_the_public_sign_up_page() -> None:
+    found = error(403, no_seat("no_copilot_access"), host="acme.ghe.com")
+
+    assert "https://github.com" not in (found.hint or "")
+    assert "https://acme.ghe.com" in (found.hint or "")
+
+
+@pytest.mark.requirement("8:sign-in-errors")
+@pytest.mark.parametrize("status", [403, 429])
+def test_a_limit_of_the_rest_host_is_no_lack_of_access(status: int) -> None:
+    found = error(status, {"message": "API rate limit exceeded for user ID 1234."}, retry_after="7")
+
+    assert type(found) is RateLimitError
+    assert (found.retry_after, found.retryable) == (7.0, True)
+
+
+@pytest.mark.requirement("8:token-kinds")
+def test_only_what_another_way_may_cure_asks_for_it() -> None:
+    def answer(status: int, body: Any) -> HttpAnswer:
+        return HttpAnswer(status, {}, json.dumps(body).encode())
+
+    assert wants_the_other_route(answer(404, {"message": "Not Found"}))
+    assert wants_the_other_route(answer(403, {"message": "Resource not accessible by personal access token"}))
+    assert not wants_the_other_route(answer(403, no_seat("no_copilot_access")))
+    assert not wants_the_other_route(answer(401, {"message": "Bad credentials"}))
+    assert not wants_the_other_route(HttpAnswer(403, {}, b"<html>"))
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(403, AuthorizationError), (404, AuthorizationError), (500, ServerError), (503, ServerError)],
+)
+def test_a_page_of_html_is_never_shown(status: int, kind: type[ChatError]) -> None:
+    found = error(status, b"<!DOCTYPE html><title>Unicorn!</title>")
+
+    assert type(found) is kind
+    assert "<" not in found.message
+    assert found.message.endswith(".")
+
+
+def test_githubs_words_are_made_harmless() -> None:
+    details = {"message": "Pay\x1b]0;evil\x07 <b>now</b>\nor never " + "x" * 900}
+
+    found = error(403, no_seat("billing_locked", **details))
+
+    assert found.message.startswith("Pay now or never")
+    assert len(found.message) < 300
+    assert "\x1b" not in found.message
+
+
+@pytest.mark.parametrize("details", [{"error_details": "text"}, {"error_details": []}, {}])
+def test_a_refusal_without_details_still_says_what_to_do(details: dict[str, Any]) -> None:
+    found = error(403, {"message": "Resource not accessible by integration", **details})
+
+    assert type(found) is AuthorizationError
+    assert "settings/copilot" in (found.hint or "")

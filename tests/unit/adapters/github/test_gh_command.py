@@ -1,0 +1,129 @@
+"""Asking `gh`: a real process, that answers, refuses, hangs, or is not there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.github import gh_command
+from jumpseat.adapters.github.gh_command import gh_token
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
+
+
+def fake_gh(directory: Path, program: str) -> dict[str, str]:
+    """An environment whose `gh` runs a Python program."""
+    command = directory / "gh"
+    command.write_text(f"#!{sys.executable}\n{textwrap.dedent(program)}")
+    command.chmod(0o755)
+    return {"PATH": str(directory), "HOME": str(directory)}
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
+    program = """
+        import json, os, sys
+        from pathlib import Path
+        seen = {"argv": sys.argv[1:], "env": dict(os.environ), "stdin": sys.stdin.read()}
+        Path(os.environ["HOME"], "seen.json").write_text(json.dumps(seen))
+        print("gho_canary123")
+    """
+    environ = fake_gh(tmp_path, program)
+    environ |= {
+        "GH_TOKEN": "gho_env",
+        "GITHUB_TOKEN": "x",
+        "OPENAI_API_KEY": "sk-canary",
+        "GH_CONFIG_DIR": "/c",
+    }
+
+    token = gh_token("acme.ghe.com", environ)
+
+    assert token is not None
+    assert token.reveal() == "gho_canary123"
+    seen = (tmp_path / "seen.json").read_text()
+    assert '"argv": ["auth", "token", "--hostname", "acme.ghe.com"]' in seen
+    assert '"GH_CONFIG_DIR": "/c"' in seen
+    assert '"stdin": ""' in seen
+    for hidden in ("gho_env", "sk-canary", "GITHUB_TOKEN"):
+        assert hidden not in seen
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys; sys.exit('no oauth token found')",
+        "print('gho_canary123'); raise SystemExit(1)",
+        "print('')",
+        "print('please sign in first')",
+        "print('gho_a\\ngho_b')",
+        "import sys; sys.stdout.buffer.write(bytes(range(128, 256)))",
+    ],
+)
+def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
+    assert gh_token("github.com", fake_gh(tmp_path, program)) is None
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
+    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
+    assert gh_token("github.com", {}) is None
+    (tmp_path / "gh").write_text("not a program")
+    (tmp_path / "gh").chmod(0o755)
+    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+def test_a_gh_that_never_answers_is_ended_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+        import os, pathlib, subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        pids = pathlib.Path(os.environ["HOME"], "pids")
+        pids.with_name("begun").write_text(f"{os.getpid()} {child.pid}")
+        pids.with_name("begun").rename(pids)
+        time.sleep(600)
+    """
+    environ = fake_gh(tmp_path, program)
+    pids = tmp_path / "pids"
+
+    class Timed(subprocess.Popen[bytes]):
+        """Its time is over once its child runs, however long a busy machine takes to start the two."""
+
+        def communicate(self, *_: object, timeout: float | None = None) -> tuple[bytes, bytes]:
+            assert timeout == 3.0
+            assert _soon(pids.exists)
+            return super().communicate(timeout=0.01)
+
+    monkeypatch.setattr(gh_command.subprocess, "Popen", Timed)
+
+    assert gh_token("github.com", environ, seconds=3.0) is None
+
+    gh, child = map(int, pids.read_text().split())
+    assert not _lives(gh)
+    assert _soon(lambda: not _lives(child)), "the child is the init process's to bury"
+
+
+def _soon(condition: Callable[[], bool]) -> bool:
+    """Whether it becomes so, which no event of another process's tells."""
+    end = time.monotonic() + 30
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.is_file() and status.read_text().rpartition(")")[2].split()[0] == "Z")

@@ -1,0 +1,158 @@
+"""A short-lived token that the service refuses: a newer one of another daemon, else an exchange, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from jumpseat.adapters.github.copilot.token import CopilotToken
+from jumpseat.adapters.github.copilot.tokens import REPLACEMENT_SECONDS, CopilotTokens, NoOtherCredential
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.http import HttpClient
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
+from tests.unit.adapters.github.hand_clock import HandClock
+
+EXCHANGE = "/copilot_internal/v2/token"
+MANY = 50
+
+pytestmark = pytest.mark.requirement("8:no-refresh-storm")
+
+Make: TypeAlias = Callable[[], CopilotTokens]
+
+
+@pytest.fixture
+async def make(
+    http: HttpClient,
+    hosts: GitHubHosts,
+    app_sign_in: SignIn,
+    clock: HandClock,
+    tmp_path: Path,
+    upstream: FakeUpstream,
+) -> AsyncIterator[Make]:
+    """Makes the tokens of one daemon after another, all of one machine."""
+
+    def mint(_: RecordedRequest) -> Reply:
+        return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
+
+    upstream.default(mint, path=EXCHANGE)
+    made: list[CopilotTokens] = []
+
+    def one() -> CopilotTokens:
+        directory = tmp_path / "auth"
+        made.append(
+            CopilotTokens(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
+        )
+        return made[-1]
+
+    yield one
+    for each in made:
+        await each.aclose()
+
+
+def number(token: CopilotToken) -> int:
+    """Which of GitHub's tokens it is."""
+    return int(token.secret.reveal().partition(";")[0].removeprefix("tid=canary"))
+
+
+async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upstream: FakeUpstream) -> None:
+    first, second = make(), make()
+    shared = await first.get()
+    assert number(await second.get()) == 1
+
+    assert await first.refuse(shared) == "expired_token"
+    assert number(await first.get()) == 2
+    assert await second.refuse(await second.get()) == "newer_token"
+    assert number(await second.get()) == 2
+    assert len(upstream.requests) == 2
+
+
+async def test_a_replacement_that_is_refused_is_replaced_after_a_minute_and_used_until_then(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    tokens = make()
+    await tokens.refuse(await tokens.get())
+    second = await tokens.get()
+
+    clock.pass_time(20)
+    for _ in range(MANY):
+        with pytest.raises(NoOtherCredential) as caught:
+            await tokens.refuse(second)
+        assert caught.value.retry_after == pytest.approx(REPLACEMENT_SECONDS - 20)
+        assert number(await tokens.get()) == 2
+    assert len(upstream.requests) == 2
+
+    clock.pass_time(REPLACEMENT_SECONDS - 20)
+    assert await tokens.refuse(second) == "expired_token"
+    assert number(await tokens.get()) == 3
+
+
+async def test_the_minute_counts_for_all_daemons_of_the_machine(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    first, second = make(), make()
+    await first.refuse(await first.get())
+    refused = await first.get()
+
+    for tokens in (second, make()):
+        assert number(await tokens.get()) == 2
+        with pytest.raises(NoOtherCredential):
+            await tokens.refuse(refused)
+    assert len(upstream.requests) == 2
+
+
+async def test_a_newer_token_of_another_daemon_is_taken_within_the_minute(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    first, second = make(), make()
+    await first.refuse(await first.get())
+    refused = await first.get()
+    # Another daemon that did not know of the minute: its clock was wrong, or it had no access to the file.
+    clock.pass_time(1)
+    await second._flight.run(second._exchanged)
+
+    assert await first.refuse(refused) == "newer_token"
+    assert number(await first.get()) == 3
+    assert len(upstream.requests) == 3
+
+
+async def test_an_older_token_that_a_stopped_daemon_has_stored_late_is_not_taken(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    first = make()
+    old = await first.get()
+    clock.pass_time(1)
+    await first.refuse(old)
+    new = await first.get()
+    await asyncio.to_thread(first._file.write, old.to_json())
+
+    clock.pass_time(REPLACEMENT_SECONDS)
+    assert await first.refuse(new) == "expired_token"
+    assert number(await first.get()) == 3
+
+
+async def test_fifty_refusals_at_once_are_one_exchange(make: Make, upstream: FakeUpstream) -> None:
+    tokens = make()
+    old = await tokens.get()
+
+    async def turn() -> int:
+        await tokens.refuse(old)
+        return number(await tokens.get())
+
+    assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY
+    assert len(upstream.requests) == 2
+
+
+async def test_a_token_whose_sign_in_github_does_not_accept_any_more_is_not_used(
+    make: Make, upstream: FakeUpstream
+) -> None:
+    tokens = make()
+    await tokens.get()
+
+    tokens.drop()
+
+    assert number(await tokens.get()) == 2

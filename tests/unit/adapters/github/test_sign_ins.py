@@ -1,0 +1,228 @@
+"""Which sign-in counts where there are several, and where none may."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.github import sign_ins
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.sign_ins import FoundSignIns, find_sign_ins
+from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.chat import AuthenticationError
+from jumpseat.system.keyring_storage import BoundedKeyring
+from jumpseat.system.secrets import Secret, redact
+
+DOTCOM = github_hosts(provider="copilot")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TokenStore:
+    return TokenStore(tmp_path / "state", keyring=BoundedKeyring(lambda: None))
+
+
+@pytest.fixture
+def everything(tmp_path: Path) -> dict[str, str]:
+    """An environment with every source but the configuration and our own store."""
+    theirs = tmp_path / "config" / "github-copilot"
+    theirs.mkdir(parents=True)
+    for name in ("hosts.json", "apps.json"):
+        entry = {"user": "octocat", "oauth_token": f"ghu_of_{name}"}
+        (theirs / name).write_text(json.dumps({"github.com": entry, "acme.ghe.com": entry}))
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "gh").write_text('#!/bin/sh\necho gho_of_gh_command "$@" | cut -d" " -f1\n')
+    (tools / "gh").chmod(0o755)
+    return {
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "PATH": os.pathsep.join([str(tools), os.defpath]),
+        "COPILOT_GITHUB_TOKEN": "gho_of_copilot_variable",
+        "GH_TOKEN": "gho_of_gh_variable",
+        "GITHUB_TOKEN": "ghu_of_codespace",
+        "CODESPACES": "true",
+    }
+
+
+def without(environ: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name not in names}
+
+
+def best(found: FoundSignIns) -> tuple[str, str] | None:
+    return None if found.best is None else (found.best.source, found.best.token.reveal())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_the_order_of_sources(store: TokenStore, everything: dict[str, str], tmp_path: Path) -> None:
+    await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"), login="me")
+    environ, order = dict(everything), []
+
+    order.append(await find_sign_ins(DOTCOM, store, configured=Secret("ghu_configured"), environ=environ))
+    order.append(await find_sign_ins(DOTCOM, store, environ=environ))
+    environ.pop("COPILOT_GITHUB_TOKEN")
+    order.append(await find_sign_ins(DOTCOM, store, environ=environ))
+    empty = TokenStore(tmp_path / "empty", keyring=BoundedKeyring(lambda: None))
+    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    environ.pop("GH_TOKEN")
+    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    environ.pop("GITHUB_TOKEN")
+    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    for name in ("hosts.json", "apps.json"):
+        (tmp_path / "config" / "github-copilot" / name).unlink()
+        order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    (tmp_path / "bin" / "gh").unlink()
+    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+
+    assert list(map(best, order)) == [
+        ("config", "ghu_configured"),
+        ("env:COPILOT_GITHUB_TOKEN", "gho_of_copilot_variable"),
+        ("file", "ghu_of_our_own_sign_in"),
+        ("env:GH_TOKEN", "gho_of_gh_variable"),
+        ("env:GITHUB_TOKEN", "ghu_of_codespace"),
+        ("hosts.json", "ghu_of_hosts.json"),
+        ("apps.json", "ghu_of_apps.json"),
+        ("gh", "gho_of_gh_command"),
+        None,
+    ]
+    ours = order[2].best
+    assert ours is not None
+    assert (ours.login, ours.is_ours) == ("me", True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_those_that_github_has_refused_make_way_for_the_next(
+    store: TokenStore, everything: dict[str, str]
+) -> None:
+    environ = without(everything, "COPILOT_GITHUB_TOKEN")
+    refused: list[str] = []
+    order = []
+    for _ in range(6):
+        found = await find_sign_ins(DOTCOM, store, refused=refused, environ=environ)
+        order.append([each.source for each in found.sign_ins])
+        refused += [each.token.reveal() for each in found.sign_ins[:1]]
+
+    assert order == [
+        ["env:GH_TOKEN", "env:GITHUB_TOKEN", "hosts.json", "apps.json"],
+        ["env:GITHUB_TOKEN", "hosts.json", "apps.json"],
+        ["hosts.json", "apps.json"],
+        ["apps.json"],
+        ["gh"],
+        [],
+    ]
+
+
+async def test_a_token_in_several_places_is_one_sign_in(
+    store: TokenStore, everything: dict[str, str]
+) -> None:
+    environ = {**without(everything, "COPILOT_GITHUB_TOKEN"), "GH_TOKEN": "ghu_of_apps.json"}
+
+    found = await find_sign_ins(DOTCOM, store, environ=environ)
+
+    assert [each.source for each in found.sign_ins] == ["env:GH_TOKEN", "env:GITHUB_TOKEN", "hosts.json"]
+
+
+@pytest.mark.parametrize("codespaces", [None, "", "false"])
+async def test_github_token_counts_only_in_a_codespace(store: TokenStore, codespaces: str | None) -> None:
+    environ = {"GITHUB_TOKEN": "ghu_of_some_build"}
+    if codespaces is not None:
+        environ["CODESPACES"] = codespaces
+
+    assert (await find_sign_ins(DOTCOM, store, environ=environ)).best is None
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_after_a_sign_out_only_what_the_user_names_counts(
+    store: TokenStore, everything: dict[str, str]
+) -> None:
+    await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
+    await store.delete(DOTCOM)
+
+    found = await find_sign_ins(DOTCOM, store, environ=without(everything, "COPILOT_GITHUB_TOKEN"))
+    assert (found.best, found.signed_out) == (None, True)
+    named = await find_sign_ins(DOTCOM, store, environ=everything)
+    assert best(named) == ("env:COPILOT_GITHUB_TOKEN", "gho_of_copilot_variable")
+
+
+@pytest.mark.requirement("8:credential-host")
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        github_hosts(provider="evil", is_the_users_own=False, api_url="https://evil.example"),
+        github_hosts(provider="evil", is_the_users_own=False, copilot_url="https://evil.example"),
+        github_hosts(
+            provider="evil",
+            is_the_users_own=False,
+            github_url="https://evil.example",
+            api_url="https://evil.example",
+        ),
+        github_hosts(provider="evil", is_the_users_own=False, api_url="http://127.0.0.1:9"),
+        github_hosts("git.evil.example", provider="evil"),
+    ],
+)
+async def test_what_is_found_goes_to_no_host_that_is_no_part_of_that_github(
+    store: TokenStore, everything: dict[str, str], hosts: GitHubHosts
+) -> None:
+    await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
+    environ = {**everything, "PATH": ""}  # `gh` answers for any host in this fake.
+
+    assert (await find_sign_ins(hosts, store, environ=environ)).best is None
+
+
+@pytest.mark.requirement("8:credential-host")
+async def test_a_variable_is_for_the_host_that_gh_host_names(
+    store: TokenStore, everything: dict[str, str]
+) -> None:
+    tenant = github_hosts("acme.ghe.com", provider="copilot")
+
+    found = await find_sign_ins(tenant, store, environ=everything)
+    assert best(found) == ("hosts.json", "ghu_of_hosts.json")
+    named = await find_sign_ins(tenant, store, environ={**everything, "GH_HOST": "acme.ghe.com"})
+    assert best(named) == ("env:COPILOT_GITHUB_TOKEN", "gho_of_copilot_variable")
+    elsewhere = await find_sign_ins(DOTCOM, store, environ={**everything, "GH_HOST": "acme.ghe.com"})
+    assert best(elsewhere) == ("hosts.json", "ghu_of_hosts.json")
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_general_variable_with_a_useless_kind_is_a_note(store: TokenStore) -> None:
+    found = await find_sign_ins(DOTCOM, store, environ={"GH_TOKEN": "ghp_canary0815"})
+
+    assert found.best is None
+    assert found.notes == ["env:GH_TOKEN holds a kind of token that Copilot does not take."]
+
+
+@pytest.mark.requirement("8:token-kinds")
+async def test_a_useless_kind_that_the_user_has_named_is_an_error(store: TokenStore) -> None:
+    with pytest.raises(AuthenticationError, match="env:COPILOT_GITHUB_TOKEN is a classic"):
+        await find_sign_ins(DOTCOM, store, environ={"COPILOT_GITHUB_TOKEN": "ghp_canary0815"})
+    with pytest.raises(AuthenticationError, match="config is a classic"):
+        await find_sign_ins(DOTCOM, store, configured=Secret("ghp_canary0815"), environ={})
+
+
+@pytest.mark.requirement("6:no-secrets")
+async def test_a_found_token_is_hidden_from_then_on(store: TokenStore, everything: dict[str, str]) -> None:
+    for environ in (everything, without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")):
+        found = await find_sign_ins(DOTCOM, store, environ=environ)
+
+        assert found.best is not None
+        token = found.best.token.reveal()
+        assert redact(f"x {token} y") == "x *** y"
+        assert token not in repr(found)
+
+
+@pytest.mark.requirement("8:found-sign-ins")
+async def test_editors_files_that_do_not_answer_are_a_note(
+    store: TokenStore, everything: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "PATH")
+    assert (await find_sign_ins(DOTCOM, store, environ=environ)).best is not None
+    monkeypatch.setattr(sign_ins, "EDITORS_SECONDS", 0)
+
+    found = await find_sign_ins(DOTCOM, store, environ=environ)
+
+    assert found.best is None
+    assert any("do not answer" in note for note in found.notes)

@@ -1,0 +1,42 @@
+"""Prefixes of GitHub tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.adapters.github.token_kinds import check_usable, first_route, is_usable, other_route
+from jumpseat.chat import AuthenticationError
+from jumpseat.system.secrets import Secret
+
+
+@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.parametrize(
+    ("token", "route"),
+    [
+        ("ghu_x", "exchange"),
+        ("gho_x", "direct"),
+        ("github_pat_x", "direct"),
+        ("0123456789abcdef", "exchange"),
+    ],
+)
+def test_the_prefix_decides_the_way(token: str, route: str) -> None:
+    assert first_route(Secret(token)) == route
+    assert other_route(other_route(first_route(Secret(token)))) == route
+    assert is_usable(Secret(token))
+
+
+@pytest.mark.requirement("8:token-kinds")
+def test_a_classic_personal_token_is_a_clear_error_that_does_not_show_it() -> None:
+    with pytest.raises(
+        AuthenticationError, match="env:GH_TOKEN is a classic personal access token"
+    ) as caught:
+        check_usable(Secret("ghp_canary0815"), provider="copilot", source="env:GH_TOKEN")
+    assert "jumpseat login" in (caught.value.hint or "")
+    assert "canary" not in f"{caught.value.message}{caught.value.hint}"
+
+
+@pytest.mark.parametrize("token", ["", "ghu_a b", "ghu_é", "ghu_x\r\nEvil: 1", "ghu_" + "x" * 5000])
+def test_what_cannot_be_a_token_is_never_sent(token: str) -> None:
+    assert not is_usable(Secret(token))
+    with pytest.raises(AuthenticationError, match="no GitHub token has"):
+        check_usable(Secret(token), provider="copilot", source="config")

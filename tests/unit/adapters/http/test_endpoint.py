@@ -1,0 +1,192 @@
+"""What adapters of one endpoint share: where requests go, what they carry, and who may see it."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from jumpseat.adapters.base import Adapter
+from jumpseat.adapters.http.endpoint import EndpointAdapter
+from jumpseat.adapters.http.hooks import HttpAdapter
+from jumpseat.adapters.http.url import joined, with_query
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
+from jumpseat.chat import ChatRequest, ConfigError, Message
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from jumpseat.providers.registry import KINDS
+from jumpseat.system.secrets import SecretFilter, redact
+from jumpseat.testing.answers.chat_completions import completion_body
+from jumpseat.testing.upstream import FakeUpstream, Reply
+
+KEY = "key-of/the endpoint&4711"
+REQUEST = ChatRequest(messages=(Message.user("Hi"),), model="m/1")
+OK = Reply.json(completion_body("ok"))
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+async def drained(adapter: Adapter) -> None:
+    async for _ in adapter.stream(REQUEST):
+        pass
+
+
+def endpoint(http: HttpClient, **table: Any) -> OpenAIAdapter:
+    return OpenAIAdapter("x", ProviderConfig(kind="openai", **table), http)
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("http://h/v1", "/models", "http://h/v1/models"),
+        ("http://h/v1/", "/models", "http://h/v1/models"),
+        ("http://h/v1?v=1", "/models", "http://h/v1/models?v=1"),
+        ("http://h/v1?v=1", "/models?limit=2", "http://h/v1/models?limit=2&v=1"),
+        ("http://h", "/models?limit=2", "http://h/models?limit=2"),
+    ],
+)
+def test_a_path_goes_before_the_query_of_the_base(base: str, path: str, url: str) -> None:
+    assert joined(base, path) == url
+
+
+@pytest.mark.requirement("7:query")
+@pytest.mark.parametrize(
+    ("url", "query", "expected"),
+    [
+        ("http://h/p", {}, "http://h/p"),
+        ("http://h/p", {"a b": "c&d=é"}, "http://h/p?a%20b=c%26d%3D%C3%A9"),
+        ("http://h/p?x=1&a=2&flag", {"a": "3"}, "http://h/p?x=1&flag&a=3"),
+        ("http://h/p?a%20b=1", {"a b": "2"}, "http://h/p?a%20b=2"),
+    ],
+)
+def test_a_query_is_laid_over_what_the_url_has(url: str, query: dict[str, str], expected: str) -> None:
+    assert with_query(url, query) == expected
+
+
+@pytest.mark.requirement("7:templates")
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"query": {"key": "${api_key}"}},
+        {"headers": {"X-Goog-Api-Key": "${api_key}"}},
+        {"url": "http://127.0.0.1:1/${api_key}"},
+    ],
+)
+async def test_a_key_that_has_a_place_of_its_own_goes_there_alone(http: HttpClient, place: Any) -> None:
+    table = {"base_url": "http://127.0.0.1:1/v1", "api_key": KEY, **place}
+
+    assert "authorization" not in await endpoint(http, **table)._headers("m")
+    del table["headers" if "headers" in place else next(iter(place))]
+    assert (await endpoint(http, **table)._headers("m"))["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.requirement("6:no-secrets", "7:query")
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"query": {"key": "secret/one-of-4711"}},
+        {"query": {"access_token": "${k}"}, "env": {"k": "secret/two-of-4711"}},
+        {"query": {"q": "${my_secret}"}, "env": {"my_secret": "secret/three-of-4711"}},
+        {"base_url": "http://127.0.0.1:1/v1?key=secret%2Ffour-of-4711"},
+        {"base_url": "http://me:secret%2Ffive-of-4711@127.0.0.1:1/v1"},
+    ],
+)
+async def test_what_is_secret_in_a_url_is_hidden_before_it_is_sent(http: HttpClient, table: Any) -> None:
+    adapter = endpoint(http, **{"base_url": "http://127.0.0.1:1/v1", **table})
+    call = await adapter._call_of_chat("/chat/completions", {}, "m")
+
+    assert "4711" in call.url
+    assert "4711" not in redact(call.url)
+    assert "4711" not in repr(call)
+
+
+@pytest.mark.requirement("6:no-secrets", "7:query")
+async def test_the_log_of_the_http_library_has_the_address_without_the_key(
+    upstream: FakeUpstream, http: HttpClient
+) -> None:
+    upstream.default(OK)
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    handler.addFilter(SecretFilter())
+    library = logging.getLogger("httpx2")
+    library.addHandler(handler)
+    library.setLevel(logging.DEBUG)
+    try:
+        query = {"key": "${api_key}", "n": 1}
+        await drained(endpoint(http, base_url=upstream.base_url, api_key=KEY, query=query))
+    finally:
+        library.removeHandler(handler)
+        library.setLevel(logging.NOTSET)
+
+    assert upstream.requests[0].query == "key=key-of%2Fthe%20endpoint%264711&n=1"
+    assert "/v1/chat/completions?key=***&n=1" in text.getvalue()
+
+
+@pytest.mark.requirement("7:url")
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic", "ollama"])
+async def test_a_table_with_a_url_alone_asks_for_nothing_but_chats(http: HttpClient, kind: str) -> None:
+    module, _, name = KINDS[kind].partition(":")
+    made = getattr(__import__(module, fromlist=[name]), name)
+    table = {"url": "http://127.0.0.1:1/${model}", "models": ["a"], "default_model": "b", "api_key": KEY}
+    adapter: EndpointAdapter = made("x", ProviderConfig(kind=kind, **table), http)
+
+    assert [model.model for model in await adapter.list_models()] == ["a", "b"]
+    assert (await adapter.auth_status(refresh=True)).state == "configured"
+    assert await adapter.count_tokens(REQUEST) == -1
+    call = await adapter._call_of_chat("/unused", {}, "m/1")
+    assert call.url == "http://127.0.0.1:1/m/1"
+
+
+async def test_a_base_that_depends_on_the_model_has_no_list(http: HttpClient) -> None:
+    adapter = endpoint(http, base_url="http://127.0.0.1:1/deployments/${model}", models=["a"])
+
+    assert [model.model for model in await adapter.list_models()] == ["a"]
+    call = await adapter._call_of_chat("/chat/completions", {}, "m/1")
+    assert call.url == "http://127.0.0.1:1/deployments/m/1/chat/completions"
+
+
+async def test_the_state_of_a_key_is_told_without_running_anything(http: HttpClient) -> None:
+    missing = endpoint(http, base_url="http://127.0.0.1:1/v1", api_key="file:/no/such/file")
+    assert (await missing.auth_status()).state == "signed_out"
+    for source in ("cmd:no-such-command-4711", "keyring:a/b", "python:no_such_package:f"):
+        adapter = endpoint(http, base_url="http://127.0.0.1:1/v1", api_key=source)
+        assert (await adapter.auth_status()).state == "configured"
+        if not source.startswith("keyring:"):
+            status = await adapter.auth_status(refresh=True)
+            assert status.state == "signed_out"
+            assert "providers.x.api_key is" in (status.message or "")
+
+
+@pytest.mark.requirement("7:templates", "7:query", "7:url")
+async def test_hooks_of_a_plug_in_have_the_same_addresses(upstream: FakeUpstream, http: HttpClient) -> None:
+    upstream.default(OK)
+    seen: list[str] = []
+
+    class Own(HttpAdapter):
+        async def set_up(self, request: ChatRequest) -> None:
+            seen.append(self.base_url)
+            seen.append((await self.values.resolve("my_key", "env:TEST_NOWHERE_SET")).reveal())
+
+    table: dict[str, Any] = {"base_url": "${place}/v1", "query": {"m": "${model}"}, "api_key": KEY}
+    table |= {"env": {"place": upstream.origin}, "parameters": {"user": "${model}"}}
+    with pytest.raises(ConfigError, match=r"providers\.x\.my_key is env:TEST_NOWHERE_SET"):
+        await drained(Own("x", ProviderConfig(**table), http))
+    assert seen == [upstream.base_url]
+
+    await drained(HttpAdapter("x", ProviderConfig(**table), http))
+    await drained(HttpAdapter("x", ProviderConfig(**table, url="${place}/own?k=${api_key}"), http))
+    first, second = upstream.requests
+    assert (first.path, first.query, first.json["user"]) == ("/v1/chat/completions", "m=m%2F1", "m/1")
+    assert second.path == "/own"
+    assert second.query == "k=key-of%2Fthe%20endpoint%264711&m=m%2F1"
+    assert "authorization" not in second.headers
+    with pytest.raises(ConfigError, match=r"base_url uses \$\{model\}"):
+        HttpAdapter("x", ProviderConfig(base_url="http://h/${model}"), http)

@@ -1,0 +1,355 @@
+"""The local provider around a llama.cpp that is a script: when it loads, how often, and what it says."""
+
+import asyncio
+import contextlib
+import threading
+from importlib.util import find_spec
+from typing import ClassVar
+
+import pytest
+
+from jumpseat.adapters.base.starts import MAX_STARTS
+from jumpseat.adapters.local import adapter as local
+from jumpseat.adapters.local.adapter import LocalAdapter
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.process import SLOTS
+from jumpseat.chat import (
+    AuthenticationError,
+    ChatRequest,
+    ConfigError,
+    ConnectionError,
+    DoneEvent,
+    Fold,
+    Message,
+    ProgressEvent,
+    RequestError,
+    TextDeltaEvent,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+
+WAIT_SECONDS = 20.0
+REAL_SECONDS = 30.0
+"""A busy machine with two slow cores loads the small model in seconds, and says a word in one."""
+
+NAME = "smollm2-135m-instruct"
+
+# Looked up now: a fixture may move the data directory later.
+MODEL = next(
+    (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
+)
+
+
+class ScriptedServer:
+    """Stands for `LocalServer`: loads when the test says so, and answers through the fake upstream."""
+
+    made: list["ScriptedServer"]
+    origin: str
+    fails: bool
+    may_load: threading.Event
+    loading: threading.Event
+
+    def __init__(self, provider, path, name):
+        self.address = self.origin
+        self.api_key = "key-of-this-server"
+        self.context_tokens = 4096
+        self.alive = False
+        self.end = None
+        self.made.append(self)
+
+    def start(self):
+        self.loading.set()
+        assert self.may_load.wait(WAIT_SECONDS)
+        if self.fails:
+            raise ConfigError("llama.cpp cannot load it.", provider="local")
+        self.alive = True
+
+    def close(self):
+        self.alive = False
+        self.may_load.set()
+
+
+@pytest.fixture
+async def upstream():
+    async with FakeUpstream() as upstream:
+        upstream.default(Reply.events(completion_stream(["Hel", "lo"])))
+        yield upstream
+
+
+@pytest.fixture
+def server_class(upstream, monkeypatch):
+    class Scripted(ScriptedServer):
+        made: ClassVar = []
+        origin = upstream.origin
+        fails = False
+        may_load = threading.Event()
+        loading = threading.Event()
+
+    Scripted.may_load.set()
+    monkeypatch.setattr(local, "LocalServer", Scripted)
+    return Scripted
+
+
+@pytest.fixture
+def installed(monkeypatch, tmp_path):
+    monkeypatch.setattr(local, "locate", lambda provider, model_path: tmp_path / "model.gguf")
+    monkeypatch.setattr(local, "require_engine", lambda provider: None)
+
+
+@pytest.fixture
+async def adapter(server_class, installed):
+    http = HttpClient()
+    adapter = LocalAdapter("local", ProviderConfig(kind="local"), http)
+    yield adapter
+    await adapter.aclose()
+    await http.aclose()
+
+
+def ask(**changes):
+    return ChatRequest(**{"messages": [Message.user("Hi")], "model": NAME, **changes})
+
+
+async def collect(adapter, request=None):
+    async with asyncio.timeout(WAIT_SECONDS):
+        return [event async for event in adapter.stream(request or ask())]
+
+
+async def answer_of(adapter):
+    fold = Fold("local", NAME)
+    for event in await collect(adapter):
+        fold.add(event)
+    return fold.response().text
+
+
+async def until(thread_event):
+    assert await asyncio.to_thread(thread_event.wait, WAIT_SECONDS)
+
+
+async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
+    upstream.script(Reply.json({"error": {"message": "Invalid API key: key-of-this-server"}}, 401))
+    with pytest.raises(AuthenticationError) as failed:
+        await collect(adapter)
+    assert "Invalid API key" in failed.value.message
+    assert "key-of-this-server" not in failed.value.message
+
+
+async def test_the_first_chat_says_that_it_loads_and_the_second_does_not(adapter, server_class):
+    first, second = await collect(adapter), await collect(adapter)
+    assert first[0] == ProgressEvent("Loading SmolLM2-135M-Instruct…")
+    assert isinstance(first[-1], DoneEvent)
+    assert not any(isinstance(event, ProgressEvent) for event in second)
+    assert len(server_class.made) == 1
+
+
+async def test_ten_chats_at_once_load_once(adapter, server_class, upstream):
+    server_class.may_load.clear()
+    chats = [asyncio.create_task(answer_of(adapter)) for _ in range(10)]
+    await until(server_class.loading)
+    server_class.may_load.set()
+    assert await asyncio.wait_for(asyncio.gather(*chats), WAIT_SECONDS) == ["Hello"] * 10
+    assert len(server_class.made) == 1
+
+
+async def test_the_loop_is_free_while_the_model_loads(adapter, server_class):
+    server_class.may_load.clear()
+    chat = asyncio.create_task(answer_of(adapter))
+    await until(server_class.loading)  # Would never come back if the load held the loop.
+    server_class.may_load.set()
+    assert await chat == "Hello"
+
+
+async def test_a_cancelled_chat_leaves_the_load_to_the_next_one(adapter, server_class):
+    server_class.may_load.clear()
+    chat = asyncio.create_task(answer_of(adapter))
+    await until(server_class.loading)
+    chat.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await chat
+    server_class.may_load.set()
+    assert await answer_of(adapter) == "Hello"
+    assert len(server_class.made) == 1
+
+
+async def test_a_failed_load_fails_every_waiting_chat_with_an_error_of_its_own(adapter, server_class):
+    server_class.fails = True
+    server_class.may_load.clear()
+    chats = [asyncio.create_task(collect(adapter)) for _ in range(3)]
+    await until(server_class.loading)
+    server_class.may_load.set()
+    errors = await asyncio.gather(*chats, return_exceptions=True)
+    assert {type(error) for error in errors} == {ConfigError}
+    assert {error.message for error in errors} == {"llama.cpp cannot load it."}
+    assert len({id(error) for error in errors}) == 3
+    server_class.fails = False
+    assert await answer_of(adapter) == "Hello"
+
+
+async def test_a_server_that_died_is_started_again(adapter, server_class):
+    await collect(adapter)
+    server_class.made[0].alive = False
+    events = await collect(adapter)
+    assert isinstance(events[0], ProgressEvent)
+    assert len(server_class.made) == 2
+
+
+async def test_a_server_that_dies_again_and_again_is_not_started_for_ever(adapter, server_class):
+    for _ in range(MAX_STARTS):
+        await collect(adapter)
+        server_class.made[-1].alive = False
+        server_class.made[-1].end = "it was killed by signal 9"
+    with pytest.raises(ConnectionError) as failed:
+        await collect(adapter)
+    assert f"has ended {MAX_STARTS} times within 3 minutes" in failed.value.message
+    assert failed.value.hint.endswith("The last time it was killed by signal 9.")
+    assert "log" in failed.value.hint
+    assert not failed.value.retryable
+    assert len(server_class.made) == MAX_STARTS
+
+
+async def test_a_file_that_cannot_be_loaded_does_not_count_as_a_server_that_died(adapter, server_class):
+    server_class.fails = True
+    for _ in range(2 * MAX_STARTS):
+        with pytest.raises(ConfigError, match="cannot load it"):
+            await collect(adapter)
+    server_class.fails = False
+    assert await answer_of(adapter) == "Hello"
+
+
+async def test_the_request_carries_the_key_of_the_server_and_the_parameters_of_the_table(
+    server_class, installed, upstream
+):
+    http = HttpClient()
+    config = ProviderConfig(kind="local", parameters={"top_k": 7})
+    adapter = LocalAdapter("local", config, http)
+    await collect(adapter, ask(max_tokens=11))
+    request = await upstream.wait_for_request()
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == "Bearer key-of-this-server"
+    body = request.json
+    assert (body["model"], body["stream"], body["top_k"]) == (NAME, True, 7)
+    assert body["messages"] == [{"role": "user", "content": "Hi"}]
+    await adapter.aclose()
+    await http.aclose()
+
+
+async def test_the_small_model_is_kept_from_repeating_itself_and_the_users_own_values_win(
+    server_class, installed, upstream
+):
+    http = HttpClient()
+    for config, settings, expected in (
+        (ProviderConfig(kind="local"), {}, 0.8),
+        (ProviderConfig(kind="local", parameters={"dry_multiplier": 0}), {}, 0),
+        (ProviderConfig(kind="local"), {"dry_multiplier": 0.5}, 0.5),
+        (ProviderConfig(kind="local", model_path="/models/qwen3-4b.gguf"), {}, None),
+    ):
+        adapter = LocalAdapter("local", config, http)
+        await collect(adapter, ask(model=adapter.default_model, settings=settings))
+        assert upstream.requests[-1].json.get("dry_multiplier") == expected
+        await adapter.aclose()
+    await http.aclose()
+
+
+async def test_leaving_the_stream_closes_the_connection(adapter, upstream):
+    upstream.script(Reply.events(completion_stream(["Hel", "lo"])[:2]).stall_after())
+    events = adapter.stream(ask())
+    async for event in events:
+        if isinstance(event, TextDeltaEvent):
+            break
+    await events.aclose()
+    await upstream.wait_for_disconnect()
+
+
+async def test_another_model_is_refused_by_name_before_anything_is_loaded(adapter, server_class):
+    with pytest.raises(RequestError, match=f"local has no model 'gpt-4.1'; it has {NAME}"):
+        await collect(adapter, ask(model="gpt-4.1"))
+    assert server_class.made == []
+
+
+async def test_closing_stops_the_server_and_a_load_under_way(adapter, server_class):
+    server_class.may_load.clear()
+    chat = asyncio.create_task(collect(adapter))
+    await until(server_class.loading)
+    await asyncio.wait_for(adapter.aclose(), WAIT_SECONDS)
+    await asyncio.gather(chat, return_exceptions=True)
+    assert server_class.may_load.is_set()
+
+
+async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
+    server_class, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path))
+    monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
+    adapter = LocalAdapter("local", ProviderConfig(kind="local"), HttpClient())
+    status = await adapter.auth_status()
+    assert status.state == "signed_out"
+    assert "jumpseat local install" in status.message
+    with pytest.raises(ConfigError, match="jumpseat local install"):
+        await adapter.list_models()
+    with pytest.raises(ConfigError, match="jumpseat local install"):
+        await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
+    with pytest.raises(ConfigError, match="jumpseat local install"):
+        adapter.check()
+    for nobody in (adapter.sign_in(lambda prompt: None), adapter.sign_out()):
+        with pytest.raises(ConfigError, match="no credential is required"):
+            await nobody
+    assert server_class.made == []
+
+
+async def test_the_list_is_had_without_loading(adapter, server_class):
+    (model,) = await adapter.list_models()
+    assert (model.id, model.name) == (f"local:{NAME}", "SmolLM2-135M-Instruct")
+    assert (model.max_context_tokens, model.supports_tool_use, model.is_default) == (8192, False, True)
+    assert (await adapter.auth_status()).state == "not_required"
+    assert server_class.made == []
+
+
+async def test_a_loaded_server_knows_its_context_better(adapter):
+    await collect(adapter)
+    assert adapter.max_context_tokens(NAME) == 4096
+    assert adapter.max_context_tokens("another") is None
+
+
+async def test_a_file_of_the_users_own_is_named_by_its_stem_and_may_take_tools(server_class, installed):
+    config = ProviderConfig(kind="local", model_path="~/models/Qwen3-4B.gguf")
+    adapter = LocalAdapter("mine", config, HttpClient())
+    (model,) = await adapter.list_models()
+    assert (model.id, model.max_context_tokens, model.supports_tool_use) == ("mine:qwen3-4b", None, True)
+    assert adapter.default_model == "qwen3-4b"
+    assert adapter.capabilities.tool_calls
+
+
+async def test_the_small_model_promises_json_and_nothing_it_cannot_do(adapter):
+    found = adapter.capabilities
+    assert (found.tool_calls, found.vision, found.thinking, found.json_mode) == (False, False, False, True)
+
+
+@pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
+@pytest.mark.skipif(MODEL is None, reason=f"{FILE_NAME} is not installed: jumpseat local install")
+@pytest.mark.local_model
+@pytest.mark.xdist_group("local_model")
+async def test_the_real_model_answers_and_stops_when_nobody_listens():
+    http = HttpClient()
+    adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
+    endless = ask(max_tokens=8000, settings={"ignore_eos": True})
+    try:
+        # As many as there are slots: had they not stopped, the last chat would wait for minutes.
+        for _ in range(SLOTS):
+            events = adapter.stream(endless)
+            async with asyncio.timeout(REAL_SECONDS), contextlib.aclosing(events):
+                async for event in events:
+                    if isinstance(event, TextDeltaEvent):
+                        break
+        fold = Fold("local", NAME)
+        async with asyncio.timeout(REAL_SECONDS):
+            async for event in adapter.stream(ask(max_tokens=8, system="Answer briefly.")):
+                fold.add(event)
+    finally:
+        await adapter.aclose()
+        await http.aclose()
+    response = fold.response()
+    assert response.text
+    assert response.stop_reason in ("end_turn", "max_tokens")
+    assert response.usage.input_tokens > 0
+    assert 0 < response.usage.output_tokens <= 9

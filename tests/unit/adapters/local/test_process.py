@@ -1,0 +1,277 @@
+"""The child process that runs llama.cpp: its slots, its failures, and the real model."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from jumpseat.adapters.local import process as local_process
+from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
+from jumpseat.adapters.local.process import SLOTS, LocalServer, slots_for, threads_for
+from jumpseat.chat import ConfigError, ServerError
+from tests.processes import ends
+
+WAIT_SECONDS = 30.0
+GIGABYTE = 1 << 30
+
+needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
+
+# Looked up now: a fixture may move the data directory later.
+MODEL = next(
+    (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
+)
+needs_model = pytest.mark.skipif(
+    MODEL is None, reason=f"{FILE_NAME} is not installed: jumpseat local install"
+)
+
+
+def child_that(code, monkeypatch, tmp_path):
+    """Run this Python code instead of `local_server`."""
+    package = tmp_path / "instead"
+    package.mkdir()
+    script = package / "child.py"
+    script.write_text(code)
+    popen = local_process.subprocess.Popen
+
+    def started(command, **options):
+        assert command[0] == sys.executable
+        return popen([sys.executable, str(script)], **options)
+
+    monkeypatch.setattr(local_process.subprocess, "Popen", started)
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"GGUF")
+    return LocalServer("local", model, "model")
+
+
+@pytest.mark.parametrize(
+    ("file_bytes", "memory_bytes", "slots"),
+    [(GIGABYTE, 16 * GIGABYTE, SLOTS), (8 * GIGABYTE, 16 * GIGABYTE, 1), (8 * GIGABYTE, None, SLOTS)],
+)
+def test_a_model_that_fills_the_memory_gets_one_slot(file_bytes, memory_bytes, slots):
+    assert slots_for(file_bytes, memory_bytes) == slots
+
+
+@pytest.mark.parametrize(("processors", "threads"), [(None, 1), (1, 1), (2, 1), (8, 7)])
+def test_one_processor_is_left_to_everybody_else(processors, threads):
+    assert threads_for(processors) == threads
+
+
+def test_no_key_of_our_environment_reaches_the_child(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    code = (
+        "import json, os, sys\n"
+        "sys.stdin.readline()\n"
+        "found = os.environ.get('SOME_API_KEY', '')\n"
+        "print(json.dumps({'address': found, 'context_tokens': 1}), flush=True)\n"
+    )
+    server = child_that(code, monkeypatch, tmp_path)
+    server.start()
+    server.close()
+    assert server.address == ""
+
+
+def test_a_child_that_ends_without_reading_its_order_may_still_say_why(monkeypatch, tmp_path):
+    server = child_that('print(\'{"engine_error": "no"}\')', monkeypatch, tmp_path)
+    write = json.dumps
+
+    def late(order):
+        server._process.wait(WAIT_SECONDS)
+        return write(order)
+
+    monkeypatch.setattr(local_process.json, "dumps", late)
+    with pytest.raises(ConfigError, match="cannot be imported: no"):
+        server.start()
+
+
+def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, tmp_path):
+    code = (
+        "import json, sys\n"
+        "order = json.loads(sys.stdin.readline())\n"
+        "reply = {'address': order['api_key'], 'context_tokens': order['context_tokens']}\n"
+        "print(json.dumps(reply), flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    server = child_that(code, monkeypatch, tmp_path)
+    server.start()
+    assert server.alive
+    assert (server.address, server.context_tokens) == (server.api_key, local_process.SLOT_CONTEXT_TOKENS)
+    server.close()
+    assert not server.alive
+    server.close()
+
+
+def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tmp_path):
+    server = child_that("raise SystemExit(3)", monkeypatch, tmp_path)
+    with pytest.raises(
+        ServerError, match=r"before the model was loaded: it ended with exit code 3\."
+    ) as raised:
+        server.start()
+    assert not raised.value.retryable
+    assert not server.alive
+
+
+def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
+    server = child_that("import sys; sys.stdin.read()", monkeypatch, tmp_path)
+    failures = []
+
+    def load():
+        try:
+            server.start()
+        except ServerError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    server.close()
+    thread.join(WAIT_SECONDS)
+    assert not thread.is_alive()
+    assert len(failures) == 1
+
+
+def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
+    monkeypatch.setattr(local_process, "LOAD_TIMEOUT_SECONDS", 0.01)
+    server = child_that("import sys; sys.stdin.read()", monkeypatch, tmp_path)
+    with pytest.raises(ServerError):
+        server.start()
+
+
+def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypatch, tmp_path, caplog):
+    code = (
+        "import sys\n"
+        "for _ in range(5000): print('x' * 100, file=sys.stderr)\n"
+        'print(\'{"model_error": "no"}\')\n'
+    )
+    server = child_that(code, monkeypatch, tmp_path)
+    with caplog.at_level("WARNING"), pytest.raises(ConfigError, match=r"cannot load .*model\.gguf"):
+        server.start()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_an_engine_that_cannot_be_imported_is_told_apart_from_a_bad_file(monkeypatch, tmp_path):
+    server = child_that('print(\'{"engine_error": "GLIBC_2.99 not found"}\')', monkeypatch, tmp_path)
+    with pytest.raises(ConfigError, match=r"xllamacpp cannot be imported: GLIBC_2\.99") as raised:
+        server.start()
+    assert "pip install" in raised.value.hint
+
+
+@needs_engine
+def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(b"GGUF and then nothing that makes sense")
+    with pytest.raises(ConfigError, match="the file is damaged"):
+        LocalServer("local", damaged, "damaged").start()
+
+
+@needs_engine
+@needs_model
+@pytest.mark.local_model
+def test_the_server_ends_when_its_parent_is_gone(tmp_path):
+    """A daemon that was killed cannot clean up; all that is left of it is a closed pipe."""
+    order = {
+        "model_path": str(MODEL),
+        "name": "m",
+        "api_key": "k",
+        "slots": 1,
+        "context_tokens": 512,
+        "threads": 1,
+    }
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    with child:
+        child.stdin.write(json.dumps(order) + "\n")
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline())["context_tokens"] == 512
+        assert child.poll() is None
+        child.stdin.close()
+        assert child.wait(WAIT_SECONDS) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
+    """The parent is killed, and its child, which cannot read that its input has ended, is gone too."""
+    code = (
+        "import os, signal, sys, time\n"
+        "from jumpseat.adapters import local_process, local_server\n"
+        "child = os.path.abspath(sys.argv[1])\n"
+        "local_process.sys.executable = child\n"
+        "from pathlib import Path\n"
+        "server = local_process.LocalServer('local', Path(child), 'model')\n"
+        "server.start()\n"
+        "os.kill(int(server.address), signal.SIGSTOP)\n"
+        "print(server.address, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    child = tmp_path / "child"
+    child.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os\n"
+        "from jumpseat.adapters import local_server\n"
+        "local_server._serve = lambda order: ({'address': str(os.getpid()), 'context_tokens': 1}, order)\n"
+        "local_server.main()\n"
+    )
+    child.chmod(0o755)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(child)], stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    with parent:
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    try:
+        assert ends(pid, WAIT_SECONDS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def real_server():
+    server = LocalServer("local", Path(MODEL or ""), "smollm2-135m-instruct")
+    server.start()
+    yield server
+    server.close()
+
+
+def get(server, path, key):
+    request = urllib.request.Request(server.address + path, headers={"Authorization": f"Bearer {key}"})
+    with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
+        return json.loads(answer.read())
+
+
+@needs_engine
+@needs_model
+@pytest.mark.local_model
+@pytest.mark.xdist_group("local_model")
+class TestTheRealServer:
+    """llama.cpp itself, once for all of these."""
+
+    def test_each_slot_has_the_whole_context(self, real_server):
+        properties = get(real_server, "/props", real_server.api_key)
+        assert real_server.context_tokens == 8192
+        assert properties["default_generation_settings"]["n_ctx"] == 8192
+        assert properties["total_slots"] in (1, SLOTS)
+
+    def test_it_listens_on_loopback_and_wants_its_key(self, real_server):
+        assert real_server.address.startswith("http://127.0.0.1:")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            get(real_server, "/v1/models", "another-key")
+
+    def test_it_has_no_page_for_a_browser(self, real_server):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            get(real_server, "/", real_server.api_key)
+
+    def test_it_lists_the_model_by_our_name(self, real_server):
+        listed = get(real_server, "/v1/models", real_server.api_key)
+        assert [row["id"] for row in listed["data"]] == ["smollm2-135m-instruct"]

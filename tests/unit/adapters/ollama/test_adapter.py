@@ -1,0 +1,259 @@
+"""The adapter of Ollama servers, against a fake one."""
+
+import asyncio
+
+import pytest
+
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.ollama.adapter import FIRST_BYTE_SECONDS
+from jumpseat.chat import (
+    AuthenticationError,
+    AuthorizationError,
+    ConnectionError,
+    ContextExceededError,
+    ImageBlock,
+    Message,
+    ProtocolError,
+    RateLimitError,
+    RequestError,
+    ServerError,
+    ToolDefinition,
+    UnknownModelError,
+)
+from jumpseat.testing import assert_laws
+from jumpseat.testing.answers.ollama_chat import call, error, last, lines, part
+from jumpseat.testing.upstream import Gate, Reply
+from tests.fakes.ollama import FakeModel
+from tests.fakes.refusing import refusing_address
+from tests.unit.adapters.ollama_chats import HELLO, adapter_for, collect, request_for
+from tests.unit.adapters.streams import WAIT, codes, folded
+
+PICTURE = Message("user", (ImageBlock("QUJD"),))
+
+
+def response_of(events):
+    return folded(events, "qwen3:4b")
+
+
+async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(server, http, upstream):
+    server.script(HELLO)
+    events, failure = await collect(adapter_for(server.base_url + "/", http))
+    assert failure is None
+    assert_laws(events)
+    response = response_of(events)
+    assert (response.text, response.stop_reason) == ("Hello", "end_turn")
+    assert response.provider_request_id == "req_1"
+    assert codes(events) == []
+    sent = upstream.requests[-1]
+    assert (sent.method, sent.path) == ("POST", "/api/chat")
+    assert sent.headers["accept"].startswith("application/x-ndjson")
+    assert "authorization" not in sent.headers
+
+
+async def test_an_answer_that_is_not_streamed_gives_the_same_response(server, http):
+    whole = last(content="Hello")
+    whole["message"] |= {"thinking": "Hm", "tool_calls": [call("weather", {"city": "Rome"}, call_id="c")]}
+    server.script(
+        lines(part(thinking="Hm"), part("Hello"), part(tool_calls=whole["message"]["tool_calls"]), last()),
+        Reply.json(whole),
+    )
+    adapter = adapter_for(server.base_url, http)
+    responses = []
+    for stream in (True, False):
+        events, failure = await collect(adapter, request_for(stream=stream))
+        assert failure is None
+        assert_laws(events)
+        responses.append(response_of(events))
+    assert responses[0] == responses[1]
+    assert responses[0].stop_reason == "tool_use"
+
+
+async def test_deltas_are_out_as_soon_as_their_line_is_there(server, http):
+    gate = Gate()
+    server.script(lines(part("Hel"), gate, part("lo"), last()))
+    async with asyncio.timeout(WAIT):
+        async for event in adapter_for(server.base_url, http).stream(request_for()):
+            if event.type == "text_delta":
+                gate.open()
+    assert gate._event.is_set()
+
+
+async def test_leaving_the_iterator_closes_the_connection(server, http, upstream):
+    server.script(lines(part("Hel"), Gate(), last()))
+    events = adapter_for(server.base_url, http).stream(request_for())
+    async for event in events:
+        if event.type == "text_delta":
+            break
+    await events.aclose()
+    await upstream.wait_for_disconnect(2)
+
+
+@pytest.mark.requirement("ollama:cloud")
+async def test_a_key_is_sent_as_bearer_and_only_then(server, http, upstream):
+    adapter = adapter_for(server.base_url, http, api_key="key-of-acme")
+    server.script(HELLO)
+    await collect(adapter)
+    assert {each.headers["authorization"] for each in upstream.requests} == {"Bearer key-of-acme"}
+    assert (await adapter.auth_status()).state == "configured"
+    assert (await adapter.auth_status(refresh=True)).state == "signed_in"
+    assert (await adapter_for(server.base_url, http).auth_status(refresh=True)).state == "not_required"
+
+
+@pytest.mark.requirement("ollama:no-thinking")
+async def test_a_model_that_does_not_think_is_asked_again_without_and_never_with_again(server, http):
+    server.models[:] = [FakeModel(capabilities=("completion",))]
+    adapter = adapter_for(server.base_url, http)
+    server.script(HELLO, HELLO)
+    events, failure = await collect(adapter, request_for(thinking="high"))
+    assert isinstance(failure, Replan)
+    assert failure.reason == "refused_parameter:think"
+    assert isinstance(failure.error, RequestError)
+    assert events == []
+    events, failure = await collect(adapter, request_for(thinking="high"))
+    assert failure is None
+    assert codes(events) == ["thinking_dropped"]
+    assert ["think" in chat for chat in server.chats] == [True, False]
+
+
+@pytest.mark.requirement("ollama:no-thinking")
+async def test_a_server_that_knows_no_levels_is_asked_without(server, http):
+    server.script(
+        error("json: cannot unmarshal string into Go struct field ChatRequest.think of type bool", 400)
+    )
+    adapter = adapter_for(server.base_url, http)
+    _, failure = await collect(adapter, request_for(thinking="high"))
+    assert isinstance(failure, Replan)
+
+
+async def test_a_refusal_for_another_reason_leaves_thinking_alone(server, http):
+    server.models[:] = [FakeModel("qwen3-thinking")]
+    server.script(error("qwen3-thinking: invalid option provided", 400))
+    request = request_for(model="qwen3-thinking", thinking="high")
+    _, failure = await collect(adapter_for(server.base_url, http), request)
+    assert type(failure) is RequestError
+
+
+@pytest.mark.requirement("ollama:no-tools")
+async def test_a_model_without_tools_says_so(server, http):
+    server.models[:] = [FakeModel(capabilities=("completion",))]
+    server.script(HELLO)
+    _, failure = await collect(adapter_for(server.base_url, http), request_for(tools=(ToolDefinition("f"),)))
+    assert type(failure) is RequestError
+    assert "does not support tools" in failure.message
+    assert "without tools" in failure.hint
+
+
+@pytest.mark.requirement("ollama:no-vision")
+async def test_images_are_refused_before_the_server_drops_them(server, http):
+    request = request_for(messages=(PICTURE,))
+    _, failure = await collect(adapter_for(server.base_url, http), request)
+    assert type(failure) is RequestError
+    assert server.chats == []
+    server.script(HELLO, HELLO)
+    _, failure = await collect(adapter_for(server.base_url, http, capabilities={"vision": True}), request)
+    assert failure is None
+    server.models[:] = [FakeModel(capabilities=("completion", "vision"))]
+    _, failure = await collect(adapter_for(server.base_url, http), request)
+    assert failure is None
+    assert server.chats[-1]["messages"][0]["images"] == ["QUJD"]
+
+
+@pytest.mark.requirement("ollama:model-not-found")
+async def test_a_model_that_is_not_there_is_named_with_the_way_to_get_it(server, http):
+    events, failure = await collect(adapter_for(server.base_url, http), request_for(model="gemma3:1b"))
+    assert events == []
+    assert type(failure) is UnknownModelError
+    assert failure.message == "The provider acme has no model 'gemma3:1b'."
+    assert "`ollama pull gemma3:1b`" in failure.hint
+    assert failure.status_code == 404
+
+
+async def test_another_server_at_this_address_is_told_as_such(http, upstream):
+    upstream.default(Reply.raw(b"404 page not found", 404))
+    _, failure = await collect(adapter_for(upstream.origin, http))
+    assert type(failure) is RequestError
+    assert "has no /api/chat: check that it is Ollama" in failure.hint
+    assert "base_url" not in failure.hint
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/chat", "/v1", "/v1/chat"])
+async def test_an_address_that_goes_too_far_is_blamed_for_a_path_that_is_not_found(http, upstream, path):
+    upstream.default(Reply.raw(b"404 page not found", 404))
+    _, failure = await collect(adapter_for(upstream.origin + path, http))
+    assert failure.hint == "providers.acme.base_url must end before /api/chat."
+
+
+async def test_a_whole_address_that_is_not_found_is_blamed_by_its_own_key(http, upstream):
+    upstream.default(Reply.raw(b"404 page not found", 404))
+    _, failure = await collect(adapter_for(None, http, url=f"{upstream.origin}/api"))
+    assert failure.hint == "providers.acme.url must be the whole address, /api/chat included."
+
+
+@pytest.mark.requirement("ollama:not-running")
+async def test_a_server_that_is_not_running_is_told_with_the_way_to_start_it(http):
+    with refusing_address() as address:
+        adapter = adapter_for(f"http://{address}", http)
+        _, failure = await collect(adapter)
+        with pytest.raises(ConnectionError) as unlisted:
+            await adapter.list_models()
+    assert isinstance(failure, ConnectionError)
+    assert "connection refused" in failure.message
+    assert "`ollama serve`" in failure.hint
+    assert "`ollama serve`" in unlisted.value.hint
+
+
+@pytest.mark.requirement("ollama:slow-first-byte")
+async def test_a_wait_in_vain_for_the_first_byte_is_not_repeated(server, http, upstream):
+    assert FIRST_BYTE_SECONDS >= 300
+    server.script(lines(part("x")).stall_after(0))
+    adapter = adapter_for(server.base_url, http, timeout=0.2)
+    _, failure = await collect(adapter)
+    assert isinstance(failure, ConnectionError)
+    assert not failure.retryable
+    assert "providers.acme.timeout" in failure.hint
+
+
+@pytest.mark.requirement("ollama:context-exceeded")
+async def test_a_prompt_that_is_too_long_is_its_own_error(server, http):
+    server.script(error("the input length exceeds the context length", 400))
+    _, failure = await collect(adapter_for(server.base_url, http))
+    assert type(failure) is ContextExceededError
+    assert server.chats[0]["truncate"] is False
+
+
+@pytest.mark.requirement("ollama:error-before-output")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (error("unauthorized", 401, signin_url="https://ollama.com/connect?x=1"), AuthenticationError),
+        (error("this model requires a subscription", 403), AuthorizationError),
+        (error("you have reached your hourly usage limit", 429), RateLimitError),
+        (error("model requires more system memory (9 GiB) than is available (4 GiB)", 500), ServerError),
+        (error("upstream unreachable", 502), ServerError),
+        (error("invalid options", 400), RequestError),
+    ],
+)
+async def test_a_refusal_is_the_error_that_it_means(server, http, reply, kind):
+    server.script(reply)
+    events, failure = await collect(adapter_for(server.base_url, http))
+    assert (events, type(failure)) == ([], kind)
+    assert failure.status_code == reply.status
+    if kind is AuthenticationError:
+        assert "ollama signin" in failure.hint
+
+
+@pytest.mark.requirement("ollama:error-in-stream", "ollama:early-end")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (lines(part("Hel"), {"error": "CUDA error"}), ServerError),
+        (lines(part("Hel")), ProtocolError),
+        (lines(part("Hel"), part("lo")).close_after(150), ProtocolError),
+    ],
+)
+async def test_what_came_before_a_failure_stays(server, http, reply, kind):
+    server.script(reply)
+    events, failure = await collect(adapter_for(server.base_url, http))
+    assert isinstance(failure, kind)
+    assert_laws(events, ended=False)
+    assert [event.text for event in events if event.type == "text_delta"] == ["Hel"]

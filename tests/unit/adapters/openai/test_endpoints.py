@@ -1,0 +1,206 @@
+"""What the adapter knows of an endpoint beforehand, and what it learns of it from a refusal."""
+
+import asyncio
+import re
+
+import pytest
+
+from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
+from jumpseat.adapters.base import Replan
+from jumpseat.adapters.openai.adapter import OpenAIAdapter
+from jumpseat.adapters.openai.responses import OpenAIResponsesAdapter
+from jumpseat.chat import (
+    ChatError,
+    ChatRequest,
+    Message,
+    NamedTool,
+    RequestError,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    WarningEvent,
+)
+from jumpseat.config import ProviderConfig
+from jumpseat.http import HttpClient
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+
+WAIT = 5
+TOOL_ROUND = (
+    Message.user("Go"),
+    Message("assistant", (ToolUseBlock("call_1", "f", {}, "{}"),)),
+    Message("user", (ToolResultBlock("call_1", "x"),)),
+)
+
+
+@pytest.fixture
+async def http():
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def upstream():
+    async with FakeUpstream() as server:
+        server.default(Reply.events(completion_stream(["x"])))
+        yield server
+
+
+def adapter_for(base_url, http, **config):
+    return OpenAIAdapter("acme", ProviderConfig(kind="openai", base_url=base_url, **config), http)
+
+
+async def ask(adapter, **request):
+    """The warnings, and the error that ended the attempt if one did."""
+    warnings = []
+    request = ChatRequest(**{"messages": (Message.user("Hi"),), "model": "fake-model", **request})
+    try:
+        async with asyncio.timeout(WAIT):
+            async for event in adapter.stream(request):
+                if isinstance(event, WarningEvent):
+                    warnings.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+    except (ChatError, Replan) as error:
+        return warnings, error
+    return warnings, None
+
+
+def refusal(message, **more):
+    return Reply.json({"error": {"message": message, "type": "invalid_request_error", **more}}, 400)
+
+
+@pytest.mark.requirement("chat:max-tokens-field")
+@pytest.mark.parametrize(
+    ("base_url", "model", "field"),
+    [
+        (None, "gpt-4o", "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", "gpt-4o", "max_completion_tokens"),
+        ("https://api.mistral.ai/v1", "mistral-small", "max_tokens"),
+        ("https://openrouter.ai/api/v1", "openai/o3", "max_tokens"),
+        ("https://acme.example/v1", "gpt-4o", "max_tokens"),
+        ("https://acme.example/v1", "gpt-5-mini", "max_completion_tokens"),
+        ("https://acme.example/v1", "o3", "max_completion_tokens"),
+        ("https://notopenai.com/v1", "m", "max_tokens"),
+    ],
+)
+async def test_the_name_of_the_limit_is_chosen_by_endpoint_and_model(http, base_url, model, field):
+    assert adapter_for(base_url, http)._facts_of(model).max_tokens_field == field
+
+
+@pytest.mark.requirement("chat:sampling-while-reasoning", "chat:stop-while-reasoning")
+async def test_what_a_reasoning_model_refuses_is_left_out_with_a_warning(upstream, http):
+    adapter = adapter_for(upstream.base_url, http, parameters={"top_p": 0.5, "seed": 1})
+    warnings, error = await ask(adapter, model="o3", settings={"temperature": 0.2}, stop_sequences=("END",))
+    assert error is None
+    assert [warning.code for warning in warnings] == ["parameter_dropped"] * 3
+    told = " ".join(warning.message for warning in warnings)
+    assert all(f"'{name}'" in told for name in ("stop", "temperature", "top_p"))
+    assert "o3" in told
+    sent = upstream.requests[0].json
+    assert not {"temperature", "top_p", "stop"} & sent.keys()
+    assert (sent["seed"], sent["max_completion_tokens"]) == (1, 8192)
+
+
+@pytest.mark.requirement("chat:effort-none")
+async def test_a_model_that_must_reason_is_not_told_to_stop(upstream, http):
+    adapter = adapter_for(upstream.base_url, http)
+    warnings, _ = await ask(adapter, model="o3", thinking="off")
+    assert [warning.code for warning in warnings] == ["thinking_dropped"]
+    assert "reasoning_effort" not in upstream.requests[0].json
+    warnings, _ = await ask(adapter, model="gpt-5.1", thinking="off", settings={"temperature": 0})
+    assert warnings == []
+    assert (upstream.requests[1].json["reasoning_effort"], upstream.requests[1].json["temperature"]) == (
+        "none",
+        0,
+    )
+
+
+@pytest.mark.requirement("chat:include-usage")
+async def test_an_endpoint_that_refuses_stream_options_is_asked_without_them(upstream, http):
+    upstream.script(refusal("Unrecognized request argument supplied: stream_options"))
+    adapter = adapter_for(upstream.base_url, http)
+    _, replan = await ask(adapter)
+    assert replan.reason == "refused_parameter:stream_options"
+    assert (await ask(adapter))[1] is None
+    assert "stream_options" not in upstream.requests[1].json
+    assert upstream.requests[1].json["stream"] is True
+
+
+@pytest.mark.requirement("chat:range-error")
+async def test_a_value_out_of_range_is_an_error_that_names_it_and_no_reason_to_drop_it(upstream, http):
+    words = "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead."
+    upstream.script(refusal(words, param="temperature", code="decimal_above_max_value"))
+    _, error = await ask(adapter_for(upstream.base_url, http), settings={"temperature": 3})
+    assert type(error) is RequestError
+    assert "'temperature'" in error.message
+    assert error.provider_code == "decimal_above_max_value"
+
+
+async def learned(upstream, http, reply, reason, **request):
+    """Refuse once; what was sent before and after, and the next request of the same adapter."""
+    upstream.script(reply)
+    adapter = adapter_for(upstream.base_url, http)
+    _, replan = await ask(adapter, **request)
+    assert isinstance(replan, Replan)
+    assert replan.reason == reason
+    assert isinstance(replan.error, RequestError)
+    for _ in range(2):
+        assert await ask(adapter, **request) == ([], None)
+    upstream.script(reply)
+    _, error = await ask(adapter, **request)
+    assert type(error) is RequestError, "what was learned is not learned again"
+    return [each.json["messages"] for each in upstream.requests]
+
+
+@pytest.mark.requirement("chat:nine-character-ids")
+async def test_the_form_of_tool_ids_is_learned_from_a_refusal(upstream, http):
+    words = "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."
+    reply = Reply.json({"object": "error", "message": words, "type": "x", "code": "3280"}, 400)
+    first, second, third, _ = await learned(upstream, http, reply, "tool_call_ids", messages=TOOL_ROUND)
+    assert first[2]["tool_call_id"] == "call_1"
+    assert re.fullmatch("[a-zA-Z0-9]{9}", second[2]["tool_call_id"])
+    assert second == third
+
+
+@pytest.mark.requirement("chat:nine-character-ids")
+async def test_mistrals_own_host_gets_its_form_at_once(http):
+    assert adapter_for("https://api.mistral.ai/v1", http)._facts_of("m").tool_ids == "nine_characters"
+    assert adapter_for("https://acme.example/v1", http)._facts_of("m").tool_ids == "any"
+
+
+@pytest.mark.requirement("chat:reasoning-content-replay")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
+    ],
+)
+async def test_that_reasoning_is_wanted_back_is_learned_from_a_refusal(upstream, http, words):
+    first, second, *_ = await learned(
+        upstream, http, refusal(words), "reasoning_content", messages=TOOL_ROUND
+    )
+    assert "reasoning_content" not in first[1]
+    assert second[1]["reasoning_content"] == ""
+
+
+@pytest.mark.requirement("chat:forced-tool-while-thinking")
+async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_words(upstream, http):
+    upstream.script(refusal("deepseek-reasoner does not support this tool_choice"))
+    _, error = await ask(
+        adapter_for(upstream.base_url, http), tools=(ToolDefinition("f"),), tool_choice=NamedTool("f")
+    )
+    assert type(error) is RequestError
+    assert "does not support this tool_choice" in error.message
+
+
+@pytest.mark.requirement("2:order")
+@pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
+async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
+    def wanted_at(base_url, **more):
+        return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).user_begins
+
+    own = kind.default_base_url
+    assert [wanted_at(None), wanted_at(own), wanted_at(f"{own}/")] == [False] * 3
+    assert wanted_at("http://127.0.0.1:8080/v1")
+    assert wanted_at(own, url="http://127.0.0.1:8080/v1/chat")

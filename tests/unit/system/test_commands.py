@@ -1,0 +1,232 @@
+"""Commands as sources: no shell, no keys of others, bounded in time and output, ended with their children."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values, load_config
+from jumpseat.system import commands as commands_module
+from jumpseat.system.commands import COMMAND_SECONDS, CommandError, environment_of_commands, output_of
+from jumpseat.system.secrets import hidden
+
+SECRET = "sk-test-hunter2-4711"
+
+pytestmark = pytest.mark.requirement("7:cmd-source")
+
+
+def python(program: str, *arguments: str) -> str:
+    """A command line that runs a Python program."""
+    return shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
+
+
+async def test_a_command_line_is_split_as_a_shell_would_and_run_without_one(tmp_path: Path) -> None:
+    program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
+    line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
+    arguments, directory, stdin = json.loads(await output_of(line, tmp_path))
+
+    assert arguments == ["a b", 'c"d', "e f", "$HOME", "`id`", ";", ">", "*", "~"]
+    assert os.path.samefile(directory, tmp_path)  # noqa: ASYNC240, PTH121
+    assert stdin == ""
+
+
+async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -> None:
+    assert await output_of(python("print('\\n a b \\n')"), tmp_path) == "a b"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) -> None:
+    script = tmp_path / "bin" / "token"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
+    script.chmod(0o755)
+
+    assert await output_of("bin/token", tmp_path) == "from-the-script"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "there is no command"),
+        ("'open", "cannot be split"),
+        ("no-such-program-4711 a", "not found on the PATH"),
+        ("./no-such-program", "cannot be run"),
+        (python(f"print('{SECRET}'); raise SystemExit(3)"), "ended with status 3"),
+        (python("print('x' * 70000)"), "more than 64 KiB"),
+    ],
+)
+async def test_a_command_that_gives_nothing_says_why_without_its_output(
+    tmp_path: Path, line: str, told: str
+) -> None:
+    with pytest.raises(CommandError, match=told) as caught:
+        await output_of(line, tmp_path)
+    assert SECRET not in str(caught.value)
+
+
+async def test_the_error_names_provider_key_and_program_and_not_what_follows() -> None:
+    line = python(f"import sys; sys.exit('{SECRET}')")
+    with pytest.raises(ConfigError) as caught:
+        await Values("x", ProviderConfig()).resolve("headers.X-A", f"cmd:{line}")
+
+    assert f"providers.x.headers.X-A is cmd:{shlex.split(line)[0]} …" in caught.value.message
+    assert "status 1" in caught.value.message
+    assert SECRET not in caught.value.message + (caught.value.hint or "")
+
+
+@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_what_a_failing_command_writes_is_neither_logged_nor_told(
+    caplog: pytest.LogCaptureFixture, stream: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    line = python(f"import sys; print('no entry for {SECRET}', file=sys.{stream}); sys.exit(3)")
+    with pytest.raises(ConfigError, match=r"cmd:.* …, but the command ended with status 3") as caught:
+        await Values("x", ProviderConfig()).resolve("api_key", f"cmd:{line}")
+
+    assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
+
+
+async def test_a_child_has_none_of_the_keys_that_are_known(tmp_path: Path) -> None:
+    hidden(SECRET)
+    given = {
+        "PATH": "/bin",
+        "VAULT_TOKEN": "another-secret-of-vault",
+        "GROQ_API_KEY": "a-key-of-groq",
+        "GH_TOKEN": "a-token",
+        "MINE": f" {SECRET}\n",
+    }
+
+    assert set(environment_of_commands(given)) == {"PATH", "VAULT_TOKEN"}
+
+
+async def test_the_variables_that_hold_providers_keys_are_kept_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_back = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
+    kept_back |= {"PHRASE_OF_A_CERTIFICATE", "PHRASE_OF_ANOTHER"}  # By their place alone: no name says it.
+    for name in (*kept_back, "NONE_OF_THEM"):
+        monkeypatch.setenv(name, f"value-of-{name}")
+    (home / "config.toml").write_text(
+        '[providers.x]\nkind = "openai"\napi_key = "env:A_KEY_OF_MINE"\n'
+        '[providers.y]\nkind = "openai"\napi_key = "ANOTHER_OF_MINE"\n'
+        '[providers.z]\nkind = "openai"\n'
+        'headers = { api-key = "env:MINE_OF_A_HEADER", X-Team = "env:NONE_OF_THEM" }\n'
+        'env = { a = "env:SECRET_OF_A_NAME" }\n'
+        '[providers.certified]\nkind = "openai"\n'
+        'client_cert = { cert = "~/c.pem", password = "env:PHRASE_OF_A_CERTIFICATE" }\n'
+        '[providers.certified-too]\nkind = "openai"\n'
+        'client_cert = { cert = "~/c.pem", password = "PHRASE_OF_ANOTHER" }\n',
+        "utf-8",
+    )
+    load_config(None, None)
+
+    passed = environment_of_commands(os.environ)
+    assert {"NONE_OF_THEM", "PATH"} <= set(passed)
+    assert not kept_back & set(passed)
+
+
+CHILD = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1)"
+WITH_A_CHILD = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {CHILD!r}, sys.argv[1]])
+child.wait()
+"""
+
+
+class Watch:
+    """Hears from a child of a command: it calls when it runs, and hangs up when it ends."""
+
+    def __init__(self) -> None:
+        self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+        self.called = threading.Event()
+        self.port = ""
+
+    async def __aenter__(self) -> Watch:
+        async def called(*streams: Any) -> None:
+            await self._calls.put(streams)  # type: ignore[arg-type]
+            self.called.set()
+
+        self._server = await asyncio.start_server(called, "127.0.0.1")
+        self.port = str(self._server.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.close()
+        self._server.close()
+
+    async def runs(self) -> None:
+        async with asyncio.timeout(20):
+            self._reader, self._writer = await self._calls.get()
+
+    async def has_ended(self) -> None:
+        async with asyncio.timeout(20):
+            with contextlib.suppress(ConnectionError):
+                assert await self._reader.read() == b""
+
+    def still_runs(self) -> bool:
+        return not self._reader.at_eof()
+
+    def let_it_end(self) -> None:
+        self._writer.write(b"x")
+
+
+async def test_a_cancelled_command_ends_with_all_it_has_started(tmp_path: Path) -> None:
+    async with Watch() as watch:
+        running = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
+        await watch.runs()
+
+        began = time.monotonic()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert time.monotonic() - began < COMMAND_SECONDS / 2
+        await watch.has_ended()
+
+
+async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands_module, "COMMAND_SECONDS", 60.0)
+    async with Watch() as watch:
+
+        class Timed(subprocess.Popen[bytes]):
+            """Its time is over once its child runs, however long a busy machine takes to start the two."""
+
+            def wait(self, timeout: float | None = None) -> int:
+                if timeout == 60.0:
+                    assert watch.called.wait(timeout)
+                    timeout = 0.01
+                return super().wait(timeout)
+
+        monkeypatch.setattr(commands_module.subprocess, "Popen", Timed)
+        with pytest.raises(CommandError, match="did not end within 60 s"):
+            await output_of(python(WITH_A_CHILD, watch.port), tmp_path)
+        await watch.runs()
+        await watch.has_ended()
+
+
+async def test_what_a_command_leaves_running_holds_nobody_up(tmp_path: Path) -> None:
+    program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
+    async with Watch() as watch:
+        assert await output_of(python(program, watch.port), tmp_path) == "agent started"
+        await watch.runs()
+        assert watch.still_runs()  # An agent that outlives the command is often the point of it.
+        watch.let_it_end()
+        await watch.has_ended()
+
+
+async def test_a_command_runs_where_there_is_no_configuration(tmp_path: Path) -> None:
+    assert await output_of(python("print(1)"), tmp_path / "missing") == "1"

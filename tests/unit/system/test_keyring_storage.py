@@ -1,0 +1,90 @@
+"""Keyrings of all tempers: good, missing, broken, silent."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from jumpseat.system.keyring_storage import SERVICE, BoundedKeyring, KeyringError, system_keyring
+from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, ForgetfulKeyring, SilentKeyring
+
+
+async def test_a_good_keyring_keeps_gives_and_forgets() -> None:
+    ring = DictKeyring()
+    bounded = BoundedKeyring(lambda: ring)
+
+    await bounded.set("a", "canary")
+    assert ring.kept == {(SERVICE, "a"): "canary"}
+    assert await bounded.get("a") == "canary"
+    await bounded.delete("a")
+    await bounded.delete("a")
+    assert await bounded.get("a") is None
+
+
+@pytest.mark.requirement("8:keyring")
+async def test_a_machine_without_a_keyring_says_so() -> None:
+    with pytest.raises(KeyringError, match="there is none"):
+        await BoundedKeyring(lambda: None).get("a")
+
+
+@pytest.mark.requirement("8:keyring")
+async def test_a_broken_keyring_is_named_by_its_kind_of_failure_alone() -> None:
+    with pytest.raises(KeyringError, match=r"^PermissionError$"):
+        await BoundedKeyring(BrokenKeyring).set("a", "canary")
+
+
+async def test_a_keyring_that_keeps_nothing_is_found_out() -> None:
+    with pytest.raises(KeyringError, match="does not keep"):
+        await BoundedKeyring(ForgetfulKeyring).set("a", "canary")
+
+
+@pytest.mark.requirement("8:keyring")
+async def test_a_silent_keyring_is_not_waited_for() -> None:
+    ring = SilentKeyring()
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyringError, match=r"did not answer in 0\.2 s"):
+            await BoundedKeyring(lambda: ring, seconds=0.2).get("a")
+        assert time.monotonic() - began < 5
+        # Nobody has to wait for such a thread, the interpreter at its end neither.
+        assert [thread.daemon for thread in threading.enumerate() if thread.name == "keyring"] == [True]
+    finally:
+        ring.answer.set()
+
+
+def test_a_backend_of_low_priority_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+    fail = pytest.importorskip("keyring.backends.fail")
+    null = pytest.importorskip("keyring.backends.null")
+    before = keyring.get_keyring()
+    try:
+        for backend in (fail.Keyring(), null.Keyring()):
+            keyring.set_keyring(backend)
+            assert system_keyring() is None
+    finally:
+        keyring.set_keyring(before)
+
+
+def test_a_backend_of_good_priority_is_used() -> None:
+    keyring = pytest.importorskip("keyring")
+    backend_module = pytest.importorskip("keyring.backend")
+
+    class Good(backend_module.KeyringBackend):  # type: ignore[misc,name-defined]
+        priority = 5
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return None
+
+        def set_password(self, service: str, username: str, password: str) -> None: ...
+
+        def delete_password(self, service: str, username: str) -> None: ...
+
+    before = keyring.get_keyring()
+    try:
+        good = Good()
+        keyring.set_keyring(good)
+        assert system_keyring() is good
+    finally:
+        keyring.set_keyring(before)

@@ -1,0 +1,102 @@
+"""Files that are none: a pipe is not waited for, a device is not read, and a large file is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import SavedSettings, load_config
+from jumpseat.system.regular_file import read_regular
+from jumpseat.system.state_file import MOST_BYTES, StateFile
+
+DESCRIPTORS = Path("/proc/self/fd")
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"),
+    pytest.mark.timeout(10),
+]
+
+
+def test_a_link_to_a_file_is_read_unless_links_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
+
+    assert read_regular(tmp_path / "link", 4) == b"text"
+    with pytest.raises(OSError, match="link"):
+        read_regular(tmp_path / "link", 4, follow=False)
+
+
+def test_a_file_of_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+
+    assert read_regular(tmp_path / "file", 5) == b"12345"
+    with pytest.raises(OSError, match="it is larger than 0 KiB"):
+        read_regular(tmp_path / "file", 4)
+
+
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="needs /proc")
+def test_what_is_opened_is_closed_whatever_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    before = len(list(DESCRIPTORS.iterdir()))
+    for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(OSError, match=r"it is (a directory|not a regular file)"):
+            read_regular(path, 10)
+
+    assert len(list(DESCRIPTORS.iterdir())) == before
+
+
+@pytest.mark.requirement("7:hostile-files")
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_a_configuration_that_is_no_readable_file_is_a_fault_of_the_configuration(
+    tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "config.toml"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.write_bytes(b"#" * (1024 * 1024 + 1))
+
+    with pytest.raises(ConfigError, match=r"config\.toml cannot be read: it is (not a regular|larger)"):
+        load_config(path, None)
+
+
+@pytest.mark.requirement("7:hostile-files")
+async def test_saved_settings_that_are_a_pipe_count_as_none_and_are_left_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "settings.json"
+    os.mkfifo(path)
+    saved = SavedSettings(path)
+    await saved.loaded()
+
+    assert saved.values == {"providers": {}}
+    assert "it is not a regular file" in caplog.text
+    with pytest.raises(ConfigError, match="it is not a regular file"):
+        await saved.save({"max_tokens": 5}, {})
+    assert path.is_fifo()
+
+
+@pytest.mark.requirement("7:hostile-files")
+@pytest.mark.parametrize("private", [False, True])
+def test_a_file_of_state_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: Path, private: bool) -> None:
+    tmp_path.chmod(0o700)
+    os.mkfifo(tmp_path / "sign_ins.json", 0o600)
+
+    with pytest.raises(ConfigError, match="it is not a regular file"):
+        StateFile(tmp_path / "sign_ins.json", private=private).read()
+    assert [path.name for path in tmp_path.iterdir()] == ["sign_ins.json"]
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    file = StateFile(tmp_path / "settings.json")
+    file.write({"a": 1})
+
+    with pytest.raises(ConfigError, match="nothing is saved"):
+        file.write({"a": "x" * MOST_BYTES})
+    assert file.read() == {"a": 1}

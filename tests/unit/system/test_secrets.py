@@ -1,0 +1,140 @@
+"""Secrets: shown nowhere, and taken out of what others are about to show."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import logging
+import pickle
+
+import pytest
+from pydantic import BaseModel
+
+from jumpseat.config import resolve
+from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact
+
+SECRET = "sk-test-hunter2-4711"
+
+
+@pytest.fixture
+def log() -> tuple[logging.Logger, io.StringIO]:
+    """A logger whose one handler takes secrets out."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    handler.addFilter(SecretFilter())
+    logger = logging.Logger("test")
+    logger.addHandler(handler)
+    return logger, text
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_secret_shows_itself_to_nobody_but_who_asks() -> None:
+    secret = Secret(SECRET)
+
+    shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031
+    assert SECRET not in shown
+    assert repr(secret) == str(secret) == f"{secret}" == "***"
+    assert secret.reveal() == SECRET
+    assert not hasattr(secret, "__dict__")
+
+
+@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_secret_is_never_pickled(protocol: int) -> None:
+    with pytest.raises(TypeError, match="never serialised"):
+        pickle.dumps(Secret(SECRET), protocol)
+
+
+def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
+    for attempt in (copy.copy, copy.deepcopy, json.dumps):
+        with pytest.raises(TypeError):
+            attempt(Secret(SECRET))
+
+
+def test_every_secret_is_taken_out_of_a_text_the_longer_one_first() -> None:
+    resolve("p", "api_key", SECRET)
+    resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more")
+
+    assert redact(f"a {SECRET}-and-more b {SECRET} c") == "a *** b *** c"
+
+
+@pytest.mark.parametrize(("key", "value"), [("api_key", "ollama"), ("headers.X-Title", "connection pool")])
+def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str) -> None:
+    resolve("p", key, value)
+
+    assert redact(f"ask {value} again") == f"ask {value} again"
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_log_has_no_secret_in_its_message_or_its_arguments(
+    log: tuple[logging.Logger, io.StringIO],
+) -> None:
+    logger, text = log
+    resolve("p", "api_key", SECRET)
+    logger.warning("key " + SECRET)
+    logger.warning("headers %s of %r", {"Authorization": f"Bearer {SECRET}"}, [SECRET])
+
+    assert SECRET not in text.getvalue()
+    assert text.getvalue().count("***") == 3
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.StringIO]) -> None:
+    logger, text = log
+    resolve("p", "api_key", SECRET)
+    try:
+        raise ValueError(f"bad header {SECRET}")
+    except ValueError:
+        logger.exception("it failed")
+
+    assert "it failed" in text.getvalue()
+    assert "ValueError: bad header ***" in text.getvalue()
+    assert SECRET not in text.getvalue()
+
+
+def test_a_record_that_cannot_be_formatted_fails_nobody_and_shows_no_secret(
+    log: tuple[logging.Logger, io.StringIO],
+) -> None:
+    logger, text = log
+    resolve("p", "api_key", SECRET)
+    logger.warning("%d pieces", SECRET)
+
+    assert SECRET not in text.getvalue()
+    assert "pieces" in text.getvalue()
+
+
+def test_other_records_stay_as_they_are(log: tuple[logging.Logger, io.StringIO]) -> None:
+    logger, text = log
+    logger.warning("%d of %s", 1, "two")
+
+    assert text.getvalue() == "1 of two\n"
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
+    assert hidden("token-from-elsewhere").reveal() == "token-from-elsewhere"
+    assert redact("a token-from-elsewhere b") == "a *** b"
+
+
+@pytest.mark.requirement("6:no-secrets")
+def test_a_secret_is_no_value_of_a_model_that_is_written_out() -> None:
+    class Holder(BaseModel, arbitrary_types_allowed=True):
+        key: Secret
+
+    holder = Holder(key=Secret(SECRET))
+
+    for write in (holder.model_dump_json, lambda: json.dumps(holder.model_dump())):
+        with pytest.raises(Exception, match=r"Secret") as caught:
+            write()
+        assert SECRET not in str(caught.value)
+    assert SECRET not in repr(holder)
+    assert SECRET not in f"{holder.key:>20} {holder.key!s:x<5}"
+
+
+@pytest.mark.requirement("6:no-secrets", "7:templates")
+@pytest.mark.parametrize("spelled", ["sk/te+st= hunter2&4711", "sk%2Fte%2Bst%3D%20hunter2%264711"])
+def test_a_secret_is_found_as_a_url_spells_it_too(spelled: str) -> None:
+    hidden("sk/te+st= hunter2&4711")
+
+    assert redact(f"GET http://h/v1?key={spelled} 401") == "GET http://h/v1?key=*** 401"

@@ -1,0 +1,167 @@
+"""Noticing changes of files: every kind of change, each once, none missed by a cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jumpseat.system.watch import Watcher
+
+WAIT_SECONDS = 10
+
+
+class Ticks:
+    """Time as the test lets it pass; `reached` is set while somebody waits for the next tick."""
+
+    def __init__(self) -> None:
+        self._given = asyncio.Semaphore(0)
+        self.reached = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self.reached.set()
+        await self._given.acquire()
+        self.reached.clear()
+
+    def let_one_pass(self) -> None:
+        """Let one tick pass."""
+        self._given.release()
+
+    async def pass_by(self, count: int) -> None:
+        """Let so many ticks pass, each looked at to its end."""
+        for _ in range(count):
+            await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
+            self.reached.clear()
+            self.let_one_pass()
+        await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
+
+
+async def no_wait() -> None:
+    """A tick at once."""
+
+
+async def one(watcher: Watcher) -> frozenset[Path]:
+    async with asyncio.timeout(WAIT_SECONDS):
+        return await anext(watcher)
+
+
+def replace(path: Path) -> None:
+    """Put another file of the same size and time in its place, as an atomic write may."""
+    old = path.stat()
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(old.st_atime_ns, old.st_mtime_ns))
+    other.replace(path)
+
+
+def touch_back(path: Path) -> None:
+    """Change the content in place, without another size, and give it an older time."""
+    path.write_text("b")
+    os.utime(path, ns=(1, 1))
+
+
+@pytest.mark.requirement("5:settings-did-change")
+@pytest.mark.parametrize(
+    "change",
+    [replace, touch_back, lambda path: path.write_text("longer"), lambda path: path.unlink()],
+    ids=["replaced", "same size", "another size", "gone"],
+)
+async def test_any_change_of_a_file_is_noticed(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    path = tmp_path / "file"
+    path.write_text("a")
+    watcher = Watcher([path], tick=no_wait)
+    change(path)
+
+    assert await one(watcher) == {path}
+
+
+async def test_a_file_that_appears_is_a_change_and_so_is_its_going(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    watcher = Watcher([path], tick=no_wait)
+
+    for change in (path.touch, path.unlink, path.touch):
+        change()
+        assert await one(watcher) == {path}
+
+
+async def test_only_the_paths_that_changed_are_given(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    watcher = Watcher([first, second], tick=no_wait)
+
+    second.touch()
+    assert await one(watcher) == {second}
+    first.touch()
+    second.write_text("x")
+    assert await one(watcher) == {first, second}
+
+
+async def test_a_change_is_given_once_and_quiet_ticks_give_nothing(tmp_path: Path) -> None:
+    path, ticks = tmp_path / "file", Ticks()
+    given: list[frozenset[Path]] = []
+
+    async def follow() -> None:
+        async for changed in Watcher([path], tick=ticks):
+            given.append(changed)  # noqa: PERF401 - it never ends; what came so far is looked at
+
+    task = asyncio.create_task(follow())
+    await ticks.pass_by(2)
+    assert given == []
+    path.touch()
+    await ticks.pass_by(3)
+    assert given == [{path}]
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_file_that_another_took_the_place_of_is_given_at_the_next_look(tmp_path: Path) -> None:
+    path, ticks = tmp_path / "file", Ticks()
+    path.write_text("a")
+    waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
+    await asyncio.wait_for(ticks.reached.wait(), WAIT_SECONDS)
+    replace(path)
+    ticks.let_one_pass()
+
+    assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
+
+
+async def test_a_file_that_is_being_written_in_place_is_given_once_it_rests(tmp_path: Path) -> None:
+    path, ticks = tmp_path / "file", Ticks()
+    path.write_text("content")
+    waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
+    for text in ("", "half", "the whole"):
+        await ticks.pass_by(1)
+        path.write_text(text)
+    await ticks.pass_by(1)
+    assert not waiting.done()
+    ticks.let_one_pass()
+
+    assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
+
+
+async def test_a_cancelled_wait_loses_no_change(tmp_path: Path) -> None:
+    path, ticks = tmp_path / "file", Ticks()
+    watcher = Watcher([path], tick=ticks)
+    waiting = asyncio.create_task(anext(watcher))
+    await asyncio.wait_for(ticks.reached.wait(), WAIT_SECONDS)
+    path.touch()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    for _ in range(2):
+        ticks.let_one_pass()
+    assert await one(watcher) == {path}
+
+
+async def test_a_directory_that_is_missing_is_a_file_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "file"
+    watcher = Watcher([path], tick=no_wait)
+    path.parent.mkdir()
+    path.touch()
+
+    assert await one(watcher) == {path}
