@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from jumpseat.chat import (
     ContentBlock,
+    ContextBlock,
+    ImageBlock,
     Origin,
     OtherBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
+    ToolResultBlock,
     ToolUseBlock,
     WarningEvent,
 )
@@ -46,23 +49,28 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
     """
     ours = block.origin is None or block.origin == origin
     match block:
-        case TextBlock() if block.text.strip():
-            # The API refuses a text block of white space alone.
+        case TextBlock():
+            if not block.text.strip():
+                return None  # The API refuses a text block of white space alone.
             return {"type": "text", "text": block.text, **(read_opaque(block.opaque) if ours else {})}
         case ToolUseBlock():
             extra = read_opaque(block.opaque) if ours else {}
             extra.pop(CALL_ID, None)
             call_id = tool_id(own_id(block, origin))
             return {"type": "tool_use", "id": call_id, "name": block.name, "input": _input(block), **extra}
-        case ThinkingBlock() if ours and keep_thinking and _came_from_here(block):
+        case ThinkingBlock():
+            if not (ours and keep_thinking and _came_from_here(block)):
+                return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
-        case RedactedThinkingBlock() if ours and keep_thinking:
-            return {"type": "redacted_thinking", "data": block.data}
-        case OtherBlock() if ours:
-            whole = read_opaque(block.opaque)
+        case RedactedThinkingBlock():
+            return {"type": "redacted_thinking", "data": block.data} if ours and keep_thinking else None
+        case OtherBlock():
+            whole = read_opaque(block.opaque) if ours else {}
             return whole if isinstance(whole.get("type"), str) else None
+        case ImageBlock() | ContextBlock() | ToolResultBlock():
+            return None  # Only in a user's message.
         case _:
-            return None
+            assert_never(block)
 
 
 def without_cut_off_calls(

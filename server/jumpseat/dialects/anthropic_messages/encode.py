@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 from urllib.parse import unquote_to_bytes
 
 from jumpseat.chat import (
@@ -22,11 +22,13 @@ from jumpseat.chat import (
     Message,
     NamedTool,
     Origin,
+    OtherBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
     ToolResultBlock,
+    ToolUseBlock,
     WarningEvent,
 )
 from jumpseat.dialects.anthropic_messages.blocks import assistant_part, tool_id, without_cut_off_calls
@@ -218,9 +220,9 @@ def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]
 
 def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
     match block:
-        case TextBlock() if block.text.strip():
+        case TextBlock():
             # The API refuses a text block of white space alone.
-            return {"type": "text", "text": block.text}
+            return {"type": "text", "text": block.text} if block.text.strip() else None
         case ContextBlock():
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
@@ -233,8 +235,10 @@ def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | 
             if block.is_error:
                 part |= {"content": part.get("content", "Error"), "is_error": True}
             return part
+        case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+            return None  # Only in an assistant's message.
         case _:
-            return None
+            assert_never(block)
 
 
 def _image_source(block: ImageBlock) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from jumpseat.chat import (
     ChatRequest,
@@ -21,6 +21,8 @@ from jumpseat.chat import (
     Message,
     NamedTool,
     Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
@@ -137,10 +139,21 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
 
 def _says_something(message: Message) -> bool:
     """Whether anything of an assistant's message can be sent."""
-    return any(
-        isinstance(block, ToolUseBlock) or (isinstance(block, TextBlock) and block.text != "")
-        for block in message.content
-    )
+    return any(_can_stand_alone(block) for block in message.content)
+
+
+def _can_stand_alone(block: ContentBlock) -> bool:
+    match block:
+        case ToolUseBlock():
+            return True
+        case TextBlock():
+            return block.text != ""
+        case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+            return False
+        case ImageBlock() | ContextBlock() | ToolResultBlock():
+            return False  # Only in a user's message.
+        case _:
+            assert_never(block)
 
 
 def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
@@ -179,16 +192,35 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             return {"type": "text", "text": render_context(block)}
         case ImageBlock():
             return {"type": "image_url", "image_url": {"url": image_url(block)}}
+        case ToolResultBlock():
+            return None  # A message of its own.
+        case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+            return None  # Only in an assistant's message.
         case _:
-            return None
+            assert_never(block)
 
 
 def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
     blocks = [block for message in run for block in message.content]
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
-    calls = [_call(block, origin) for block in blocks if isinstance(block, ToolUseBlock)]
-    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock) and block.origin == origin]
+    calls: list[dict[str, Any]] = []
+    thoughts: list[ThinkingBlock] = []
+    for block in blocks:
+        match block:
+            case ToolUseBlock():
+                calls.append(_call(block, origin))
+            case ThinkingBlock():
+                if block.origin == origin:
+                    thoughts.append(block)
+            case TextBlock():
+                pass  # In `text`.
+            case RedactedThinkingBlock() | OtherBlock():
+                pass  # The dialect has no form for these.
+            case ImageBlock() | ContextBlock() | ToolResultBlock():
+                pass  # Only in a user's message.
+            case _:
+                assert_never(block)
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _thinking_parts(blocks, origin)

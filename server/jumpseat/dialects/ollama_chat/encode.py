@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 
 from jumpseat.chat import (
     ChatRequest,
@@ -19,6 +19,8 @@ from jumpseat.chat import (
     Message,
     NamedTool,
     Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
     RequestError,
     TextBlock,
     ThinkingBlock,
@@ -168,21 +170,29 @@ def _user(
     run: Sequence[Message], names: Mapping[str, str], ids: Mapping[str, str], provider: str
 ) -> Iterable[dict[str, Any]]:
     """Tool results first: they must follow the calls before anything else does."""
-    results = _blocks(run, ToolResultBlock)
-    for result in results:
-        call_id = ids.get(result.tool_use_id, result.tool_use_id)
-        message = {"role": "tool", "content": result_text(result), "tool_call_id": call_id}
-        if result.tool_use_id in names:
-            message["tool_name"] = names[result.tool_use_id]
-        yield message
-    texts = [
-        block.text if isinstance(block, TextBlock) else render_context(block)
-        for message in run
-        for block in message.content
-        if isinstance(block, TextBlock | ContextBlock)
-    ]
+    results: list[dict[str, Any]] = []
+    texts: list[str] = []
+    images: list[str] = []
+    for block in (block for message in run for block in message.content):
+        match block:
+            case ToolResultBlock():
+                call_id = ids.get(block.tool_use_id, block.tool_use_id)
+                result = {"role": "tool", "content": result_text(block), "tool_call_id": call_id}
+                if block.tool_use_id in names:
+                    result["tool_name"] = names[block.tool_use_id]
+                results.append(result)
+            case TextBlock():
+                texts.append(block.text)
+            case ContextBlock():
+                texts.append(render_context(block))
+            case ImageBlock():
+                images.append(_image(block, provider))
+            case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+                pass  # Only in an assistant's message.
+            case _:
+                assert_never(block)
+    yield from results
     text = "\n\n".join(filter(None, texts))
-    images = [_image(block, provider) for block in _blocks(run, ImageBlock)]
     if images:
         yield {"role": "user", "content": text, "images": images}
     elif text or not results:
@@ -210,8 +220,22 @@ def _image(block: ImageBlock, provider: str) -> str:
 def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any]]:
     texts = ("".join(b.text for b in message.content if isinstance(b, TextBlock)) for message in run)
     text = "\n\n".join(filter(None, texts))
-    thinking = "".join(b.thinking for b in _blocks(run, ThinkingBlock) if b.origin == origin)
-    calls = [_call(index, block, origin) for index, block in enumerate(_blocks(run, ToolUseBlock))]
+    thinking = ""
+    calls: list[dict[str, Any]] = []
+    for block in (block for message in run for block in message.content):
+        match block:
+            case ThinkingBlock():
+                thinking += block.thinking if block.origin == origin else ""
+            case ToolUseBlock():
+                calls.append(_call(len(calls), block, origin))
+            case TextBlock():
+                pass  # In `text`.
+            case RedactedThinkingBlock() | OtherBlock():
+                pass  # The dialect has no form for these.
+            case ImageBlock() | ContextBlock() | ToolResultBlock():
+                pass  # Only in a user's message.
+            case _:
+                assert_never(block)
     if not text and not calls:
         return
     message: dict[str, Any] = {"role": "assistant", "content": text}

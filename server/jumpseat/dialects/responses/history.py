@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, assert_never
 
 from jumpseat.chat import (
     ChatRequest,
@@ -20,6 +20,7 @@ from jumpseat.chat import (
     Message,
     Origin,
     OtherBlock,
+    RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -106,9 +107,17 @@ def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_bound(block: ContentBlock) -> bool:
-    if isinstance(block, ThinkingBlock):
-        return block.signature is not None
-    return isinstance(block, OtherBlock) and block.opaque is not None
+    match block:
+        case ThinkingBlock():
+            return block.signature is not None
+        case OtherBlock():
+            return block.opaque is not None
+        case TextBlock() | ImageBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
+            return False
+        case RedactedThinkingBlock():
+            return False  # Not of this dialect.
+        case _:
+            assert_never(block)
 
 
 def call_id_of(own: str) -> str:
@@ -148,8 +157,12 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
             return {"type": "input_text", "text": render_context(block)}
         case ImageBlock():
             return {"type": "input_image", "image_url": image_url(block), "detail": "auto"}
+        case ToolResultBlock():
+            return None  # An item of its own.
+        case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+            return None  # Only in an assistant's message.
         case _:
-            return None
+            assert_never(block)
 
 
 def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
@@ -160,22 +173,33 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
             opaque = _own(block, origin)
             belongs: tuple[Any, ...] | None = None
             match block:
-                case TextBlock() if block.text:
+                case TextBlock():
+                    if not block.text:
+                        continue
                     known = read_opaque(opaque)
                     belongs = (known.get("id"), known.get("phase"))
                     if belongs == previous:
                         items[-1]["content"].append(_output_part(block.text, known))
                     else:
                         items.append(_message_item(block.text, known))
-                case ThinkingBlock() if block.origin == origin and block.signature:
+                case ThinkingBlock():
+                    if block.origin != origin or not block.signature:
+                        continue
                     items.append(reasoning_item(block.thinking, block.signature, opaque))
                 case ToolUseBlock():
                     call_id = call_id_of(own_id(block, origin))
                     items.append(call_item(call_id, block.name, block.raw, opaque))
-                case OtherBlock() if item := read_opaque(opaque):
+                case OtherBlock():
+                    item = read_opaque(opaque)
+                    if not item:
+                        continue
                     items.append(item)
+                case RedactedThinkingBlock():
+                    continue  # The dialect has no form for it.
+                case ImageBlock() | ContextBlock() | ToolResultBlock():
+                    continue  # Only in a user's message.
                 case _:
-                    continue
+                    assert_never(block)
             previous = belongs
     return items
 
