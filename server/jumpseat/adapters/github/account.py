@@ -34,7 +34,7 @@ THRESHOLDS = (80.0, 95.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class AccountFacts:
     """What GitHub says of the account. Fields are None where it did not say."""
 
     login: str | None = None
@@ -50,7 +50,7 @@ class Account:
     quotas: Sequence[Quota] = ()
 
 
-async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, source: str) -> Account:
+async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, source: str) -> AccountFacts:
     """Ask GitHub about the account. One attempt.
 
     Args:
@@ -104,7 +104,7 @@ async def ask_github(
         raise
 
 
-def read_account(body: Mapping[str, Any]) -> Account:
+def read_account(body: Mapping[str, Any]) -> AccountFacts:
     """The account of an answer of `/copilot_internal/user`; what is not as expected counts as unsaid."""
     endpoints = _table(body.get("endpoints"))
     chat = body.get("chat_enabled")
@@ -112,7 +112,7 @@ def read_account(body: Mapping[str, Any]) -> Account:
         _text(each.get("login")) if isinstance(each, dict) else _text(each)
         for each in [*_rows(body.get("organization_list")), *_rows(body.get("organization_login_list"))]
     ]
-    return Account(
+    return AccountFacts(
         login=_text(body.get("login")),
         plan=_text(body.get("copilot_plan")),
         sku=_text(body.get("access_type_sku")),

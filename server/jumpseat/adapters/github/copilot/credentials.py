@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumpseat.adapters.github.account import Account, fetch_account
+from jumpseat.adapters.github.account import AccountFacts, fetch_account
 from jumpseat.adapters.github.copilot.token import CopilotToken, OtherRouteWanted
 from jumpseat.adapters.github.copilot.tokens import CopilotTokens, NoOtherCredential
 from jumpseat.adapters.github.errors import again
@@ -67,8 +67,8 @@ class CopilotCredentials:
         self._closed_route: Route | None = None
         self._clock = clock
         self._begin_anew_at: float | None = None
-        self._account: Account | None = None
-        self._account_flight: SingleFlight[Account] = SingleFlight()
+        self._account: AccountFacts | None = None
+        self._account_flight: SingleFlight[AccountFacts] = SingleFlight()
         self._account_failures = FailureMemory(clock)
 
     async def get(self, *, insist: bool = False) -> CopilotCredential:
@@ -119,7 +119,7 @@ class CopilotCredentials:
         """Have `get` ask GitHub again: the service, or GitHub's word on the account, denies the access."""
         await self._tokens.doubt()
 
-    async def account(self, *, refresh: bool = False) -> Account:
+    async def account(self, *, refresh: bool = False) -> AccountFacts:
         """What GitHub says of the account; remembered until `refresh`.
 
         Raises:
@@ -150,7 +150,7 @@ class CopilotCredentials:
         data_host = self._hosts.data_host(account.endpoint)
         return CopilotCredential(self.sign_in.token, data_host, "direct")
 
-    async def _fetch_account(self) -> Account:
+    async def _fetch_account(self) -> AccountFacts:
         try:
             account = await fetch_account(
                 self._http, self._hosts, self.sign_in.token, source=self.sign_in.source

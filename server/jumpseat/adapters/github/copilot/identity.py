@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jumpseat.adapters.base import OnPrompt
 from jumpseat.adapters.base.account import AuthState, AuthStatus, Quota
-from jumpseat.adapters.github.account import Account, crossed_thresholds, fetch_account, merged_quotas
+from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.adapters.github.copilot.credentials import CopilotCredential, CopilotCredentials, not_signed_in
 from jumpseat.adapters.github.copilot.tokens import NoOtherCredential, forget_shared_tokens
 from jumpseat.adapters.github.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
@@ -69,7 +69,7 @@ class CopilotIdentity:
         self._refused: set[str] = set()
         self._last_refused: SignIn | None = None
         self._credentials: CopilotCredentials | None = None
-        self._account: Account | None = None
+        self._account: AccountFacts | None = None
         self._failure: ChatError | None = None
         self._denial: ChatError | None = None
         self._told: AuthStatus | None = None
@@ -206,7 +206,7 @@ class CopilotIdentity:
     def note_quotas(self, quotas: Sequence[Quota]) -> None:
         """Take the quotas that an answer told; the client hears of it when one crosses a threshold."""
         if self._account is None:
-            self._account = Account(quotas=tuple(quotas))
+            self._account = AccountFacts(quotas=tuple(quotas))
             crossed = crossed_thresholds((), quotas)
         else:
             before = self._account.quotas
@@ -345,7 +345,7 @@ class CopilotIdentity:
             if token is None:
                 raise
             logger.info("plan and quotas are not known: %s", error.message)
-            self._account = Account(sku=token.sku, chat_enabled=token.chat_enabled)
+            self._account = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
         else:
             await credentials.get(insist=True)
 
@@ -367,7 +367,7 @@ class CopilotIdentity:
     def _status(self, state: AuthState, *, error: ChatError | None = None) -> AuthStatus:
         best = self._found.best if self._found is not None else None
         sign_in = self._credentials.sign_in if self._credentials is not None else best
-        account = self._account or Account()
+        account = self._account or AccountFacts()
         return AuthStatus(
             provider=self._hosts.provider,
             state=state,

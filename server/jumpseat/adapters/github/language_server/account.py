@@ -39,7 +39,7 @@ _SAYS_THE_STATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class SignInReport:
     """What the server says of its sign-in."""
 
     state: AuthState
@@ -51,7 +51,7 @@ class SignIn:
     """Whether GitHub was asked, and not only what lies on the disk."""
 
 
-def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn:
+def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignInReport:
     """The state in `{status, user?}`.
 
     Args:
@@ -64,16 +64,16 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     login = user if isinstance(user, str) and user else None
     state = _STATES.get(status) if isinstance(status, str) else None
     if state is None:
-        return SignIn("signed_out", words=f"The server tells an unknown state, {str(status)[:40]!r}.")
+        return SignInReport("signed_out", words=f"The server tells an unknown state, {str(status)[:40]!r}.")
     if status == "MaybeOK" and login is None:
-        return SignIn("signed_out", words="The server cannot say who is signed in.", is_tried=False)
+        return SignInReport("signed_out", words="The server cannot say who is signed in.", is_tried=False)
     if state == "signed_in":
-        return SignIn(state, login, is_tried=status != "MaybeOK")
+        return SignInReport(state, login, is_tried=status != "MaybeOK")
     if state == "signed_out" and row.get("askToReSignin") is True:
         state = "expired"
     message = row.get("message")
     words = shown(message) if isinstance(message, str) else ""
-    return SignIn(state, login, "" if _SAYS_THE_STATE.search(words) else words)
+    return SignInReport(state, login, "" if _SAYS_THE_STATE.search(words) else words)
 
 
 def read_plan(told: Mapping[str, Any]) -> str | None:

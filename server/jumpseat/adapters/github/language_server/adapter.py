@@ -25,7 +25,7 @@ from jumpseat.adapters.github.language_server.command import check_command, pass
 from jumpseat.adapters.github.language_server.completion import Completions
 from jumpseat.adapters.github.language_server.conversation import Conversations, NotOffered
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
-from jumpseat.adapters.github.language_server.identity import Account, LanguageServerIdentity
+from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
 from jumpseat.chat import (
@@ -101,7 +101,7 @@ class LanguageServerAdapter(Adapter):
         """The run of the server of which the way is known; another one may be of another version."""
 
         self._decide("completion" if config.chat_api == "completion" else "conversation", None)
-        self._listed_for: Account | None = None
+        self._listed_for: AccountState | None = None
 
     @property
     def default_model(self) -> str | None:

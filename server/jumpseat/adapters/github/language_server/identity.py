@@ -16,7 +16,12 @@ from jumpseat.adapters.base import OnPrompt
 from jumpseat.adapters.base.account import AuthState, AuthStatus, Quota
 from jumpseat.adapters.github.account import crossed_thresholds, merged_quotas
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.language_server.account import SignIn, read_plan, read_quotas, read_sign_in
+from jumpseat.adapters.github.language_server.account import (
+    SignInReport,
+    read_plan,
+    read_quotas,
+    read_sign_in,
+)
 from jumpseat.adapters.github.language_server.errors import request_error
 from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
 from jumpseat.adapters.github.language_server.sign_in import DeviceSignIn
@@ -39,7 +44,7 @@ SOURCE = "language server"
 REFUSED = "1000"
 """The code of the server's answer while it has no credential for Copilot."""
 
-Account: TypeAlias = tuple[AuthState, str | None]
+AccountState: TypeAlias = tuple[AuthState, str | None]
 """The state and who it is of."""
 
 
@@ -65,7 +70,7 @@ class LanguageServerIdentity:
         self._server = server
         self._on_change = on_change
         self._status_seconds = status_seconds
-        self._sign_in: SignIn | None = None
+        self._sign_in: SignInReport | None = None
         self._heard_of: Connection | None = None
         """The run of the server that told it; what another one knows has to be asked."""
 
@@ -83,7 +88,7 @@ class LanguageServerIdentity:
         self._is_closed = False
 
     @property
-    def account(self) -> Account:
+    def account(self) -> AccountState:
         """Whose models are listed, as far as is known."""
         return self._state, self._sign_in.login if self._sign_in is not None else None
 
@@ -279,7 +284,7 @@ class LanguageServerIdentity:
         answer = await connection.request("checkStatus", {"options": options}, seconds=REFRESH_SECONDS)
         self._take(connection, read_sign_in(answer))
 
-    def _take(self, connection: Connection | None, now: SignIn) -> None:
+    def _take(self, connection: Connection | None, now: SignInReport) -> None:
         """Take what the server says, with what it said before where that is more."""
         before = self._sign_in if self._heard_of is connection else None
         if before is not None:
@@ -310,7 +315,7 @@ class LanguageServerIdentity:
 
     def _not_ready(self) -> AuthenticationError:
         """Why a chat cannot begin, with what to do about it."""
-        known = self._sign_in or SignIn("signed_out")
+        known = self._sign_in or SignInReport("signed_out")
         host, command = self._hosts.authority, self._hosts.login_command
         words = f" {known.words.rstrip('.')}." if known.words else ""
         if known.state == "not_authorized":
