@@ -1,15 +1,14 @@
-"""The body of one answer: unpacked in bounded steps, and its connection closed or kept for the next request.
-
-Above it is `exchange.py`; below it are `packing.py` and a response of httpx2, given by `exchange.py`.
-"""
+"""The body of one answer: unpacked in bounded steps, its connection closed or kept for the next request."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING
 
+from jumpseat.chat import ChatError
+from jumpseat.http.failures import httpx2_failures
 from jumpseat.http.packing import unpacker_for
 
 if TYPE_CHECKING:
@@ -27,13 +26,17 @@ DRAIN_BYTES = 64 * 1024
 class Body:
     """The body of a response whose headers are there."""
 
-    def __init__(self, response: httpx2.Response, provider: str) -> None:
+    def __init__(
+        self, response: httpx2.Response, provider: str, error_of: Callable[[Exception], ChatError]
+    ) -> None:
         """
         Args:
             response: open, its body not read.
             provider: the configured provider's id, for errors.
+            error_of: maps a failure of the connection to our error.
         """
         self._provider = provider
+        self._error_of = error_of
         self.answered = False
         """The dialect's end mark was seen and given on: what follows has no meaning."""
 
@@ -41,22 +44,30 @@ class Body:
         self._raw = response.aiter_raw()
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The content as it arrives, in bounded pieces; other work gets its turn between two of them.
+        """The content as it arrives, in bounded pieces; a body that is cut off just ends.
 
         Raises:
-            ProtocolError: it cannot be unpacked.
-            Exception: as httpx2 raises it.
+            ChatError: the connection failed, or the content cannot be unpacked (`ProtocolError`).
         """
+        import httpx2
+
         unpacker = unpacker_for(self._response.headers.get("content-encoding", ""), self._provider)
-        async for raw in self._raw:
-            if unpacker is None:
-                yield raw
-                continue
-            for number, piece in enumerate(unpacker.steps(raw)):
-                if number:
-                    await asyncio.sleep(0)
-                if piece:
-                    yield piece
+        try:
+            async for raw in self._raw:
+                if unpacker is None:
+                    yield raw
+                    continue
+                for number, piece in enumerate(unpacker.steps(raw)):
+                    if number:
+                        await asyncio.sleep(0)
+                    if piece:
+                        yield piece
+        except httpx2.RemoteProtocolError:
+            # The length differs from what the headers or the chunks announced. Only the dialect can tell
+            # whether the answer is complete.
+            return
+        except httpx2_failures() as failure:
+            raise self._error_of(failure) from failure
 
     async def release(self, client: HttpClient) -> None:
         """Let the connection go: at once, but for an answer with an end mark, whose rest is read first.

@@ -35,7 +35,13 @@ from jumpseat.http.answer import MAX_BODY_BYTES, error_in
 from jumpseat.http.body import Body
 from jumpseat.http.client import MAX_CONNECTIONS, HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
-from jumpseat.http.failures import error_from_exception, error_from_response, host_of, request_id_of
+from jumpseat.http.failures import (
+    error_from_exception,
+    error_from_response,
+    host_of,
+    httpx2_failures,
+    request_id_of,
+)
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
@@ -131,8 +137,8 @@ async def stream_events(
             raise await _refused(response, body, call, provider, refine)
         if on_headers is not None:
             on_headers(response.headers)
-        pieces = _pieces(body, call, provider)
-        async with contextlib.aclosing(decoded(pieces, response.headers, decoder, provider)) as batches:
+        answer = decoded(body.pieces(), response.headers, decoder, provider)
+        async with contextlib.aclosing(answer) as batches:
             async for batch in batches:
                 for number, event in enumerate(batch, 1):
                     if number % EVENTS_AT_ONCE == 0:
@@ -152,7 +158,7 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     async with _opened(client, call, provider) as (response, body):
         if response.status_code >= 300:
             raise await _refused(response, body, call, provider, refine)
-        content = await _whole_body(body, call, provider)
+        content = await _whole_body(body, provider)
     try:
         return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
     except TimeoutError:
@@ -174,16 +180,17 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     async with _opened(client, call, provider) as (response, body):
         if 300 <= response.status_code < 400:
             raise await _refused(response, body, call, provider, None)
-        content = await _whole_body(body, call, provider)
+        content = await _whole_body(body, provider)
         return HttpAnswer(response.status_code, response.headers, content)
 
 
-async def _whole_body(body: Body, call: HttpCall, provider: str) -> bytes:
+async def _whole_body(body: Body, provider: str) -> bytes:
     content = bytearray()
-    async for piece in _pieces(body, call, provider):
-        content += piece
-        if len(content) > MAX_BODY_BYTES:
-            raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
+    async with contextlib.aclosing(body.pieces()) as pieces:
+        async for piece in pieces:
+            content += piece
+            if len(content) > MAX_BODY_BYTES:
+                raise ProtocolError(f"{provider} sent an answer of more than 64 MiB.", provider=provider)
     return bytes(content)
 
 
@@ -215,14 +222,14 @@ async def _opened(
                     extensions={"trace": head},
                 )
                 response = await way.http.send(request, stream=True)
-        except _failures() as failure:
+        except httpx2_failures() as failure:
             if head is not None and head.is_running and limit.expired():
                 raise ConnectionError(
                     f"{provider} ({host_of(call.url)}) began no answer within {call.idle_seconds:g} s.",
                     provider=provider,
                 ) from failure
             raise _mapped(failure, call, provider, passage) from failure
-        body = Body(response, provider)
+        body = Body(response, provider, lambda failure: _mapped(failure, call, provider))
         try:
             if passage is not None and response.status_code == PROXY_WANTS_CREDENTIALS:
                 raise refused_by_proxy(
@@ -231,19 +238,6 @@ async def _opened(
             yield response, body
         finally:
             await body.release(client)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    import httpx2
-
-    return (
-        httpx2.HTTPError,
-        httpx2.InvalidURL,
-        httpx2.StreamError,
-        httpx2.CookieConflict,
-        OSError,
-        UnicodeError,
-    )
 
 
 def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage | None = None) -> ChatError:
@@ -298,7 +292,7 @@ async def _refused(
 ) -> Exception:
     told = b""
     # The status is the news; a body that breaks off, or stalls, must not hide it or hold it up.
-    with contextlib.suppress(TimeoutError, ProtocolError, *_failures()):
+    with contextlib.suppress(TimeoutError, ChatError):
         async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.pieces()) as pieces:
             async for piece in pieces:
                 told += piece
@@ -307,19 +301,3 @@ async def _refused(
     told = error_in(told)
     error = error_from_response(response.status_code, response.headers, told, provider=provider, url=call.url)
     return error if refine is None else refine(read_fault(told), error)
-
-
-async def _pieces(body: Body, call: HttpCall, provider: str) -> AsyncGenerator[bytes]:
-    """The body as it arrives, failures mapped; a body that is cut off just ends."""
-    import httpx2
-
-    try:
-        async with contextlib.aclosing(body.pieces()) as pieces:
-            async for piece in pieces:
-                yield piece
-    except httpx2.RemoteProtocolError:
-        # The length was not what the headers or the chunks said. Whether the answer is complete
-        # nevertheless, only the dialect can tell.
-        return
-    except _failures() as failure:
-        raise _mapped(failure, call, provider) from failure

@@ -42,6 +42,20 @@ _EPOCH = 1e9
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+def httpx2_failures() -> tuple[type[Exception], ...]:
+    """What opening a connection or reading from it may raise."""
+    import httpx2
+
+    return (
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        httpx2.StreamError,
+        httpx2.CookieConflict,
+        OSError,
+        UnicodeError,
+    )
+
+
 def host_of(url: str) -> str:
     """Host and port of a URL, for messages: `api.example.com:443`."""
     try:

@@ -7,17 +7,17 @@ requests and learns from refusals, and HTTP. `anthropic_models` reads the list o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from jumpseat.adapters.anthropic.models import models_in
 from jumpseat.adapters.base.rows import MAX_MODELS, first_rows
+from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.messages import MessagesRoute
-from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError, StreamEvent
+from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 
@@ -36,6 +36,7 @@ class AnthropicAdapter(EndpointAdapter):
 
     default_base_url = "https://api.anthropic.com"
     assistant_may_begin = True
+    _route: MessagesRoute
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
@@ -43,21 +44,10 @@ class AnthropicAdapter(EndpointAdapter):
         self._base_url = self._base_url.removesuffix("/v1")
         self._route = MessagesRoute(provider, parameters=config.parameters)
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Make one attempt.
-
-        Raises:
-            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
-            Replan: the endpoint refuses a parameter, or the thinking of earlier turns; the next attempt will
-                leave it out or say it in another form.
-            ConfigError: the credential cannot be had.
-        """
+    async def _prepare(self, request: ChatRequest) -> Prepared:
         headers = await self._headers(request.model)
         takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING
-        prepared = self._route.prepare(request, takes_sampling=takes_sampling)
-        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
-            async for event in events:
-                yield event
+        return self._route.prepare(request, takes_sampling=takes_sampling)
 
     async def count_tokens(self, request: ChatRequest) -> int:
         """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -19,7 +19,7 @@ import jumpseat
 from jumpseat.adapters.base import Adapter, Capabilities, Replan
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.base.capabilities import told_by
-from jumpseat.adapters.http.attempt import Prepared, make_attempt
+from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.models import read_models, static_model
 from jumpseat.adapters.http.url import hide_credentials, joined, with_query
 from jumpseat.chat import (
@@ -35,13 +35,16 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_costly, is_unset_variable, needs_model
-from jumpseat.http import HttpCall, HttpClient, get_json
+from jumpseat.dialects import Decoder
+from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 
 T = TypeVar("T")
 
 
 class EndpointAdapter(Adapter):
-    """A provider behind one base URL; a subclass adds `stream`."""
+    """A provider behind one base URL; a subclass sets `_route`, or overrides `stream`."""
+
+    _route: Route
 
     default_base_url: ClassVar[str]
     """Where to ask if the configuration names no `base_url`; a subclass gives it, without a last slash."""
@@ -83,6 +86,27 @@ class EndpointAdapter(Adapter):
         """Not where the provider's own endpoint is known to take a conversation that the assistant begins."""
         is_own = self._base_url == self.default_base_url and self._config.url is None
         return not (self.assistant_may_begin and is_own)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """Make one attempt.
+
+        Raises:
+            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
+            Replan: as the route raises it; or the credential has expired, and there is another one.
+            ConfigError: something of the table cannot be had.
+        """
+        prepared = await self._prepare(request)
+        call = await self._call_of_chat(self._route.path, prepared.body, request.model)
+        for warning in prepared.warnings:
+            yield warning
+        try:
+            async with self._sent(call, prepared.decoder, prepared.refine) as events:
+                async for event in events:
+                    yield event
+        except Replan as replan:
+            for warning in prepared.losses_of(replan):
+                yield warning
+            raise
 
     async def list_models(self) -> list[ModelInfo]:
         """The endpoint's models, then the configured ones that it does not list.
@@ -250,29 +274,25 @@ class EndpointAdapter(Adapter):
         url = await self._url_of_chat(base, model)
         return HttpCall("POST", url, headers, await self._values.body(body, model), self._config.timeout)
 
-    async def _attempt(
-        self, request: ChatRequest, prepared: Prepared, path: str
-    ) -> AsyncGenerator[StreamEvent]:
-        """Send a prepared request and yield the events of its answer.
+    async def _prepare(self, request: ChatRequest) -> Prepared:
+        """What the route makes of the request."""
+        return self._route.prepare(request)
+
+    @asynccontextmanager
+    async def _sent(
+        self, call: HttpCall, decoder: Decoder, refine: Refine
+    ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """The events of a chat's answer; leaving closes the connection.
 
         Raises:
-            ChatError: as `make_attempt` raises it.
-            Replan: as the route raises it; or the credential has expired, and there is another one.
-            ConfigError: something of the table cannot be had.
+            ChatError: as `stream_events` raises it.
+            Replan: as `refine` raises it; or the credential has expired, and there is another one.
         """
-        call = await self._call_of_chat(path, prepared.body, request.model)
-        attempt = make_attempt(self._http, call, prepared, provider=self._provider)
-        async with aclosing(self._renewing(attempt)) as events:
-            async for event in events:
-                yield event
-
-    async def _renewing(self, attempt: AsyncGenerator[StreamEvent]) -> AsyncGenerator[StreamEvent]:
-        """The events of an attempt whose request is made; a refused credential is looked for anew."""
         since = self._values.readings
+        answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
         try:
-            async with aclosing(attempt) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(answer) as events:
+                yield events
         except AuthenticationError as error:
             if await self._is_renewed(error, since):
                 raise Replan("expired_credential", error) from error

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from jumpseat.adapters.http.attempt import Prepared, make_attempt
+from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.url import joined
@@ -210,11 +209,11 @@ class HttpAdapter(EndpointAdapter):
 
     # -- the template
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt, hook by hook.
 
         Raises:
-            ChatError: as the hooks, `make_attempt` and the decoder raise it.
+            ChatError: as the hooks, `stream_events` and the decoder raise it.
             Replan: as `set_up` or `refine` raise it.
         """
         await self._find_address()
@@ -222,7 +221,10 @@ class HttpAdapter(EndpointAdapter):
         prepared = request if changed is None else changed
         outcome = Outcome("cancelled")
         try:
-            async with aclosing(self._answer(prepared)) as events:
+            call, sent = await self._formed(prepared)
+            for warning in sent.warnings:
+                yield warning
+            async with self._sent(call, sent.decoder, sent.refine) as events:
                 async for event in events:
                     if isinstance(event, DoneEvent):
                         outcome = Outcome(event.stop_reason, event.usage)
@@ -235,7 +237,7 @@ class HttpAdapter(EndpointAdapter):
         finally:
             await self._afterwards(prepared, outcome)
 
-    async def _answer(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
+    async def _formed(self, request: ChatRequest) -> tuple[HttpCall, Prepared]:
         credential = await self._headers(request.model)
         own = {name.lower(): value for name, value in self.form_headers(request).items()}
         warnings = tuple(self.warnings(request))
@@ -247,11 +249,7 @@ class HttpAdapter(EndpointAdapter):
         prepared = Prepared(body, warnings, self.decode(request), refine)
         url = await self._url_of_chat("" if self._config.url else self.url(request), request.model)
         sent = await self._values.body(body, request.model)
-        call = HttpCall("POST", url, {**own, **credential}, sent, self._config.timeout)
-        attempt = make_attempt(self._http, call, prepared, provider=self._provider)
-        async with aclosing(self._renewing(attempt)) as events:
-            async for event in events:
-                yield event
+        return HttpCall("POST", url, {**own, **credential}, sent, self._config.timeout), prepared
 
     async def _afterwards(self, request: ChatRequest, outcome: Outcome) -> None:
         # A task of its own: a turn that is cancelled twice, or waits no longer, must not cut it off.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +33,7 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, losses
-from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
+from jumpseat.http import HttpCall, HttpClient, Refine, get_json
 
 FIRST_BYTE_SECONDS = 600.0
 """Silence is the rule while a model is loaded, for which the server takes up to 300 s, and reads a prompt."""
@@ -79,9 +78,8 @@ class OllamaAdapter(EndpointAdapter):
         call = replace(call, timeout=self._config.timeout or FIRST_BYTE_SECONDS)
         decoder = OllamaChatDecoder(self._provider, request.model)
         refine = self._refine(request.model, body)
-        answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
         try:
-            async with aclosing(self._renewing(answer)) as events:
+            async with self._sent(call, decoder, refine) as events:
                 async for event in events:
                     # Told with the first event, so that a turn of several attempts tells them once.
                     while warnings:

@@ -7,13 +7,9 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.url import host_of_template
-from jumpseat.chat import ChatRequest, StreamEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import EndpointFacts, takes_only_max_completion_tokens
 from jumpseat.http import HttpClient
@@ -28,19 +24,6 @@ class OpenAIAdapter(EndpointAdapter):
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
         self._route = ChatCompletionsRoute(provider, self._facts_of)
-
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Make one attempt.
-
-        Raises:
-            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
-            Replan: the endpoint refuses a parameter, which the next attempt will leave out or rename.
-            ConfigError: the credential cannot be had.
-        """
-        prepared = self._route.prepare(request)
-        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
-            async for event in events:
-                yield event
 
     def _facts_of(self, model: str) -> EndpointFacts:
         """What the address and the model's name tell of the endpoint."""

@@ -7,13 +7,10 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
-from jumpseat.chat import ChatRequest, StreamEvent
+from jumpseat.chat import ChatRequest
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.responses import EndpointFacts
 from jumpseat.http import HttpClient
@@ -47,20 +44,6 @@ class OpenAIResponsesAdapter(EndpointAdapter):
                 parameters=config.parameters,
             )
         )
-
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Make one attempt.
-
-        Raises:
-            ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
-            Replan: the endpoint refuses a parameter, which the next attempt will leave out, or encrypted
-                reasoning, without which the conversation can go on.
-            ConfigError: the credential cannot be had.
-        """
-        prepared = self._route.prepare(request)
-        async with aclosing(self._attempt(request, prepared, self._route.path)) as events:
-            async for event in events:
-                yield event
 
     async def count_tokens(self, request: ChatRequest) -> int:
         """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.

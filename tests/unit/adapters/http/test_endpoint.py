@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,10 +18,11 @@ from jumpseat.adapters.http.url import joined, with_query
 from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, ConfigError, Message
 from jumpseat.config import ProviderConfig
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.http import HttpClient
 from jumpseat.providers.registry import KINDS
 from jumpseat.system.secrets import SecretFilter, redact
-from jumpseat.testing.answers.chat_completions import completion_body
+from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 
 KEY = "key-of/the endpoint&4711"
@@ -190,3 +193,22 @@ async def test_hooks_of_a_plug_in_have_the_same_addresses(upstream: FakeUpstream
     assert "authorization" not in second.headers
     with pytest.raises(ConfigError, match=r"base_url uses \$\{model\}"):
         HttpAdapter("x", ProviderConfig(base_url="http://h/${model}"), http)
+
+
+async def test_three_generators_pass_an_event_from_the_decoder_to_the_caller(
+    http: HttpClient, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.default(Reply.events([*completion_stream("ok")]))
+    passed: list[str] = []
+    feed_event = ChatCompletionsDecoder.feed_event
+
+    def recording(decoder: ChatCompletionsDecoder, name: str, data: str) -> Any:
+        frame, passed[:] = sys._getframe(), []
+        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+            if frame.f_code.co_flags & inspect.CO_ASYNC_GENERATOR:
+                passed.append(frame.f_code.co_name)
+        return feed_event(decoder, name, data)
+
+    monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", recording)
+    await drained(endpoint(http, base_url=upstream.base_url))
+    assert passed == ["decoded", "stream_events", "stream"]

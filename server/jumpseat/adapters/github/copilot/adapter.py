@@ -39,7 +39,7 @@ from jumpseat.adapters.github.copilot.refusals import (
 from jumpseat.adapters.github.copilot.tokens import REPLACEMENT_SECONDS, NoOtherCredential
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.http.attempt import Prepared, Route, make_attempt
+from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
@@ -49,7 +49,7 @@ from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import EndpointFacts as ResponsesFacts
 from jumpseat.dialects.responses import without_item_ids
-from jumpseat.http import HttpCall, HttpClient, Refine, get_json
+from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
 """The vendor's own dialect first: it alone carries reasoning whole, there and back."""
@@ -142,18 +142,23 @@ class CopilotAdapter(Adapter):
         signed_headers = signed(headers, credential, self._config)
         body = await self._values.body(prepared.body, request.model)
         call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
-        attempt = make_attempt(
+        for warning in prepared.warnings:
+            yield warning
+        answer = stream_events(
             self._http,
             call,
-            replace(prepared, refine=refine),
+            prepared.decoder,
             provider=self._provider,
+            refine=refine,
             on_headers=self._served,
         )
         try:
-            async with aclosing(attempt) as events:
+            async with aclosing(answer) as events:
                 async for event in events:
                     yield event
         except Replan as replan:
+            for warning in prepared.losses_of(replan):
+                yield warning
             if replan.reason == "expired_token":
                 raise await self._with_another(credential, replan.error) from replan
             if replan.reason == "wrong_host":
