@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 Role: TypeAlias = Literal["user", "assistant"]
 
@@ -142,16 +142,7 @@ ContentBlock: TypeAlias = (
     | OtherBlock
 )
 
-BLOCK_CLASSES: tuple[type[ContentBlock], ...] = (
-    TextBlock,
-    ImageBlock,
-    ContextBlock,
-    ToolUseBlock,
-    ToolResultBlock,
-    ThinkingBlock,
-    RedactedThinkingBlock,
-    OtherBlock,
-)
+BLOCK_CLASSES: tuple[type[ContentBlock], ...] = get_args(ContentBlock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, get_args
 
 from jumpseat.chat.blocks import (
     ContentBlock,
@@ -193,13 +193,8 @@ class DoneEvent:
     content: Sequence[ContentBlock] | None = None
 
 
-StreamEvent: TypeAlias = (
-    StartEvent
-    | RetryEvent
-    | ProgressEvent
-    | ResponseEvent
-    | WarningEvent
-    | TextStartEvent
+BlockEvent: TypeAlias = (
+    TextStartEvent
     | TextDeltaEvent
     | TextDoneEvent
     | ThinkingStartEvent
@@ -209,24 +204,22 @@ StreamEvent: TypeAlias = (
     | ToolUseDeltaEvent
     | ToolUseDoneEvent
     | BlockDoneEvent
+)
+
+StreamEvent: TypeAlias = (
+    StartEvent
+    | RetryEvent
+    | ProgressEvent
+    | ResponseEvent
+    | WarningEvent
+    | BlockEvent
     | CitationEvent
     | UsageEvent
     | DoneEvent
 )
 
-BLOCK_EVENTS = (
-    TextStartEvent,
-    TextDeltaEvent,
-    TextDoneEvent,
-    ThinkingStartEvent,
-    ThinkingDeltaEvent,
-    ThinkingDoneEvent,
-    ToolUseStartEvent,
-    ToolUseDeltaEvent,
-    ToolUseDoneEvent,
-    BlockDoneEvent,
-)
-"""The events that are output of the model: after one of these nothing may be retried."""
+BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
+"""The events that are output of the model: after one of these an attempt is not repeated."""
 
 
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:

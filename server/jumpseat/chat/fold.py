@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import assert_never
 
-from jumpseat.chat.blocks import ContentBlock, Origin, TextBlock, ThinkingBlock, ToolUseBlock
+from jumpseat.chat.blocks import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from jumpseat.chat.events import (
     BlockDoneEvent,
+    CitationEvent,
     DoneEvent,
+    ProgressEvent,
     ResponseEvent,
+    RetryEvent,
     StartEvent,
     StreamEvent,
     TextDeltaEvent,
     TextDoneEvent,
     TextStartEvent,
+    ThinkingDeltaEvent,
     ThinkingDoneEvent,
+    ThinkingStartEvent,
+    ToolUseDeltaEvent,
     ToolUseDoneEvent,
+    ToolUseStartEvent,
     UsageEvent,
 )
 from jumpseat.chat.response import Response
@@ -53,6 +72,8 @@ class Fold:
         match event:
             case TextDeltaEvent():
                 self._open_text[event.block].append(event.text)
+            case ThinkingDeltaEvent() | ToolUseDeltaEvent():
+                pass  # They count only once their block is done.
             case TextStartEvent():
                 self._open_text[event.block] = []
             case TextDoneEvent():
@@ -79,8 +100,12 @@ class Fold:
                 self._usage = event.usage or self._usage
                 self._stop_reason = event.stop_reason
                 self._raw_stop_reason = event.raw_stop_reason
+            case ThinkingStartEvent() | ToolUseStartEvent():
+                pass
+            case RetryEvent() | ProgressEvent() | CitationEvent():
+                pass  # Not part of a response.
             case _:
-                pass  # Deltas of thinking and of arguments count only once their block is done.
+                assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
         """Forget what came so far but the warnings: another attempt begins, with an answer of its own.
@@ -152,5 +177,9 @@ def _is_replayable(block: ContentBlock) -> bool:
             return block.signature is not None
         case ToolUseBlock():
             return block.arguments is not None
-        case _:
+        case RedactedThinkingBlock() | OtherBlock():
             return True
+        case ImageBlock() | ContextBlock() | ToolResultBlock():
+            return True
+        case _:
+            assert_never(block)

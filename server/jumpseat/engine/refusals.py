@@ -11,8 +11,21 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import assert_never
 
-from jumpseat.chat import ContentBlock, Message, Origin, RedactedThinkingBlock, ThinkingBlock
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 MAX_REFUSED = 4096
 """Blocks: more than the conversations of one connection hold. Each takes a digest of 16 bytes."""
@@ -88,14 +101,18 @@ def _seal(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes |
     if block.origin not in (None, origin):
         return None
     match block:
-        case ThinkingBlock() if block.signature is not None or not bare:
+        case ThinkingBlock():
+            if bare and block.signature is None:
+                return None
             parts: tuple[str | None, ...] = (block.signature, block.thinking)
         case RedactedThinkingBlock():
             parts = (block.data,)
-        case _ if block.opaque is None or bare:
-            return None
-        case _:
+        case TextBlock() | ImageBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock() | OtherBlock():
+            if bare or block.opaque is None:
+                return None
             parts = ()
+        case _:
+            assert_never(block)
     digest = blake2b(digest_size=16)
     for part in (origin.provider, origin.model, block.type, *parts, None if bare else block.opaque):
         data = (part or "").encode("utf-8", "surrogatepass")

@@ -8,15 +8,18 @@ the memory of this connection; of an edited one nothing does, not even of its un
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from jumpseat.chat import (
     ContentBlock,
+    ContextBlock,
+    ImageBlock,
     Message,
     OtherBlock,
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
+    ToolResultBlock,
     ToolUseBlock,
 )
 from jumpseat.engine.memory import BlockMemory
@@ -55,8 +58,10 @@ def _shown(message: Message) -> list[tuple[Any, ...]]:
                 shown.append((block.type, block.data))
             case OtherBlock():
                 shown.append((block.type, block.kind, block.text))
-            case _:
+            case ImageBlock() | ContextBlock() | ToolResultBlock():
                 shown.append((block.type, repr(block)))
+            case _:
+                assert_never(block)
     return shown
 
 

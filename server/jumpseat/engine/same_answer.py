@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from jumpseat.chat import (
     ContentBlock,
@@ -90,9 +90,17 @@ def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> li
 
 def _is_sealed(block: ContentBlock) -> bool:
     """Whether a client that sends this block keeps what it does not understand."""
-    if isinstance(block, ThinkingBlock):
-        return block.signature is not None or block.opaque is not None
-    return isinstance(block, RedactedThinkingBlock | OtherBlock)
+    match block:
+        case ThinkingBlock():
+            return block.signature is not None or block.opaque is not None
+        case RedactedThinkingBlock() | OtherBlock():
+            return True
+        case TextBlock() | ToolUseBlock():
+            return False
+        case ImageBlock() | ContextBlock() | ToolResultBlock():
+            return False  # Only in a user's message.
+        case _:
+            assert_never(block)
 
 
 def _kept(theirs: ContentBlock, ours: ContentBlock) -> ContentBlock:

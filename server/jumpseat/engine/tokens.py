@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias, assert_never
 
 from jumpseat.chat import (
     ChatRequest,
@@ -47,6 +48,11 @@ TOOLS_PREAMBLE = (("claude", 530),)
 
 REMEMBERED = 512
 """Prompts of which the count is kept; a connection rarely has more conversations at once."""
+
+
+_BlockOfTexts: TypeAlias = (
+    TextBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | RedactedThinkingBlock | OtherBlock
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +149,20 @@ def _block_tokens(block: ContentBlock) -> int:
             return image_tokens(block)
         case ContextBlock():
             return _of_text(render_context(block))
-        case _:
+        case (
+            TextBlock()
+            | ToolUseBlock()
+            | ToolResultBlock()
+            | ThinkingBlock()
+            | RedactedThinkingBlock()
+            | OtherBlock()
+        ):
             return sum(map(_of_text, _texts(block)))
+        case _:
+            assert_never(block)
 
 
-def _texts(block: ContentBlock) -> tuple[str, ...]:
+def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
     """What of a block a model reads as text. Encrypted reasoning is not as long as its cipher."""
     match block:
         case TextBlock(text):
@@ -160,8 +175,10 @@ def _texts(block: ContentBlock) -> tuple[str, ...]:
             return (block.thinking,)
         case OtherBlock():
             return (block.text or block.opaque or "",)
-        case _:
+        case RedactedThinkingBlock():
             return ()
+        case _:
+            assert_never(block)
 
 
 def _of_text(text: str) -> int:
@@ -196,5 +213,7 @@ def _identity(block: ContentBlock) -> tuple[str, ...]:
             return (render_context(block),)
         case RedactedThinkingBlock():
             return (block.data,)
-        case _:
+        case TextBlock() | ToolUseBlock() | ToolResultBlock() | ThinkingBlock() | OtherBlock():
             return _texts(block)
+        case _:
+            assert_never(block)

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from jumpseat.chat import (
     ContentBlock,
     ContextBlock,
     ImageBlock,
+    OtherBlock,
+    RedactedThinkingBlock,
     Role,
     TextBlock,
+    ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
@@ -131,8 +134,10 @@ def words_of(content: Sequence[ContentBlock]) -> Words:
                 parts += (b"\0context", _encoded(block.uri or ""), _encoded(block.text))
             case ImageBlock():
                 parts += (b"\0image", _encoded(block.source))
-            case _:
+            case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
                 continue
+            case _:
+                assert_never(block)
     held = parts[0] if len(parts) == 1 else b"".join(parts)
     return Words(blake2b(held, digest_size=16).digest() if held else b"", length, calls)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from jumpseat.chat import (
     ContentBlock,
@@ -98,6 +99,8 @@ def _block(param: wire.BlockOfAMessage) -> ContentBlock:
             return RedactedThinkingBlock(param.data, origin=origin, opaque=opaque)
         case wire.OtherParam():
             return OtherBlock(param.kind, param.text, origin=origin, opaque=opaque)
+        case _:
+            assert_never(param)
 
 
 def _context(param: wire.ContextParam) -> ContextBlock:

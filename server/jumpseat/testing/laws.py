@@ -8,13 +8,15 @@ is the vocabulary alone. A broken law is an `AssertionError` that says which eve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, assert_never, get_args
 
 from jumpseat.chat import (
     BLOCK_CLASSES,
     BlockDoneEvent,
+    CitationEvent,
     DoneEvent,
     OtherBlock,
+    ProgressEvent,
     RedactedThinkingBlock,
     Response,
     ResponseEvent,
@@ -36,6 +38,7 @@ from jumpseat.chat import (
     ToolUseStartEvent,
     Usage,
     UsageEvent,
+    WarningEvent,
 )
 
 STARTS = (TextStartEvent, ThinkingStartEvent, ToolUseStartEvent)
@@ -99,8 +102,10 @@ class _Laws:
                 self.done = True
             case StartEvent() | RetryEvent():
                 raise AssertionError(f"{at} is the turn engine's to make, not an adapter's.")
+            case ProgressEvent() | WarningEvent() | CitationEvent():
+                pass  # Allowed anywhere before done.
             case _:
-                pass
+                assert_never(event)
 
     def _number(self, block: int, at: str) -> None:
         check(block == self.seen, f"{at} has the block number {block}; the next one is {self.seen}.")

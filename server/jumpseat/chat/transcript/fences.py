@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from pydantic_core import from_json
 
@@ -61,6 +61,8 @@ def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
             return _info(block.type, origin=_origin(block.origin)), block.data
         case OtherBlock():
             return _info(block.type, kind=block.kind, origin=_origin(block.origin)), block.text
+        case _:
+            assert_never(block)
 
 
 def read_info(info: str) -> dict[str, str] | None:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
-from jumpseat.chat.blocks import Message, TextBlock, ThinkingBlock
+from jumpseat.chat.blocks import (
+    ContextBlock,
+    ImageBlock,
+    Message,
+    OtherBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from jumpseat.chat.transcript.fences import fence_for, info_and_text
 from jumpseat.chat.transcript.form import (
     NEXT_TEXT,
@@ -56,17 +66,27 @@ def _body(message: Message, form: Form) -> list[str]:
     for block in message.content:
         if lines:
             lines.append("")
-        if isinstance(block, TextBlock):
-            if after_text:
-                lines += [NEXT_TEXT, ""]
-            lines += form.in_text.write_block(block.text)
-        elif isinstance(block, ThinkingBlock):
-            # Blank lines around it make Markdown of what stands inside an HTML element.
-            written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
-            lines += [THINKING, "", *written, THINKING_END]
-        else:
-            info, text = info_and_text(block)
-            fence = fence_for(text or "")
-            lines += [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]
+        match block:
+            case TextBlock():
+                if after_text:
+                    lines += [NEXT_TEXT, ""]
+                lines += form.in_text.write_block(block.text)
+            case ThinkingBlock():
+                # Blank lines around it make Markdown of what stands inside an HTML element.
+                written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
+                lines += [THINKING, "", *written, THINKING_END]
+            case (
+                ContextBlock()
+                | ImageBlock()
+                | OtherBlock()
+                | RedactedThinkingBlock()
+                | ToolResultBlock()
+                | ToolUseBlock()
+            ):
+                info, text = info_and_text(block)
+                fence = fence_for(text or "")
+                lines += [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]
+            case _:
+                assert_never(block)
         after_text = isinstance(block, TextBlock)
     return lines
