@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from jumpseat import __version__
 from jumpseat.wire import METHOD_NOT_FOUND, Peer, PeerClosed, RequestId, RpcError
 from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed, RequestTimeout, StartFailed
-from jumpseat_client.process import DaemonProcess
+from jumpseat_client.process import DaemonProcess, start_daemon
 from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
 
@@ -64,7 +64,7 @@ class Connection:
         """
         try:
             async with asyncio.timeout(timeout):
-                self._process = await DaemonProcess.start(command, env, self._peer.feed, self._ended)
+                self._process = await start_daemon(command, env, self._peer.feed, self._ended)
                 answer = await self._initialize(client_name, options)
         except TimeoutError:
             said = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
@@ -142,8 +142,8 @@ class Connection:
 
     def closed_error(self, error: PeerClosed) -> ClientError:
         """Why nothing is answered any more."""
-        if self._process is not None and self._process.ended.done():
-            return self._process.ended.result()
+        if self._process is not None and self._process.died is not None:
+            return self._process.died
         return ClientError(str(error))
 
     async def _initialize(self, client_name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ The scenario is an object, every key optional:
                  {"result": {...}}, {"error": {...}}
     log          a file to which every message that came is appended, as one line of JSON
     initialize   "answer" (the default), "silence", "die"
-    exit         "obey" (the default) or "ignore": stays alive after exit and after the end of stdin
+    exit         "obey" (the default) or "ignore": stays alive after exit, the end of stdin and SIGTERM
 
 Methods without an answer are refused with -32601. Only the standard library is used, on purpose: it is
 an independent reading of the contract.
@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -65,6 +66,8 @@ class Fake:
                 file.write(json.dumps(message) + "\n")
 
     def run(self) -> int:
+        if self.scenario.get("exit") == "ignore":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while (message := self.receive()) is not None:
             self.log(message)
             method = message.get("method")

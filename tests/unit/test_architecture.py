@@ -46,7 +46,7 @@ BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"
 """What belongs to LSP's base protocol, and so to whoever speaks that."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
-CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.__version__")
+CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
 CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
@@ -260,6 +260,7 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
         ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),
+        ("jumpseat_client.client", "from jumpseat.system.paths import config_file", "of the server"),
         ("jumpseat_client.cli.chat", "from jumpseat.engine import run_turn", "of the server"),
         ("jumpseat.engine.plan", "if provider == 'copilot': ...", "the provider copilot"),
         ("jumpseat.rpc.encode", "def for_ollama(): ...", "the provider ollama"),
@@ -291,6 +292,7 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
         ("jumpseat.adapters.github.language_server.server", "LAST = 'shutdown'"),
         ("jumpseat.http.client", "import httpx2"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
+        ("jumpseat_client.process", "from jumpseat.system.child import Child"),
         ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],

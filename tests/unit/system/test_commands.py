@@ -8,9 +8,7 @@ import json
 import logging
 import os
 import shlex
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -58,7 +56,7 @@ async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reason"),
     [
         ("", "there is no command"),
         ("'open", "cannot be split"),
@@ -69,9 +67,9 @@ async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) 
     ],
 )
 async def test_a_command_that_gives_nothing_says_why_without_its_output(
-    tmp_path: Path, line: str, told: str
+    tmp_path: Path, line: str, reason: str
 ) -> None:
-    with pytest.raises(CommandError, match=told) as caught:
+    with pytest.raises(CommandError, match=reason) as caught:
         await output_of(line, tmp_path)
     assert SECRET not in str(caught.value)
 
@@ -151,13 +149,11 @@ class Watch:
 
     def __init__(self) -> None:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
-        self.called = threading.Event()
         self.port = ""
 
     async def __aenter__(self) -> Watch:
         async def called(*streams: Any) -> None:
             await self._calls.put(streams)  # type: ignore[arg-type]
-            self.called.set()
 
         self._server = await asyncio.start_server(called, "127.0.0.1")
         self.port = str(self._server.sockets[0].getsockname()[1])
@@ -201,20 +197,22 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
 ) -> None:
     monkeypatch.setattr(commands_module, "COMMAND_SECONDS", 60.0)
     async with Watch() as watch:
+        timeouts = []
+        timeout = asyncio.timeout
 
-        class Timed(subprocess.Popen[bytes]):
+        def held(seconds: float | None) -> asyncio.Timeout:
             """Its time is over once its child runs, however long a busy machine takes to start the two."""
+            if seconds == 60.0:
+                timeouts.append(timeout(None))
+                return timeouts[-1]
+            return timeout(seconds)
 
-            def wait(self, timeout: float | None = None) -> int:
-                if timeout == 60.0:
-                    assert watch.called.wait(timeout)
-                    timeout = 0.01
-                return super().wait(timeout)
-
-        monkeypatch.setattr(commands_module.subprocess, "Popen", Timed)
-        with pytest.raises(CommandError, match="did not end within 60 s"):
-            await output_of(python(WITH_A_CHILD, watch.port), tmp_path)
+        monkeypatch.setattr(asyncio, "timeout", held)
+        output = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
         await watch.runs()
+        timeouts[-1].reschedule(asyncio.get_running_loop().time())
+        with pytest.raises(CommandError, match="did not end within 60 s"):
+            await output
         await watch.has_ended()
 
 

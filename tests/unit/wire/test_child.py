@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.system.child import KEPT_LINES, MAX_LINE_BYTES, MAX_LINES_AT_ONCE
 from jumpseat.wire import RpcError
-from jumpseat.wire.child import LAST_WORDS_LINES, MAX_LINE_BYTES, MAX_LINES_AT_ONCE, Child
+from jumpseat.wire.child import Child
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import (
     PATIENCE_SECONDS,
@@ -218,7 +219,7 @@ async def test_of_a_flood_only_the_last_lines_are_kept(
 ) -> None:
     fake.stderr("".join(f"{number}\n" for number in range(1000)))
     await told.until_logged(1000)
-    assert child.last_words.splitlines() == [str(number) for number in range(1000)][-LAST_WORDS_LINES:]
+    assert child.last_words.splitlines() == [str(number) for number in range(1000)][-KEPT_LINES:]
 
 
 async def test_of_more_lines_than_there_is_time_for_the_last_are_told_and_how_many_were_not(

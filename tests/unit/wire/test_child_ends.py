@@ -11,8 +11,8 @@ import time
 
 import pytest
 
+from jumpseat.system import child as child_module
 from jumpseat.wire import PeerClosed
-from jumpseat.wire import child as child_module
 from jumpseat.wire.child import Child
 from tests.attempts import is_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer

@@ -19,7 +19,6 @@ Below it are the sources, each in its module. Nothing here writes anything.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,7 +112,7 @@ async def find_sign_ins(
     found += await _of_editors(hosts, environ, notes)
     found = [each for each in found if each.token.reveal() not in refused]
     if not found and general:
-        token = await asyncio.to_thread(gh_token, hosts.authority, environ)
+        token = await gh_token(hosts.authority, environ)
         if token is not None and token.reveal() not in refused:
             found += _if_usable(SignIn(token, "gh"), notes)
     # One token may be in several places; the first names it.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import subprocess
 import sys
 import textwrap
 import time
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github import gh_command
 from jumpseat.adapters.github.gh_command import gh_token
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
@@ -27,7 +26,7 @@ def fake_gh(directory: Path, program: str) -> dict[str, str]:
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
+async def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
     program = """
         import json, os, sys
         from pathlib import Path
@@ -43,7 +42,7 @@ def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_pat
         "GH_CONFIG_DIR": "/c",
     }
 
-    token = gh_token("acme.ghe.com", environ)
+    token = await gh_token("acme.ghe.com", environ)
 
     assert token is not None
     assert token.reveal() == "gho_canary123"
@@ -67,21 +66,21 @@ def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_pat
         "import sys; sys.stdout.buffer.write(bytes(range(128, 256)))",
     ],
 )
-def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
-    assert gh_token("github.com", fake_gh(tmp_path, program)) is None
+async def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
+    assert await gh_token("github.com", fake_gh(tmp_path, program)) is None
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
-    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
-    assert gh_token("github.com", {}) is None
+async def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
+    assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
+    assert await gh_token("github.com", {}) is None
     (tmp_path / "gh").write_text("not a program")
     (tmp_path / "gh").chmod(0o755)
-    assert gh_token("github.com", {"PATH": str(tmp_path)}) is None
+    assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-def test_a_gh_that_never_answers_is_ended_with_its_children(
+async def test_a_gh_that_never_answers_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = """
@@ -95,21 +94,27 @@ def test_a_gh_that_never_answers_is_ended_with_its_children(
     environ = fake_gh(tmp_path, program)
     pids = tmp_path / "pids"
 
-    class Timed(subprocess.Popen[bytes]):
+    timeouts = []
+    timeout = asyncio.timeout
+
+    def held(seconds: float | None) -> asyncio.Timeout:
         """Its time is over once its child runs, however long a busy machine takes to start the two."""
+        if seconds == 3.0:
+            timeouts.append(timeout(None))
+            return timeouts[-1]
+        return timeout(seconds)
 
-        def communicate(self, *_: object, timeout: float | None = None) -> tuple[bytes, bytes]:
-            assert timeout == 3.0
-            assert _soon(pids.exists)
-            return super().communicate(timeout=0.01)
+    monkeypatch.setattr(asyncio, "timeout", held)
+    token = asyncio.create_task(gh_token("github.com", environ, seconds=3.0))
+    assert await asyncio.to_thread(_soon, pids.exists)
+    timeouts[-1].reschedule(asyncio.get_running_loop().time())
 
-    monkeypatch.setattr(gh_command.subprocess, "Popen", Timed)
-
-    assert gh_token("github.com", environ, seconds=3.0) is None
+    assert await token is None
 
     gh, child = map(int, pids.read_text().split())
     assert not _lives(gh)
-    assert _soon(lambda: not _lives(child)), "the child is the init process's to bury"
+    # The init process reaps it.
+    assert await asyncio.to_thread(_soon, lambda: not _lives(child))
 
 
 def _soon(condition: Callable[[], bool]) -> bool:

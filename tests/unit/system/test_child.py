@@ -1,0 +1,164 @@
+"""Child processes: streams, the end and its reason, and the process group."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.system import child as child_module
+from jumpseat.system.child import Child
+from tests.processes import is_gone
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
+
+WAIT_SECONDS = 20.0
+
+SLEEPER = """
+import subprocess, sys
+held = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"],
+    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(held.pid, flush=True)
+"""
+"""Starts a process in its own group and prints its number."""
+
+
+class Recorded(Child):
+    """Records what its hooks were called with."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.calls: list[str] = []
+        self.output = b""
+        self.printed = asyncio.Event()
+
+    def on_output(self, data: bytes) -> None:
+        self.output += data
+        if self.output.endswith(b"\n"):
+            self.printed.set()
+
+    def on_line(self, line: str) -> None:
+        self.calls.append(f"line {line}")
+
+    def on_unusable(self, why: str) -> None:
+        self.calls.append(f"unusable: {why}")
+
+    def on_ended(self) -> None:
+        self.calls.append("ended")
+
+    async def number(self) -> int:
+        """What it printed."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            await self.printed.wait()
+        return int(self.output)
+
+
+async def started(program: str, *, env: dict[str, str] | None = None, **more: Any) -> Recorded:
+    streams = {name: more.pop(name) for name in ("stdin", "stderr", "directory") if name in more}
+    child = Recorded(**more)
+    await child.start([sys.executable, "-I", "-S", "-c", program], env=env or dict(os.environ), **streams)
+    return child
+
+
+async def why(child: Child) -> str:
+    async with asyncio.timeout(WAIT_SECONDS):
+        return await child.ended()
+
+
+async def test_output_and_lines_are_reported_before_the_end_and_the_end_once() -> None:
+    child = await started(
+        "import sys; print('out'); print('one\\ntwo', end='', file=sys.stderr); sys.exit(3)"
+    )
+
+    assert await why(child) == child.why == "it ended with exit code 3"
+    assert child.output == b"out\n"
+    assert child.calls == ["line one", "line two", "unusable: it ended with exit code 3", "ended"]
+    assert (child.return_code, child.running, list(child.last_lines)) == (3, False, ["one", "two"])
+
+
+async def test_its_environment_directory_and_process_group_are_its_own(tmp_path: Path) -> None:
+    program = "import os; print(sorted(os.environ), os.getcwd(), os.getpgrp() == os.getpid())"
+    child = await started(program, env={"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path)
+
+    await why(child)
+    assert child.output.decode() == f"['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)} True\n"  # noqa: ASYNC240
+
+
+async def test_a_program_without_pipes_for_input_and_errors_ends_all_the_same() -> None:
+    program = "import sys; print(repr(sys.stdin.read())); print('unseen', file=sys.stderr)"
+    child = await started(program, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child.write(b"goes nowhere")
+
+    assert await why(child) == "it ended with exit code 0"
+    assert child.output == b"''\n"
+    assert not child.last_lines
+
+
+@pytest.mark.parametrize("ends_its_group", [True, False])
+async def test_what_it_leaves_running_ends_with_it_unless_it_may_stay(*, ends_its_group: bool) -> None:
+    child = await started(SLEEPER, ends_its_group=ends_its_group)
+    await why(child)
+    left = await child.number()
+    try:
+        if not ends_its_group:
+            child.kill()
+            await child.stop(0)
+            os.kill(left, 0)
+    finally:
+        if not ends_its_group:
+            os.kill(left, signal.SIGKILL)
+    assert await is_gone(left)
+
+
+async def test_a_killed_program_takes_its_group_with_it_even_where_that_may_stay() -> None:
+    child = await started(SLEEPER + "import time; time.sleep(600)", ends_its_group=False)
+    left = await child.number()
+
+    child.kill("it was too slow")
+    assert not child.running
+    assert await why(child) == "it was too slow"
+    assert child.return_code == -signal.SIGKILL
+    assert await is_gone(left)
+
+
+async def test_it_may_run_on_after_it_closed_its_output_for_as_long_as_it_was_given() -> None:
+    program = "import os, sys; os.close(1); sys.stdin.read(); sys.exit(4)"
+    child = await started(program, closed_seconds=600.0)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while child._deadline is None:  # noqa: ASYNC110 - the closed stream is not reported
+            await asyncio.sleep(0.01)
+    assert child.running
+    assert child._stdin is not None
+    child._stdin.close()
+    assert await why(child) == "it ended with exit code 4"
+
+    child = await started("import os, time; os.close(1); time.sleep(600)", closed_seconds=0.0)
+    assert await why(child) == "it closed its output"
+
+
+async def test_the_last_output_is_read_until_another_process_holds_the_stream_for_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", 0.1)
+    program = SLEEPER.replace("stdout=subprocess.DEVNULL, ", "start_new_session=True, ")
+    child = await started(program)
+    try:
+        assert await why(child) == "it ended with exit code 0"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(await child.number(), signal.SIGKILL)
+
+
+async def test_a_program_that_does_not_exist_is_an_error_of_the_operating_system(tmp_path: Path) -> None:
+    child = Recorded()
+    with pytest.raises(FileNotFoundError):
+        await child.start([str(tmp_path / "missing")], env={})
+    await child.stop(0)
+    child.kill()
