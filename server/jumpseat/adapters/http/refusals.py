@@ -93,7 +93,8 @@ def unknown_model(
     if not _is_unknown_model(fault, error, model):
         return None
     message = f"The provider {provider} has no model {model!r}."
-    if fault.code == "model_not_found" and (words := plain_words(fault.message)):
+    words = plain_words(fault.message)
+    if fault.code == "model_not_found" and words not in ("", f"model: {model}"):
         # OpenAI uses this code for models that exist too; only its words say what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
