@@ -58,6 +58,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "1:order": "messages take effect in the order in which they come, changed configurations included",
     "1:slow-reader": "a client that stops reading blocks nobody, loses nothing and pauses its upstream",
     # Section 2: chat.
+    "2:exchange": "the exchange at the start of the page: exactly these frames, in this order",
     "2:start-first": "start comes first, before any network",
     "2:laws": "seq rises by one; start < deltas < done per block; deltas concatenated equal the done block",
     "2:done-last": "done is last, then the response, exactly once",

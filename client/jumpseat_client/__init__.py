@@ -1,10 +1,10 @@
-"""An async Python client of the jumpseat daemon.
+"""A Python client of the jumpseat daemon.
 
     async with Client.spawn() as client:
         async for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-Of the server it uses only the frames and the JSON-RPC peer (`jumpseat.wire`).
+`SyncClient` is the same for programs without asyncio. Guide: `docs/client.md`.
 """
 
 from jumpseat_client.client import Client, default_command
@@ -18,6 +18,7 @@ from jumpseat_client.errors import (
 )
 from jumpseat_client.results import ChatResult, Delta
 from jumpseat_client.stream import ChatStream
+from jumpseat_client.sync import SyncChat, SyncClient
 
 __all__ = [
     "ChatFailed",
@@ -30,5 +31,7 @@ __all__ = [
     "RequestFailed",
     "RequestTimeout",
     "StartFailed",
+    "SyncChat",
+    "SyncClient",
     "default_command",
 ]

@@ -338,5 +338,5 @@ class Client:
     @property
     def _open(self) -> Connection:
         if self._connection is None:
-            raise RuntimeError("the client is used outside its `async with` block")
+            raise RuntimeError("the client is used outside its block")
         return self._connection

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
-README, BUILT, PROTOCOL, PLUGINS, RECIPES = PAGES = [
-    ROOT / name
-    for name in ("README.md", "server/README.md", "docs/protocol.md", "docs/plugins.md", "docs/recipes.md")
-]
+DOCS = ROOT / "docs"
+README, BUILT = ROOT / "README.md", ROOT / "server" / "README.md"
+PROTOCOL, CONFIGURATION, CLIENT = (DOCS / f"{name}.md" for name in ("protocol", "configuration", "client"))
+COMMAND_LINE = DOCS / "command-line.md"
+PAGES = [README, BUILT, *sorted(DOCS.glob("*.md"))]
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
+
+TO_DAEMON, TO_CLIENT = "→", "←"
 
 WAIT_SECONDS = 30.0
 """Far more than a command takes; one that takes longer hangs."""
@@ -26,6 +31,17 @@ def read(page: Path) -> str:
 def fences(page: Path, language: str) -> list[str]:
     """The fenced blocks of a page that are marked with this language."""
     return [body for name, body in _FENCE.findall(read(page)) if name == language]
+
+
+def exchange() -> list[tuple[str, Any]]:
+    """The frames of the protocol page's exchange: TO_DAEMON or TO_CLIENT, and the message."""
+    frames: list[list[str]] = []
+    for line in "".join(fences(PROTOCOL, "text")).splitlines():
+        if line.startswith((TO_DAEMON, TO_CLIENT)):
+            frames.append([line[0], line[1:]])
+        else:  # A frame may take several lines.
+            frames[-1][1] += line
+    return [(direction, json.loads(text)) for direction, text in frames]
 
 
 def prose(page: Path) -> str:

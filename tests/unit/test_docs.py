@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -18,9 +19,13 @@ from jumpseat.providers import BUILT_IN
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
+from jumpseat_client import Client
 from tests.daemon import environment_of
 from tests.unit.pages import (
     BUILT,
+    CLIENT,
+    CONFIGURATION,
+    DOCS,
     PAGES,
     PROTOCOL,
     README,
@@ -30,11 +35,13 @@ from tests.unit.pages import (
     fences,
     names_in,
     prose,
+    read,
     spans,
     table,
 )
 
 LONGEST_EXAMPLE = 20
+LINES_OF_A_SCREEN = 40
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -45,24 +52,30 @@ def test_every_json_and_toml_example_can_be_read(page: Path) -> None:
     assert all(tomllib.loads(text) for text in fences(page, "toml"))
 
 
-def test_the_readme_says_the_same_of_each_method_as_the_protocol_page() -> None:
-    def stated(page: Path, first: str, column: int) -> dict[str, str]:
-        return {name: row[column] for row in table(page, first) for name in spans(row[0])}
-
-    of_the_page = stated(PROTOCOL, "method", 3)
-    del of_the_page["window/showDocument"]  # LSP's, which a later sign-in will use.
-    assert stated(README, "method of the protocol", 1) == of_the_page
-
-
-def test_every_configuration_in_the_readme_is_read_without_a_warning(
-    home: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("page", [README, CONFIGURATION], ids=lambda page: page.stem)
+def test_every_configuration_of_a_page_is_read_without_a_warning(
+    home: Path, caplog: pytest.LogCaptureFixture, page: Path
 ) -> None:
-    for number, text in enumerate(fences(README, "toml")):
+    for number, text in enumerate(fences(page, "toml")):
         file = home / f"{number}.toml"
         file.write_text(text, "utf-8")
         load_config(file, None, built_in=BUILT_IN)
 
-    assert caplog.messages == []
+    # The one thing that the page shows and the daemon comments on: a heading that is also sent.
+    shown = [message for message in caplog.messages if "roles.assistant" in message]
+    assert caplog.messages == shown
+    assert len(shown) == (page == CONFIGURATION)
+
+
+def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:
+    screen = read(README).split("\n## ")[0]
+
+    assert len(screen.splitlines()) <= LINES_OF_A_SCREEN
+    assert len(fences(README, "text")[0].splitlines()) > 5
+    assert len(fences(README, "sh")[0].splitlines()) == 2
+    linked = {target for target in _LINK.findall(screen) if target.startswith("docs/")}
+    pages = {f"docs/{page.name}" for page in DOCS.glob("*.md")}
+    assert pages - linked == {"docs/numbers.md"}
 
 
 def test_a_provider_takes_five_lines() -> None:
@@ -94,7 +107,7 @@ def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_raw_example_is_short_needs_the_standard_library_alone_and_runs(tmp_path: Path) -> None:
-    code = fences(README, "python")[0]
+    code = fences(CLIENT, "python")[-1]
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import)]
     imported = {alias.name for node in imports for alias in node.names}
 
@@ -110,7 +123,7 @@ def test_the_raw_example_is_short_needs_the_standard_library_alone_and_runs(tmp_
 
 
 def test_the_raw_example_says_what_is_wrong_where_the_chat_fails(tmp_path: Path) -> None:
-    code = fences(README, "python")[0].replace('"content": "Say hello."', '"content": 1')
+    code = fences(CLIENT, "python")[-1].replace('"content": "Say hello."', '"content": 1')
 
     ran = run_example(code, tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -118,10 +131,33 @@ def test_the_raw_example_says_what_is_wrong_where_the_chat_fails(tmp_path: Path)
     assert (error["code"], error["data"]["errors"][0]["path"]) == (-32602, "messages.0.content")
 
 
-def test_the_example_of_the_client_library_runs(tmp_path: Path) -> None:
-    ran = run_example(fences(README, "python")[1], tmp_path)
+@pytest.mark.parametrize(
+    ("page", "number", "printed"),
+    [
+        pytest.param(README, 0, "Hello, reader.", id="README"),
+        pytest.param(CLIENT, 0, "Hello, reader.", id="without asyncio"),
+        pytest.param(CLIENT, 1, "Hello, reader.", id="with asyncio"),
+        pytest.param(CLIENT, 2, "Hello, reader.\n", id="a conversation"),
+        pytest.param(CLIENT, 3, "Hello, reader.\n", id="tools"),
+    ],
+)
+def test_an_example_of_the_client_library_runs_with_the_real_daemon(
+    tmp_path: Path, page: Path, number: int, printed: str
+) -> None:
+    ran = run_example(fences(page, "python")[number], tmp_path)
 
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Hello, reader.", "")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, printed, "")
+
+
+def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
+    methods = inspect.getmembers(Client, inspect.isfunction)
+    public = [name for name, _ in methods if not name.startswith("_")]
+
+    assert sorted(names_in(table(CLIENT, "method of `Client`"))) == sorted(public)
+    sent = {row[1].split("`")[1] for row in table(CLIENT, "method of `Client`") if "`" in row[1]}
+    assert sent <= set(names_in(table(PROTOCOL, "method")))
+    arguments = list(inspect.signature(Client.spawn).parameters)
+    assert names_in(table(CLIENT, "argument of `spawn`")) == arguments
 
 
 @pytest.mark.parametrize("page", [BUILT, README], ids=lambda page: str(page.relative_to(ROOT)))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.pages import PAGES, README, ROOT, WAIT_SECONDS, fences, prose, read, spans
+from tests.unit.pages import COMMAND_LINE, PAGES, README, ROOT, WAIT_SECONDS, fences, prose, read, spans
 
 
 def shell_lines(page: Path) -> list[str]:
@@ -95,12 +95,14 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
     assert {word for word in rest if word.startswith("-")} <= flags(*command)
 
 
-def test_every_command_is_named_in_the_readme_and_every_stray_flag_is_one_of_theirs() -> None:
-    commands = [(name,) for name in subcommands()] + [("local", name) for name in subcommands("local")]
-    text = read(README)
+def test_every_command_is_on_its_page_and_every_stray_flag_is_one_of_theirs() -> None:
+    groups = ("local", "config", "settings")
+    commands = [(name,) for name in subcommands()]
+    commands += [(group, name) for group in groups for name in subcommands(group)]
+    text = read(COMMAND_LINE)
 
     assert [command for command in commands if f"jumpseat {' '.join(command)}" not in text] == []
     known = flags().union(*(flags(*command) for command in commands))
-    stray = {span.split()[0] for span in spans(prose(README)) if span.startswith("--")}
+    stray = {span.split()[0] for span in spans(prose(COMMAND_LINE)) if span.startswith("--")}
     assert stray <= known
     assert stray != set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import get_args
 
 import pytest
@@ -11,13 +10,11 @@ import pytest
 from jumpseat import wire
 from jumpseat.adapters.base.account import AuthState
 from jumpseat.chat import BLOCK_CLASSES, StopReason
-from jumpseat.config.schema import Config, ProviderConfig
-from jumpseat.providers import KINDS
 from jumpseat.rpc.faults import CODES, RpcFault, wire_error
 from jumpseat.rpc.handlers.lifecycle import DELTA_TYPES
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT, REQUESTS_SENT
 from jumpseat.rpc.params import ChatStartParams, InitializationOptions
-from tests.unit.pages import PROTOCOL, SOURCES, fences, names_in, read, spans, table
+from tests.unit.pages import PROTOCOL, SOURCES, TO_CLIENT, TO_DAEMON, exchange, names_in, read, spans, table
 
 
 def methods_of_the_page(direction: str, works: str) -> dict[str, str]:
@@ -67,7 +64,6 @@ def test_a_row_of_the_method_table_is_in_a_known_direction_and_state_and_there_o
             list(InitializationOptions.model_json_schema()["properties"]),
             id="initialization options",
         ),
-        pytest.param(("key of a provider",), list(ProviderConfig.model_fields), id="keys of a provider"),
     ],
 )
 def test_the_names_in_a_table_are_the_codes(header: tuple[str, ...], expected: list[str]) -> None:
@@ -94,17 +90,17 @@ def test_the_error_codes_and_kinds_are_the_codes() -> None:
     assert {int(row[0]): spans(row[1])[0] for row in table(PROTOCOL, "code")} == expected
 
 
-def test_the_kinds_of_providers_and_the_top_level_keys_are_named() -> None:
-    kinds = next(row[2] for row in table(PROTOCOL, "key of a provider") if row[0] == "`kind`")
-    top = next(line for line in read(PROTOCOL).splitlines() if line.startswith("Top level: "))
-
-    assert set(spans(kinds)) == set(KINDS)
-    assert {name.partition(".")[0] for name in spans(top)} >= set(Config.model_fields)
-
-
 def test_the_answer_to_initialize_is_shown_as_it_is() -> None:
-    shown = json.loads(fences(PROTOCOL, "json")[0])["capabilities"]["experimental"]["jumpseat"]
+    answer = next(message for direction, message in exchange() if direction == TO_CLIENT)
+    shown = answer["result"]["capabilities"]["experimental"]["jumpseat"]
 
     assert shown["methods"] == [method.name for method in METHODS.values() if not method.lifecycle]
     assert tuple(shown["deltaTypes"]) == DELTA_TYPES
     assert shown["blockTypes"] == [block.type for block in BLOCK_CLASSES]
+
+
+def test_the_exchange_shows_a_chat_a_tool_round_and_a_cancel() -> None:
+    sent = [message["method"] for direction, message in exchange() if direction == TO_DAEMON]
+
+    chats = ["chat/start"] * 3
+    assert sent == ["initialize", "initialized", *chats, "$/cancelRequest", "shutdown", "exit"]

@@ -19,6 +19,9 @@ import jumpseat.http
 import jumpseat.providers
 import jumpseat.testing
 import jumpseat.wire
+import jumpseat_client
+from tests.unit.pages import CLIENT as CLIENT_PAGE
+from tests.unit.pages import names_in, table
 
 CHAT = """
 BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS AuthenticationError AuthorizationError Billing
@@ -66,6 +69,21 @@ PUBLIC = {
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
+CLIENT = """
+ChatFailed ChatResult ChatStream Client ClientError DaemonDied Delta RequestFailed RequestTimeout StartFailed
+SyncChat SyncClient default_command
+"""
+
+
+def test_the_client_library_offers_these_names_and_no_more() -> None:
+    assert list(jumpseat_client.__all__) == CLIENT.split()
+
+
+def test_the_page_of_the_client_library_lists_the_same_names() -> None:
+    rows = table(CLIENT_PAGE, "public name of `jumpseat_client`")
+
+    assert sorted(names_in(rows)) == sorted(CLIENT.split())
+
 
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 def test_a_public_module_offers_these_names_and_no_more(module: ModuleType) -> None:
@@ -94,6 +112,7 @@ def test_the_page_for_authors_of_plug_ins_lists_the_same_names(module: ModuleTyp
         jumpseat.engine,
         jumpseat.adapters.base,
         jumpseat.testing,
+        jumpseat_client,
     ],
     ids=lambda module: module.__name__,
 )

@@ -1,0 +1,217 @@
+"""The synchronous client against a real process that follows a script."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat_client import ChatFailed, DaemonDied, RequestFailed, StartFailed, SyncClient
+from tests.fakes.scenario import Scenario, answer_steps
+
+WAIT_SECONDS = 30
+TEXT = {"delta": {"type": "text_delta", "block": 0, "text": "Hel"}}
+CANCELLED = {
+    "error": {
+        "code": -32800,
+        "message": "Cancelled.",
+        "data": {"kind": "cancelled", "retryable": False, "partial": {"text": "Hel", "content": []}},
+    }
+}
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def client(scenario: Scenario, **options: Any) -> SyncClient:
+    return SyncClient.spawn(scenario.command, **options)
+
+
+def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
+    """The messages of this method, once the other process has written one to its log."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (messages := scenario.received(method)):
+        assert time.monotonic() < deadline, f"no {method} within {WAIT_SECONDS} seconds"
+        time.sleep(0.005)
+    return messages
+
+
+def own_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "jumpseat-client"]
+
+
+def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, answer_steps("Hel", "lo"))
+    with client(scenario) as daemon:
+        assert daemon.server_info["name"] == "fake"
+        assert daemon.capabilities["protocolVersion"] == 1
+        stream = daemon.chat("Hi", model="fake:m", max_tokens=5)
+        assert stream.result is None
+        deltas = list(stream)
+        result = stream.response()
+
+    assert [delta.seq for delta in deltas] == list(range(6))
+    assert "".join(delta.text for delta in deltas) == result.text == "Hello"
+    assert result is stream.result
+    assert scenario.received("chat/start")[0]["params"] == {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "model": "fake:m",
+        "maxTokens": 5,
+    }
+    assert not scenario.received("$/cancelRequest")
+    assert [message["method"] for message in scenario.received()][-2:] == ["shutdown", "exit"]
+    assert own_threads() == []
+
+
+def test_the_result_is_available_without_the_deltas(tmp_path: Path) -> None:
+    with client(Scenario.chat(tmp_path, answer_steps("Hello"))) as daemon:
+        stream = daemon.chat("Hi", stream=False)
+        assert stream.response().text == "Hello"
+        with pytest.raises(RuntimeError, match="once"):
+            list(stream)
+
+
+def test_leaving_the_loop_cancels_the_turn_at_once(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
+    with client(scenario) as daemon:
+        stream = daemon.chat("Hi")
+        for delta in stream:
+            assert delta.text == "Hel"
+            break
+        until_received(scenario, "$/cancelRequest")
+        with pytest.raises(ChatFailed) as caught:
+            stream.response()
+
+    assert len(scenario.received("$/cancelRequest")) == 1
+    assert (caught.value.kind, caught.value.partial) == ("cancelled", {"text": "Hel", "content": []})
+
+
+def test_an_exception_in_the_loop_cancels_the_turn(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
+    with client(scenario) as daemon:
+        with suppress(KeyError):
+            for _ in daemon.chat("Hi"):
+                raise KeyError
+        until_received(scenario, "$/cancelRequest")
+
+
+def test_another_thread_can_cancel_a_chat(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
+    with client(scenario) as daemon:
+        stream = daemon.chat("Hi")
+        deltas = iter(stream)
+        next(deltas)
+        canceller = threading.Thread(target=stream.cancel)
+        canceller.start()
+        with pytest.raises(ChatFailed, match="Cancelled"):
+            next(deltas)
+        canceller.join(WAIT_SECONDS)
+
+
+def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [{"wait": "cancel"}, CANCELLED])
+
+    def interrupt() -> None:
+        until_received(scenario, "chat/start")
+        # As the terminal does: the signal goes to the main thread, which waits for the answer.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with client(scenario) as daemon:
+        interrupter = threading.Thread(target=interrupt)
+        interrupter.start()
+        with pytest.raises(KeyboardInterrupt):
+            daemon.chat("Hi").response()
+        until_received(scenario, "$/cancelRequest")
+        interrupter.join(WAIT_SECONDS)
+
+
+def test_a_failed_chat_raises_after_its_deltas(tmp_path: Path) -> None:
+    error = {"code": 1002, "message": "Too many requests.", "data": {"kind": "rate_limit", "retryable": True}}
+    with client(Scenario.chat(tmp_path, [TEXT, {"error": error}])) as daemon:
+        deltas = iter(daemon.chat("Hi"))
+        assert next(deltas).text == "Hel"
+        with pytest.raises(ChatFailed, match="Too many requests") as caught:
+            next(deltas)
+    assert (caught.value.code, caught.value.retryable) == (1002, True)
+
+
+def test_chats_of_several_threads_do_not_mix(tmp_path: Path) -> None:
+    answers: dict[str, str] = {}
+    with client(Scenario.chat(tmp_path, *(answer_steps("Hello") for _ in range(4)))) as daemon:
+
+        def ask(name: str) -> None:
+            answers[name] = "".join(delta.text for delta in daemon.chat(name))
+
+        threads = [threading.Thread(target=ask, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT_SECONDS)
+
+    assert answers == dict.fromkeys("abcd", "Hello")
+
+
+def test_models_and_any_request_return_what_the_wire_has(tmp_path: Path) -> None:
+    models = {"models": [{"id": "fake:m"}], "errors": []}
+    scenario = Scenario(tmp_path, answers={"models/list": models, "auth/status": {"state": "not_required"}})
+    with client(scenario) as daemon:
+        assert daemon.models(provider="fake", refresh=True) == models
+        assert daemon.request("auth/status") == {"state": "not_required"}
+        with pytest.raises(RequestFailed) as caught:
+            daemon.request("no/such")
+    assert caught.value.code == -32601
+    assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
+
+
+def test_a_daemon_that_dies_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"stderr": "out of luck\n"}, {"die": 7}])
+    with client(scenario) as daemon, pytest.raises(DaemonDied, match="out of luck"):
+        list(daemon.chat("Hi"))
+
+
+def test_a_daemon_that_cannot_be_started_leaves_no_thread() -> None:
+    with pytest.raises(StartFailed, match="no-such-program"), SyncClient.spawn(["no-such-program"]):
+        pass
+    assert own_threads() == []
+
+
+def test_leaving_the_block_cancels_what_still_runs(tmp_path: Path) -> None:
+    scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
+    with client(scenario) as daemon:
+        deltas = iter(daemon.chat("Hi"))
+        next(deltas)
+    assert [message["method"] for message in scenario.received()][-3:] == [
+        "$/cancelRequest",
+        "shutdown",
+        "exit",
+    ]
+    assert own_threads() == []
+
+
+def test_outside_its_block_a_client_says_so(tmp_path: Path) -> None:
+    daemon = client(Scenario(tmp_path))
+    with pytest.raises(RuntimeError, match="outside"):
+        daemon.models()
+    with daemon:
+        pass
+    with pytest.raises(RuntimeError, match="outside"):
+        daemon.models()
+
+
+def test_a_callback_that_uses_the_client_gets_an_error_and_does_not_hang(tmp_path: Path) -> None:
+    steps = [{"progress": {"kind": "begin", "title": "Loading"}}, *answer_steps("Hi")]
+    errors: list[str] = []
+    with client(Scenario.chat(tmp_path, steps)) as daemon:
+
+        def use_the_client(*_: object) -> None:
+            try:
+                daemon.models()
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        assert daemon.chat("Hi", on_progress=use_the_client).response().text == "Hi"
+    assert errors == ["the client is used in one of its callbacks"]

@@ -1,0 +1,40 @@
+"""The configuration page says what the code does: keys, kinds, value sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.config.schema import CapabilityOverrides, Config, ConfiguredModel, ProviderConfig
+from jumpseat.config.sources import SOURCE_PREFIXES
+from jumpseat.providers import KINDS
+from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        pytest.param("top-level key", list(Config.model_fields), id="top-level keys"),
+        pytest.param("key of a provider", list(ProviderConfig.model_fields), id="keys of a provider"),
+    ],
+)
+def test_the_names_in_a_table_are_the_schemas(header: str, expected: list[str]) -> None:
+    assert sorted(names_in(table(CONFIGURATION, header))) == sorted(expected)
+
+
+def test_the_kinds_and_the_capabilities_are_the_codes() -> None:
+    rows = {row[0]: row[2] for row in table(CONFIGURATION, "key of a provider")}
+
+    assert set(spans(rows["`kind`"])) == set(KINDS)
+    assert spans(rows["`capabilities`"]) == list(CapabilityOverrides.model_fields)
+
+
+def test_the_value_sources_are_the_codes() -> None:
+    named = [name.partition(":")[0] + ":" for name in names_in(table(CONFIGURATION, "source"))]
+
+    assert named == list(SOURCE_PREFIXES)
+
+
+def test_the_keys_of_a_model_are_the_schemas() -> None:
+    sentence = prose(CONFIGURATION).partition("Keys of a model:")[2].partition(".")[0]
+
+    assert spans(sentence) == list(ConfiguredModel.model_fields)
