@@ -1,7 +1,7 @@
-"""The wire formats that models speak, as pure functions: requests encoded, answers decoded.
+"""The wire formats of model APIs: pure functions that encode requests and decode answers.
 
-No network, no credentials, no provider names: an adapter brings those. Public for plug-ins, and kept
-stable: a new dialect needs `Decoder`, `BlockAssembler` and `render_context`, and nothing else of ours.
+This is public API for plug-ins, and stable. A new dialect needs `Decoder`, `BlockAssembler` and
+`render_context` only.
 """
 
 from jumpseat.dialects.arguments import parse_arguments

@@ -1,7 +1,4 @@
-"""The arguments of a tool call: the text that a model wrote, and what it says.
-
-Above it are the assembler and the dialects.
-"""
+"""The arguments of a tool call: from the model's text to an object, and back."""
 
 from __future__ import annotations
 
@@ -15,19 +12,19 @@ import pydantic_core
 from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
 _LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
-"""In every number that is larger than any double."""
+"""Matches in every number that is too large for a double, and in some others."""
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
-    """A call's arguments, or None and a sentence that says why they cannot be read.
+    """Returns the arguments and None, or None and a sentence that says why they cannot be read.
 
-    No text, and the text `null`, are how many servers say "no arguments". Nothing is ever repaired.
+    Malformed JSON is not repaired.
     """
     text = raw.strip()
-    if text in ("", "null"):
+    if text in ("", "null"):  # Many servers write "no arguments" so.
         return {}, None
     try:
-        # Short ones strictly: a text that the model has cut inside an emoji is an error for it to see.
+        # Short texts are read strictly: an unpaired surrogate is an error that the model should see.
         is_large = len(text) > LARGE_JSON_BYTES
         arguments = read_large_json(text) if is_large else pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
@@ -40,12 +37,10 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
 
 
 def arguments_text(value: Any) -> str:
-    """The JSON text of arguments that a server sends parsed; what it sends as text stays as it is.
-
-    Infinity, as which `1e400` is read, is written as a word, so that the text is no JSON either.
-    """
+    """The arguments as JSON text, from a server that sends either an object or text."""
     if value is None or isinstance(value, str):
         return value or ""
+    # `1e400` was parsed as infinity. It becomes `Infinity`, which `parse_arguments` rejects.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

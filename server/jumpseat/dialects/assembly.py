@@ -1,12 +1,12 @@
-"""The one place that keeps the laws of events, for every dialect.
+"""Builds the events of an answer for every dialect, and keeps the laws of `jumpseat.chat.events`.
 
-A decoder says what came: text, thinking, pieces of a tool call. The assembler numbers blocks in
-first-seen order, opens and closes them, and makes the finished blocks. Laws: `jumpseat.chat.events`.
-Above it are the decoders; it knows no dialect.
+A decoder passes in text, thinking and pieces of tool calls. The assembler numbers blocks in first-seen
+order, opens and closes them, and makes the finished blocks.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -44,34 +44,39 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""No tool's arguments hold more white space in a row: within a JSON string line ends are escaped."""
+"""The most whitespace in a row that arguments may hold. Line ends within a JSON string are escaped, so valid
+arguments hold less."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call that is not complete. `block` is None until its start event is out."""
+    """A tool call that is not complete. `block` is None until the start event is emitted."""
 
     ordinal: int
     id: str = ""
-    """Its id in the conversation, once it is started."""
+    """The id in the conversation; empty until the call is started."""
 
-    given: str = ""
-    """The provider's id."""
-
+    provider_id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     joiner: Joiner = field(default_factory=Joiner)
     opaque: str | None = None
     block: int | None = None
     whitespace: int = 0
-    """How many white-space characters the arguments end in by now."""
+    """The number of whitespace characters at the end of the arguments so far."""
+
+
+def suffix_of(response_id: str) -> str:
+    """A `mint_suffix` that differs between answers, and does not depend on how the answer was cut."""
+    tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
+    return f"_{tail}" if tail else ""
 
 
 class BlockAssembler:
-    """Collects the events of one answer; `take` gives those since the last time.
+    """Collects the events of one answer; `take` returns the new ones.
 
-    At most one block of text or thinking is open: whatever else starts closes it. Tool calls stay open,
-    by the decoder's own key, until they are closed.
+    At most one block of text or thinking is open; any other block closes it. Tool calls are identified by a
+    key of the decoder's choice, and stay open until they are closed.
     """
 
     def __init__(self, provider: str, model: str, *, thinking_opaque: OpaqueSource | None = None) -> None:
@@ -79,13 +84,13 @@ class BlockAssembler:
         Args:
             provider: the provider's id, for the blocks' origin.
             model: the model as the request names it, for the blocks' origin.
-            thinking_opaque: asked for the opaque data of a thinking block when that is closed.
+            thinking_opaque: called for the opaque data of a thinking block when the block is closed.
         """
         self.mint_suffix = ""
-        """Put behind the ids that are made up for calls without one, to keep them apart between answers."""
+        """Appended to generated call ids, so that they differ between answers."""
 
         self.endless_whitespace = False
-        """A tool call's arguments go on and on with nothing in them: the answer should be cut off here."""
+        """A tool call exceeded `MAX_WHITESPACE`: the decoder should end the answer here."""
 
         self._origin = Origin(provider, model)
         self._left_out: str | None = None
@@ -104,47 +109,47 @@ class BlockAssembler:
         self._ids: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
-        """The events made since the last call."""
+        """The events since the last call."""
         events, self._events = self._events, []
         return events
 
     def emit(self, event: StreamEvent) -> None:
-        """Put an event of another kind between those of the blocks."""
+        """Add an event that does not belong to a block."""
         self._events.append(event)
 
     def leave_out(self, data: str) -> None:
-        """Leave out an event that is no JSON, with one warning for all: a proxy's word, a keep-alive.
+        """Skip an event that is not JSON, such as a proxy's keep-alive. Only the first one causes a warning.
 
         Raises:
             ProtocolError: it began as an object, so a part of the answer is lost.
         """
-        told = plain_words(data[:80])
+        excerpt = plain_words(data[:80])
         provider = self._origin.provider
+        message = f"{provider} sent an event that is not JSON: {excerpt}"
         if data.lstrip().startswith("{"):
-            raise ProtocolError(f"{provider} sent an event that is not JSON: {told}", provider=provider)
+            raise ProtocolError(message, provider=provider)
         if self._left_out is None:
-            self._left_out = told
-            words = f"{provider} sent an event that is not JSON: {told}"
-            self._events.append(WarningEvent("unreadable_event", words))
+            self._left_out = excerpt
+            self._events.append(WarningEvent("unreadable_event", message))
 
     def early_end(self) -> ProtocolError:
-        """The error for an answer that ended before its end mark, with the words that were left out."""
+        """The error for an answer that ended before its end mark; it quotes the first skipped event."""
         provider = self._origin.provider
         behind = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
         return ProtocolError(f"{provider} ended its answer early{behind}", provider=provider)
 
     @property
     def calls_seen(self) -> int:
-        """How many tool calls have been started; one without a name never is."""
+        """The number of tool calls that were started; a call without a name is not."""
         return self._calls_started
 
     @property
     def text_block(self) -> int | None:
-        """The number of the open text block."""
+        """The number of the open text block, if one is open."""
         return self._open_block if self._open == "text" else None
 
     def text(self, piece: str) -> None:
-        """More text; nothing happens where it is empty."""
+        """Add text; an empty piece is ignored."""
         if not piece:
             return
         if self._open != "text":
@@ -155,7 +160,7 @@ class BlockAssembler:
             self._events.append(TextDeltaEvent(self._open_block, piece))
 
     def thinking(self, piece: str) -> None:
-        """More reasoning; nothing happens where it is empty."""
+        """Add reasoning; an empty piece is ignored."""
         if piece:
             self._begin_thinking()
             if piece := self._joiner.add(piece):
@@ -163,25 +168,25 @@ class BlockAssembler:
                 self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
-        """The signature of the open thinking block, or of one without text that this begins."""
+        """Add to the signature of the thinking block; opens one if none is open."""
         self._begin_thinking()
         self._signature = (self._signature or "") + signature
 
     def stamp(self, opaque: str | None) -> None:
-        """The opaque data of the block of text or thinking that is open now; nothing happens without one."""
+        """Set the opaque data of the open block of text or thinking; ignored if none is open."""
         if self._open is not None:
             self._stamp = opaque
 
     def close_prose(self) -> None:
-        """Close the open block of text or thinking, so that what follows begins another one."""
+        """Close the open block of text or thinking; more of either begins a new block."""
         self._close_open()
 
     def touch_thinking(self) -> None:
-        """Make sure that a thinking block is open, for opaque data that comes without text."""
+        """Open a thinking block unless one is open, for opaque data without text."""
         self._begin_thinking()
 
     def whole(self, block: RedactedThinkingBlock | OtherBlock) -> None:
-        """A block that has no deltas; its origin is stamped here."""
+        """Add a complete block that has no deltas; its origin is set here."""
         self._close_open()
         number = self._number()
         self._events.append(BlockDoneEvent(number, _with_origin(block, self._origin)))
@@ -195,19 +200,19 @@ class BlockAssembler:
         arguments: str | None = None,
         opaque: str | None = None,
     ) -> None:
-        """More of a tool call, begun if the key is new. The first id and name that are not empty count.
+        """Add to a tool call; a new key begins one. The first id and name that are not empty are kept.
 
-        An id that another call of the answer has is replaced, and kept in `opaque`.
+        An id that another call of the answer has is replaced; `opaque` keeps the provider's id then.
         """
         call = self._calls.get(key)
         if call is None:
             self._start_pending()  # Before the new one, whose number is higher.
             self._calls_begun += 1
             call = self._calls[key] = _Call(self._calls_begun)
-        call.given = call.given or id or ""
+        call.provider_id = call.provider_id or id or ""
         call.name = call.name or name or ""
         call.opaque = call.opaque or opaque
-        if call.block is None and call.given and call.name:
+        if call.block is None and call.provider_id and call.name:
             self._start_call(call)
         if arguments and (arguments := call.joiner.add(arguments)):
             call.pieces.append(arguments)
@@ -216,27 +221,28 @@ class BlockAssembler:
                 self._events.append(ToolUseDeltaEvent(call.block, arguments))
 
     def _watch_for_whitespace(self, call: _Call, piece: str) -> None:
-        """Notice a model that is caught in writing white space; behind Copilot some are, until the limit."""
+        """Detect a model that writes whitespace until its token limit, as some do behind Copilot."""
         trailing = len(piece) - len(piece.rstrip())
         call.whitespace = call.whitespace + trailing if trailing == len(piece) else trailing
         if call.whitespace > MAX_WHITESPACE and not self.endless_whitespace:
             self.endless_whitespace = True
-            told = f"{call.name or 'A tool call'} was written with endless white space; it was cut off there."
-            self._events.append(WarningEvent("endless_whitespace", told))
+            name = f"{call.name!r}" if call.name else "a tool"
+            message = f"The model wrote endless whitespace in a call of {name}; the answer was cut off there."
+            self._events.append(WarningEvent("endless_whitespace", message))
 
     def holds_arguments(self, key: Hashable) -> bool:
-        """Whether an open call has a whole object of arguments, which is not empty, by now."""
+        """Whether an open call already has a complete, non-empty object of arguments."""
         call = self._calls.get(key)
         return call is not None and bool(parse_arguments("".join(call.pieces))[0])
 
     def close_tool_call(self, key: Hashable) -> None:
-        """The call is complete; a key that is not open is ignored, and a call without a name is dropped."""
+        """Complete a call. A key that is not open is ignored; a call without a name is dropped."""
         call = self._calls.pop(key, None)
         if call is None:
             return
         if not call.name:
-            told = f"{self._origin.provider} sent a tool call that names no tool; it was left out."
-            self._events.append(WarningEvent("nameless_call_dropped", told))
+            message = f"{self._origin.provider} sent a tool call without a name; it was left out."
+            self._events.append(WarningEvent("nameless_call_dropped", message))
             return
         block_number = self._start_call(call) if call.block is None else call.block
         if half := call.joiner.finish():
@@ -245,8 +251,8 @@ class BlockAssembler:
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
-        if call.given not in ("", call.id):
-            opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.given})
+        if call.provider_id not in ("", call.id):
+            opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.provider_id})
         block = ToolUseBlock(
             id=call.id,
             name=call.name,
@@ -259,7 +265,7 @@ class BlockAssembler:
         self._events.append(ToolUseDoneEvent(block_number, block))
 
     def close_all(self) -> None:
-        """Close what is open, in the order in which it was begun."""
+        """Close every open block, in the order in which they began."""
         self._close_open()
         for key in tuple(self._calls):
             self.close_tool_call(key)
@@ -272,23 +278,25 @@ class BlockAssembler:
         refused: bool = False,
         unknown: StopReason = "end_turn",
     ) -> None:
-        """Close what is open, and end the answer.
+        """Close every open block, and end the answer.
 
         Args:
-            raw: the provider's word for why it stopped; None or empty where it says none.
-            usage: the tokens; None where the provider reports none.
+            raw: the provider's stop reason; None or empty if it reports none.
+            usage: the tokens; None if the provider reports none.
             refused: the text is a refusal.
-            unknown: the stop reason where the word is not known, which a warning says.
+            unknown: the stop reason if `raw` is not known; a warning says so.
         """
         self.close_all()
         stop = stop_reason_of(raw) if raw else "end_turn"
         if raw and stop is None:
             provider = self._origin.provider
-            told = f"{provider} stopped for a reason that is not known ({plain_words(raw)})"
-            self._events.append(WarningEvent("unknown_stop_reason", f"{told}; the answer may be cut off."))
+            message = (
+                f"{provider} reported an unknown stop reason ({plain_words(raw)}); the answer may be cut off."
+            )
+            self._events.append(WarningEvent("unknown_stop_reason", message))
         stop = stop or unknown
         if stop in ("end_turn", "tool_use"):
-            # Half of the servers say "stop" after calls, or "tool_calls" without any.
+            # Many servers report "stop" after calls, or "tool_calls" without any.
             stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"
         self._events.append(DoneEvent(stop, usage, raw or None))
 
@@ -325,23 +333,22 @@ class BlockAssembler:
         self._events.append(ThinkingDoneEvent(self._open_block, thinking))
 
     def _start_pending(self) -> None:
-        # A call waits for its id only until something else starts: numbers are told in rising order.
+        # A call waits for its id only until another block starts, because block numbers are emitted in order.
         for call in self._calls.values():
             if call.block is None and call.name:
                 self._start_call(call)
 
-    def _unused_id(self, wanted: str) -> str:
-        """The id, or one made from it where another call of the answer has it."""
-        name, number = wanted, 1
-        while name in self._ids:
+    def _unique_id(self, call_id: str) -> str:
+        unique, number = call_id, 1
+        while unique in self._ids:
             number += 1
-            name = f"{wanted}_{number}{self.mint_suffix}"
-        self._ids.add(name)
-        return name
+            unique = f"{call_id}_{number}{self.mint_suffix}"
+        self._ids.add(unique)
+        return unique
 
     def _start_call(self, call: _Call) -> int:
         self._close_open()
-        call.id = self._unused_id(call.given or f"call_{call.ordinal}{self.mint_suffix}")
+        call.id = self._unique_id(call.provider_id or f"call_{call.ordinal}{self.mint_suffix}")
         self._calls_started += 1
         number = call.block = self._next_block
         self._next_block += 1

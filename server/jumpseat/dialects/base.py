@@ -1,7 +1,7 @@
-"""What every dialect's decoder looks like to the HTTP layer above it.
+"""The interface of decoders, and reading the JSON of an answer.
 
-A dialect is a pair: `encode(request, facts) -> dict`, and a decoder that is made for one answer. Public
-for plug-ins, and kept stable.
+A dialect is `encode(request, facts) -> dict` and a decoder, of which each answer gets a new one. `Decoder` is
+public API for plug-ins, and stable.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 
 def read_answer(text: bytes | str) -> Any:
-    """The JSON of an answer, or of one event of it: with NaN, which is how some servers write a logprob.
+    """Parse the JSON of an answer, or of one event. NaN is accepted: some servers write it for a logprob.
 
-    A text that begins or ends with half a character is a `CutText`.
+    A string that begins or ends with an unpaired surrogate is a `CutText`.
 
     Raises:
-        ValueError: it is not JSON, or only a part of one.
+        ValueError: the text is not complete JSON.
     """
     if len(text) > LARGE_JSON_BYTES:
         return read_large_json(text, allow_inf_nan=True)
@@ -31,23 +31,23 @@ def read_answer(text: bytes | str) -> Any:
         return from_json(text, allow_inf_nan=True)
     except ValueError:
         value = read_json(text, allow_inf_nan=True)
-    with contextlib.suppress(ValueError, RecursionError):  # What the standard library does not read whole.
+    with contextlib.suppress(ValueError, RecursionError):  # The standard library reads less than `read_json`.
         return with_cut_texts(text)
     return value
 
 
 def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
-    """The object that an answer which was not streamed consists of.
+    """Parse the JSON object of an answer that was not streamed.
 
     Raises:
-        ProtocolError: it is no JSON object, or only a part of one.
+        ProtocolError: the body is not a complete JSON object.
     """
     try:
         answer = read_answer(body)
     except ValueError:
-        told = plain_words(body[:200].decode("utf-8", "replace"))
+        excerpt = plain_words(body[:200].decode("utf-8", "replace"))
         raise ProtocolError(
-            f"{provider} sent an answer that is not JSON, or only a part of it{f': {told}' if told else '.'}",
+            f"{provider} sent an answer that is not complete JSON{f': {excerpt}' if excerpt else '.'}",
             provider=provider,
         ) from None
     if not isinstance(answer, dict):
@@ -58,13 +58,13 @@ def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:
 class Decoder(Protocol):
     """Turns one answer, as it arrives, into events that keep the laws of `jumpseat.chat.events`.
 
-    Its methods raise a `ChatError` where the answer is an error, or breaks its dialect; events that
-    earlier calls returned stay valid. After `complete` nothing more comes out.
+    The methods raise a `ChatError` if the answer is an error, or violates the dialect; events that
+    earlier calls returned stay valid. After `complete` they return nothing.
     """
 
     @property
     def complete(self) -> bool:
-        """The dialect's end mark was seen: whatever follows on the connection is not read."""
+        """The end mark of the dialect was read; the rest of the connection is not."""
         ...
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
@@ -72,7 +72,7 @@ class Decoder(Protocol):
         ...
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the whole body of an answer that was not streamed."""
+        """Take the complete body of an answer that was not streamed."""
         ...
 
     def finish(self) -> list[StreamEvent]:

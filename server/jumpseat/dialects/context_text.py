@@ -1,8 +1,4 @@
-"""Context blocks as text for the model, for every dialect.
-
-Owns how an attached piece of a file looks: its path, its label, its line numbers, and a fence that
-its text cannot break out of. Above it are the encoders.
-"""
+"""Context blocks as text for the model: path, label, line numbers, and a fence that the text cannot close."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from jumpseat.chat import ContextBlock, Range
 
 MAX_NAME = 300
-"""Characters of a name; more than a path needs, too few to smuggle a prompt in."""
+"""Characters of a name: enough for a path, too few for an injected prompt."""
 
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029`]+")
 _LANGUAGE = re.compile(r"[^\w+#.-]")
@@ -20,7 +16,7 @@ _LANGUAGE = re.compile(r"[^\w+#.-]")
 
 def render_context(block: ContextBlock) -> str:
     """The block as a heading and a fenced text, without a trailing line end."""
-    # A label that repeats the name counts once.
+    # A label that repeats the name is written once.
     names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
     heading = ", ".join(filter(None, (*(f"`{name}`" for name in names), _place(block.range)))) or "Context"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
@@ -48,7 +44,7 @@ def _name_of(uri: str | None) -> str:
 
 
 def _place(span: Range | None) -> str:
-    """The lines of a range as people count them: from 1, the last one included."""
+    """The lines of a range, counted from 1; the last one is included."""
     if span is None:
         return ""
     first, last = span.start.line + 1, span.end.line + 1

@@ -1,7 +1,6 @@
-"""What Copilot's service adds to answers of every dialect: their price, their sources, its own notices.
+"""Fields that Copilot adds to answers of every dialect: price, sources, notices.
 
-Source: the Copilot API, chat chunks and usage. Pure functions; the dialects' decoders above call them on
-whatever object the additions stand in, and get nothing where there are none.
+Each function takes the object that may hold the fields. Source: the Copilot API, chat chunks and usage.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import plain_words
 
 CURRENCY = "AIU"
-"""The service's own unit, "AI units"; it tells billionths of it."""
+"""The service's unit, "AI units"; it reports billionths of it."""
 
 _LARGEST = 2**63
 
 
 def cost_in(container: Mapping[str, Any]) -> Cost | None:
-    """The price of the answer so far, from the `copilot_usage` beside its tokens."""
+    """The price of the answer so far, from `copilot_usage`."""
     usage = container.get("copilot_usage")
     total = usage.get("total_nano_aiu") if isinstance(usage, Mapping) else None
     if not isinstance(total, int | float) or isinstance(total, bool) or not 0 <= total < _LARGEST:
@@ -29,7 +28,7 @@ def cost_in(container: Mapping[str, Any]) -> Cost | None:
 
 
 def sources_in(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Pages that the answer draws on, as (url, title): public code that it matches, and references."""
+    """The sources of the answer as (url, title): public code that it matches, and references."""
     annotations = container.get("copilot_annotations")
     matches = annotations.get("IPCodeCitations") if isinstance(annotations, Mapping) else None
     for match in mappings_in(matches):
@@ -43,7 +42,7 @@ def sources_in(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def notices_in(container: Mapping[str, Any]) -> Iterator[WarningEvent]:
-    """What the service could not do for the answer, which goes on without it."""
+    """A warning for each error of the service that did not end the answer."""
     for error in mappings_in(container.get("copilot_errors")):
         words = plain_words(text_in(error.get("message")) or text_in(error.get("code")))
         if words:

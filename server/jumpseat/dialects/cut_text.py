@@ -1,9 +1,8 @@
-"""Texts that a provider cut within a character, and put together again.
+"""Joins texts that a provider cut within a character.
 
-JSON writes a character beyond U+FFFF as two escapes, and some providers cut their deltas between them. A
-piece that begins or ends with such a half is a `CutText`: for all who do not know of it a text with U+FFFD
-in the place of the half, so that no half reaches anything that cannot write it. Those that put pieces
-together use `joined` or a `Joiner`. Above it are the assembler and the decoders.
+JSON writes a character beyond U+FFFF as two escapes (a surrogate pair), and some providers cut their deltas
+between them. A piece that begins or ends with such a half is a `CutText`. As a `str` it has U+FFFD in place
+of the half, because a lone surrogate cannot be encoded. `joined` and `Joiner` use the half itself.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ REPLACEMENT = "\ufffd"
 
 
 class CutText(str):
-    """A text whose first or last character is a half; `cut` has that half."""
+    """A text whose first or last character is a half; `cut` is the text with the half."""
 
     __slots__ = ("cut",)
 
     cut: str
 
-    def __new__(cls, cut: str) -> CutText:  # noqa: D102 - the class says it
+    def __new__(cls, cut: str) -> CutText:  # noqa: D102 - see the class
         self = super().__new__(cls, _HALF.sub(REPLACEMENT, cut))
         self.cut = cut
         return self
 
 
 def with_cut_texts(text: bytes | str) -> Any:
-    """The value of a JSON text that is known to hold halves, with those at the ends of its texts kept."""
+    """Parse JSON whose strings may begin or end with a half; those become `CutText`."""
     return _marked(json.loads(text))
 
 
 def halves_of(piece: str) -> str:
-    """The piece with its halves, where it has any at its ends."""
+    """The piece with the halves at its ends, if it has any."""
     return piece.cut if isinstance(piece, CutText) else piece
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """The text of several pieces; it may begin or end with a half itself."""
+    """The pieces as one text, which may be a `CutText` itself."""
     return _text(_PAIR.sub(_whole, "".join(map(halves_of, pieces))))
 
 
 class Joiner:
-    """Puts a text together as its pieces come."""
+    """Joins the pieces of one text as they arrive."""
 
     __slots__ = ("_half",)
 
@@ -57,7 +56,7 @@ class Joiner:
         self._half = ""
 
     def add(self, piece: str) -> str:
-        """What is certain with this piece; a half at its end waits for the next one."""
+        """Returns the text that is complete now; a half at the end waits for the next piece."""
         piece = halves_of(piece)
         if not self._half and (piece.isascii() or not _HALF.search(piece)):
             return piece
@@ -66,7 +65,7 @@ class Joiner:
         return _HALF.sub(REPLACEMENT, text[: len(text) - len(self._half)])
 
     def finish(self) -> str:
-        """What stands for a half whose other half did not come."""
+        """Returns U+FFFD if the other half of a character did not arrive."""
         half, self._half = self._half, ""
         return REPLACEMENT if half else ""
 

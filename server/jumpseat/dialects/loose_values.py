@@ -1,7 +1,6 @@
-"""Values out of a provider's JSON: one of another kind than it should be counts as absent.
+"""Reads values from a provider's JSON; a value of the wrong type counts as absent.
 
-Imitators put null, numbers in strings and objects where text should be; none of that may end a chat. Above it
-are the dialects and the adapters.
+Compatible servers send null, numbers in strings and objects in place of text. None of that may end a chat.
 """
 
 from __future__ import annotations
@@ -11,50 +10,50 @@ from datetime import UTC, datetime
 from typing import Any
 
 _MAX_COUNT = 2**53
-"""Beyond this a number is no count, and JSON's readers no longer agree on it."""
+"""JSON readers disagree on larger integers."""
 
 
 def text_in(value: Any) -> str:
-    """The text; "" where there is none."""
+    """The text, or ""."""
     return value if isinstance(value, str) else ""
 
 
 def texts_in(value: Any) -> list[str]:
-    """The texts of a list, without whatever else it holds."""
+    """The texts in a list; other items are skipped."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def mapping_in(value: Any) -> Mapping[str, Any]:
-    """The object; an empty one where there is none."""
+    """The object, or an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def mappings_in(value: Any) -> list[Mapping[str, Any]]:
-    """The objects of a list, without whatever else it holds."""
+    """The objects in a list; other items are skipped."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def number_in(value: Any) -> float | None:
-    """The number; None for NaN, and for 1e999, which is read as infinity: they count nothing."""
+    """The number; None also for NaN and infinity (`1e999`)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_COUNT
     return value if is_number else None
 
 
 def count_in(value: Any) -> int | None:
-    """How many there are, at least 0; None where that is not said."""
+    """The number as an integer of at least 0, or None."""
     number = number_in(value)
     return None if number is None else max(0, int(number))
 
 
 def limit_in(value: Any) -> int | None:
-    """A limit, at least 1; None where that is not said."""
+    """The integer if it is at least 1, or None."""
     return value if type(value) is int and value > 0 else None
 
 
 def moment_in(value: Any) -> datetime | None:
-    """A date, a moment of RFC 3339, or seconds since 1970, as UTC's; UTC where no zone is said.
+    """A date, an RFC 3339 time or Unix seconds, in UTC; a time without a zone is UTC.
 
-    None for anything else, a moment that no calendar of UTC holds included.
+    None for anything else, and for a time that `datetime` cannot represent in UTC.
     """
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):

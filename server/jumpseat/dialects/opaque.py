@@ -1,7 +1,7 @@
-"""The form of `opaque`: the text of a JSON object, whose keys belong to the dialect that made it.
+"""Reads and writes `opaque`: the text of a JSON object, whose keys belong to the dialect that made it.
 
-One key is common to all dialects: the provider's own id of a tool call, where the conversation has another
-one, because the provider gave it twice. It goes back in the place of ours. Above it are the dialects.
+All dialects share the key `CALL_ID`: the provider's id of a tool call, if the conversation has another id for
+it because the provider used the same one twice. Requests send the provider's id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CALL_ID = "call_id"
 
 
 def read_opaque(opaque: str | None) -> dict[str, Any]:
-    """The object inside an `opaque` text; empty where there is none."""
+    """The object of an `opaque` text; empty if it is not one."""
     if opaque is None:
         return {}
     try:
@@ -29,12 +29,12 @@ def read_opaque(opaque: str | None) -> dict[str, Any]:
 
 
 def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """The `opaque` text for an object; None where there is nothing in it."""
+    """The `opaque` text of an object; None if it is empty."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
 
 
 def own_id(call: ToolUseBlock, origin: Origin) -> str:
-    """The id of a call as the provider that is asked knows it."""
+    """The id of a call as the provider at `origin` knows it."""
     if call.origin != origin or CALL_ID not in (call.opaque or ""):
         return call.id
     own = read_opaque(call.opaque).get(CALL_ID)
@@ -42,7 +42,7 @@ def own_id(call: ToolUseBlock, origin: Origin) -> str:
 
 
 def own_ids(messages: Iterable[Message], origin: Origin) -> dict[str, str]:
-    """For the ids of all calls in a conversation, those by which the provider that is asked knows them."""
+    """Maps the id of every call in a conversation to the id that the provider at `origin` knows."""
     return {
         block.id: own_id(block, origin)
         for message in messages

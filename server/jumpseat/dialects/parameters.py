@@ -1,19 +1,31 @@
-"""Further parameters of a request's body: those of a configuration, and a chat's settings over them.
-
-Every dialect's encoder lays what comes out of this over what it made itself.
-"""
+"""The further parameters of a request's body: merging them, and the warning for one that is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from jumpseat.chat import WarningEvent
 
-def laid_over(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with the settings on them; where both have an object, it has the keys of both."""
+_THINKING = frozenset({"reasoning", "reasoning_effort"})
+
+
+def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The configured parameters, overridden by the settings of a chat; objects are merged."""
     result = dict(parameters)
     for name, value in settings.items():
         known = result.get(name)
         both = isinstance(known, Mapping) and isinstance(value, Mapping)
-        result[name] = laid_over(known, value) if both and known is not None else value
+        result[name] = merge_parameters(known, value) if both and known is not None else value
     return result
+
+
+def dropped_parameter(name: str, reason: str) -> WarningEvent:
+    """The warning for a parameter that is left out of a request.
+
+    Args:
+        name: the parameter; `reasoning.effort` is a member of one.
+        reason: a sentence without a full stop.
+    """
+    code = "thinking_dropped" if name.partition(".")[0] in _THINKING else "parameter_dropped"
+    return WarningEvent(code, f"The parameter {name!r} was left out: {reason}.")

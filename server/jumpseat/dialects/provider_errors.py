@@ -1,9 +1,8 @@
-"""What a provider's own words about a failure mean, whether they came as an HTTP body or in a stream.
+"""Reads a provider's error bodies, classifies them, and writes the error message.
 
-Owns the shapes of error bodies, the words that tell one failure from another, and the sentence a person
-reads. Statuses without words, headers and exceptions are `http/failures.py`'s, which is above; the
-decoders beside it use it for errors in mid-stream. Source of shapes and patterns: the openai-chat
-reference, "Error bodies as really seen".
+Used for HTTP error bodies (by `http/failures.py`, which adds statuses and headers) and for errors in
+mid-stream (by the decoders). Source of shapes and patterns: the openai-chat reference, "Error bodies as
+really seen".
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from jumpseat.chat import (
 from jumpseat.system.secrets import redact
 
 MAX_WORDS = 240
-"""Characters of the provider's own words in a message: enough to act on, too few to flood an echo area."""
+"""The most characters of the provider's text in a message, which must fit into an echo area."""
 
 _CONTEXT = re.compile(
     r"prompt is too long|exceeds? the context (window|length)|context_length_exceeded|context_window_exceeded"
@@ -62,7 +61,7 @@ _BAD_KEY = re.compile(
 )
 _RATE = re.compile(r"rate[ _-]?limit|too many requests", re.IGNORECASE)
 
-# In-stream errors carry no status; their code or type then stands for one.
+# Errors in mid-stream have no status; it is derived from their code or type.
 _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
     (_RATE, 429),
     (re.compile(r"authentication|unauthorized|invalid_api_key", re.IGNORECASE), 401),
@@ -73,7 +72,7 @@ _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
 )
 
 _PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
-# Where a stack begins, as Python, JavaScript and Java, Go, and Rust write it.
+# The first line of a stack trace of Python, JavaScript and Java, Go, or Rust.
 _STACK = re.compile(
     r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]{1,300}\", line \d"
     r"|^\s+at [^\n]{1,300}[:(][^\n]{0,300}\)?$|\bgoroutine \d+ \[|\bthread '[^'\n]{0,80}' panicked at",
@@ -87,7 +86,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 
 @dataclass(frozen=True, slots=True)
 class ProviderFault:
-    """An error body, read. Every field but `message` is None where the provider did not say."""
+    """A parsed error body. Fields other than `message` are None if the body does not have them."""
 
     message: str = ""
     code: str | None = None
@@ -96,15 +95,15 @@ class ProviderFault:
 
     @property
     def words(self) -> str:
-        """Everything that may tell the kind of the failure."""
+        """All text that may identify the failure."""
         return " ".join(filter(None, (self.code, self.type, self.message)))
 
 
 def read_fault(body: bytes | Any) -> ProviderFault:
-    """An error body of any of the known shapes, or the text itself where it is none of them.
+    """Parse an error body of any known shape; the text of any other body becomes the message.
 
     Args:
-        body: the bytes of an answer, or JSON already parsed.
+        body: the bytes of an answer, or parsed JSON.
     """
     if isinstance(body, bytes | bytearray):
         try:
@@ -124,7 +123,7 @@ def read_fault(body: bytes | Any) -> ProviderFault:
     text = inner.get("message")
     metadata = inner.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
-        # OpenRouter says only "Provider returned error" itself; the cause is in what it passes on.
+        # OpenRouter's message is only "Provider returned error"; the upstream body has the cause.
         upstream = read_fault(metadata["raw"].encode())
         text = f"{text}: {upstream.message}" if upstream.message else text
     nested = inner.get("innererror")
@@ -141,7 +140,7 @@ def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
     code = word("code")
     details = source.get("details")
     if code is None and isinstance(details, dict) and isinstance(details.get("error_code"), str):
-        code = details["error_code"]  # Anthropic's, where the type alone would say too little.
+        code = details["error_code"]  # Anthropic's; more exact than its type.
     return ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
 
 
@@ -154,7 +153,10 @@ def _detail(detail: Any) -> str | None:
 
 
 def plain_words(text: str) -> str:
-    """The text fit for one sentence: one line, no markup, no stack, no controls, no secret, bounded."""
+    """The text made fit for a message: one line without markup, stack trace, control characters or secrets.
+
+    At most `MAX_WORDS` characters; empty for an HTML page.
+    """
     if _PAGE.search(text):
         return ""
     if stack := _STACK.search(text):
@@ -168,9 +170,9 @@ def classify(fault: ProviderFault, status: int | None, *, may_retry_soon: bool =
     """The class of the error.
 
     Args:
-        fault: what the provider said.
+        fault: the parsed body.
         status: the HTTP status; None for an error in mid-stream.
-        may_retry_soon: the provider named a time to wait, so its "quota" is a rate limit.
+        may_retry_soon: the answer has a time to wait, so "quota" in its text means a rate limit.
     """
     words = fault.words
     if status is None:
@@ -215,19 +217,18 @@ def _implied_status(fault: ProviderFault) -> int:
 def error_from_fault(
     fault: ProviderFault, provider: str, *, status: int | None = None, **facts: Any
 ) -> ChatError:
-    """The error to raise for what a provider said.
+    """The error to raise for an error body.
 
     Args:
-        fault: the body, read.
+        fault: the parsed body.
         provider: the configured provider's id.
         status: the HTTP status; None for an error in mid-stream.
         facts: further keyword arguments of `ChatError`.
     """
     kind = classify(fault, status, may_retry_soon=facts.get("retry_after") is not None)
-    lead = _lead(kind, provider)
-    told = f" (HTTP {status})" if status is not None else ""
+    lead = _lead(kind, provider) + (f" (HTTP {status})" if status is not None else "")
     words = plain_words(fault.message)
-    message = f"{lead}{told}: {words}" if words else f"{lead}{told}"
+    message = f"{lead}: {words}" if words else lead
     if message[-1] not in ".!?…":
         message += "."
     if kind is AuthenticationError:

@@ -1,8 +1,7 @@
-"""What OpenAI's reasoning models refuse, by the names of the models.
+"""The parameters that OpenAI's reasoning models refuse, by model name.
 
-Owns the table of names and what follows from it for a body. Source: the openai-chat reference, "Request".
-A name that the table does not have is left alone: what its endpoint refuses is learned from the refusal.
-Above it is the adapter, which tells the user what was left out; it does no I/O.
+For a name that the table does not have, the adapter learns from the refusals of the endpoint. Source: the
+openai-chat reference, "Request".
 """
 
 from __future__ import annotations
@@ -16,12 +15,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ReasoningHabit:
-    """Whether a model reasons when nothing is said, and whether it can be told not to."""
+    """When a model reasons."""
 
     by_default: bool
+    """It reasons without an effort in the request."""
+
     may_be_off: bool
+    """It accepts the effort `none`."""
+
     ever: bool = True
-    """False for a model of the family that never reasons, and knows no effort."""
+    """False for a model of the family that never reasons, and accepts no effort."""
 
 
 _ON, _OFF = ReasoningHabit(True, True), ReasoningHabit(False, True)
@@ -45,7 +48,7 @@ HABITS: tuple[tuple[str, ReasoningHabit], ...] = (
     ("gpt-5", _ALWAYS),
     *((f"o{number}", _ALWAYS) for number in range(1, 10)),
 )
-"""By the beginning of the name; the first match wins."""
+"""By prefix of the name; the first match wins."""
 
 SAMPLING = (
     "temperature",
@@ -56,33 +59,34 @@ SAMPLING = (
     "logprobs",
     "top_logprobs",
 )
-"""Parameters that are an error 400 while reasoning is on."""
+"""Parameters that cause an error 400 while reasoning is on."""
 
 
 @lru_cache(maxsize=64)
 def habit_of(model: str) -> ReasoningHabit | None:
-    """The table's row for a model; None where it has none.
-
-    A name of the family ends where a digit or letter does not go on: `o1-mini` is an `o1`, `o1x` is not.
-    """
+    """The row of the table for a model, or None."""
     for prefix, habit in HABITS:
+        # `o1-mini` is an `o1`, `o1x` is not.
         if re.match(re.escape(prefix) + r"(?![a-z0-9])", model):
             return habit
     return None
 
 
 def takes_only_max_completion_tokens(model: str) -> bool:
-    """Whether the model is known to refuse the old `max_tokens`, wherever it is served by its bare name."""
+    """Whether the model is known to refuse the deprecated `max_tokens`."""
     habit = habit_of(model)
     return habit is not None and habit.ever
 
 
 def refused_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a body that the model is known to refuse, each with the reason as half a sentence.
+    """The parameters of a body that the model is known to refuse, each with a reason.
 
     Args:
-        model: the model's name, as it goes into the request.
-        body: the request, whole.
+        model: the model's name in the request.
+        body: the complete request.
+
+    Returns:
+        By parameter the predicate of a sentence about the model: "does not reason".
     """
     habit = habit_of(model)
     if habit is None:
@@ -92,12 +96,12 @@ def refused_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, st
         return {} if effort is None else {"reasoning_effort": "does not reason"}
     refused: dict[str, str] = {}
     if effort == "none" and not habit.may_be_off:
-        refused["reasoning_effort"] = "cannot be told not to reason"
+        refused["reasoning_effort"] = "cannot turn reasoning off"
         effort = None
     if effort == "minimal" and model.startswith("gpt-5.6"):
-        refused["reasoning_effort"] = "does not know the effort 'minimal'"
+        refused["reasoning_effort"] = "does not accept the effort 'minimal'"
         effort = None
     if habit.by_default if effort is None else effort != "none":
-        unwanted = SAMPLING if model.startswith("o1") else (*SAMPLING, "stop")
-        refused |= {name: "does not take it while it reasons" for name in unwanted if name in body}
+        names = SAMPLING if model.startswith("o1") else (*SAMPLING, "stop")
+        refused |= {name: "does not accept it while it reasons" for name in names if name in body}
     return refused

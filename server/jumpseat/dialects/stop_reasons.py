@@ -1,7 +1,7 @@
-"""The words of all dialects for why an answer stopped, in the vocabulary's terms.
+"""The stop reasons of all dialects, mapped to ours.
 
-One table, because gateways carry the words of one dialect into another. Sources: the references of the
-dialects; for Gemini's words `FinishReason` of its API reference. Above it is the assembler.
+There is one table, because gateways send the words of one dialect in another. Sources: the references of the
+dialects; for Gemini `FinishReason` of its API reference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "eos_token": "end_turn",
     "complete": "end_turn",
     "completed": "end_turn",
-    # Ollama's answers to requests without messages, by which others manage the server's memory.
+    # Ollama's answers to requests without messages, which load or unload a model.
     "load": "end_turn",
     "unload": "end_turn",
     "tool_use": "tool_use",
@@ -33,7 +33,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_length": "context_exceeded",
     "refusal": "refusal",
     "pause_turn": "pause_turn",
-    # The turn was only interrupted to shorten the context: it goes on when it is sent back as it is.
+    # The server interrupted the turn to shorten the context; it continues when the answer is sent back.
     "compaction": "pause_turn",
     "incomplete": "pause_turn",
     "max_messages": "pause_turn",
@@ -42,7 +42,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "content_filtered": "content_filter",
     "guardrail_intervened": "content_filter",
     "sensitive": "content_filter",
-    # Gemini's, beside `STOP` and `MAX_TOKENS`. Whichever it is, the service held back what the model wrote.
+    # Gemini's, besides `STOP` and `MAX_TOKENS`. In all of these cases the service withheld the model's text.
     "safety": "content_filter",
     "recitation": "content_filter",
     "language": "content_filter",
@@ -62,22 +62,22 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "missing_thought_signature": "content_filter",
     "other": "content_filter",
 }
-"""In lower case: servers differ in that."""
+"""In lower case, because servers differ in case."""
 
 _WHOLE = ("end_turn", "tool_use", "stop_sequence")
 
 
 def stop_reason_of(word: str) -> StopReason | None:
-    """What a provider's word means; None where it is not known."""
+    """Our stop reason for a provider's word; None if the word is unknown."""
     return STOP_REASONS.get(word.lower())
 
 
 def weightier(known: str | None, word: Any) -> str | None:
-    """Of two words for one answer's stop the one that counts: a cut-off answer stays one.
+    """Of two stop reasons of one answer the one to report: one for a cut-off answer wins.
 
     Args:
-        known: the word so far.
-        word: the next one, of any kind; what is no text, or empty, says nothing.
+        known: the provider's word so far.
+        word: the next value; ignored unless it is text and not empty.
     """
     if not isinstance(word, str) or not word:
         return known

@@ -30,7 +30,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
-from jumpseat.dialects.parameters import laid_over
+from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.system.secrets import hidden
 
@@ -52,7 +52,7 @@ class LocalAdapter(Adapter):
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
             provider=provider,
-            parameters=laid_over(self._model.parameters, config.parameters),
+            parameters=merge_parameters(self._model.parameters, config.parameters),
             dropped=("reasoning_effort",),
         )
         self._server: LocalServer | None = None

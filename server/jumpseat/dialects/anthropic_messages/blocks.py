@@ -1,10 +1,10 @@
-"""What has to travel with blocks of this dialect, and how it goes back.
+"""Encodes the blocks of assistant messages, with the provider's data that they carry.
 
-Owns the keys of `opaque`, which the decoder beside it writes and the encoder reads.
+Owns the keys of `opaque`, which the decoder writes and the encoder reads:
 
-- of a text block: `citations`, as they came.
-- of a tool call: whatever the block had beside `type`, `id`, `name` and `input` (`caller`).
-- of an `other` block: the whole block as it came, its deltas joined.
+- text: `citations`, as received.
+- tool call: the members besides `type`, `id`, `name` and `input` (`caller`).
+- `other`: the complete block, its deltas joined.
 
 Source: `ContentBlockParam` of Anthropic's API reference; the anthropic-messages reference, "Round trip".
 """
@@ -35,23 +35,23 @@ _ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def tool_id(call_id: str) -> str:
-    """A call's id as the API takes it: other providers' ids may hold characters that are refused."""
+    """The id of a call without the characters that the API refuses; other providers use them."""
     return _ID.sub("_", call_id)
 
 
 def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) -> dict[str, Any] | None:
-    """A block of an assistant message as it goes back; None where it cannot.
+    """A block of an assistant message as the API takes it; None if it is left out.
 
     Args:
         block: the block.
-        origin: where the request goes: what belongs to another provider or model is left out.
-        keep_thinking: False where the turn was changed, which breaks the signatures in it.
+        origin: the destination of the request: data of another provider or model is left out.
+        keep_thinking: False if the turn was changed, which invalidates its signatures.
     """
     ours = block.origin is None or block.origin == origin
     match block:
         case TextBlock():
             if not block.text.strip():
-                return None  # The API refuses a text block of white space alone.
+                return None  # The API refuses a text block that is only whitespace.
             return {"type": "text", "text": block.text, **(read_opaque(block.opaque) if ours else {})}
         case ToolUseBlock():
             extra = read_opaque(block.opaque) if ours else {}
@@ -76,10 +76,10 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
 def without_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The wire messages without calls of the provider's own tools whose result never came.
+    """The wire messages without calls of server tools that have no result; the API refuses them.
 
-    An answer that was cancelled may end so, and the API refuses it. A call goes on to wait for its result
-    where its turn comes last (`pause_turn`), or where our own tools were called from within it.
+    A cancelled answer may end with such a call. A call is kept if its message is the last one (`pause_turn`),
+    or if the message also calls tools of the client.
     """
     answered = {
         part.get("tool_use_id")
@@ -95,23 +95,25 @@ def without_cut_off_calls(
         ]
         waits = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
         if cut_off and not waits:
-            # What signs a turn covers its calls, so the thinking goes with them.
-            gone = ("thinking", "redacted_thinking")
-            parts = [part for part in parts if part not in cut_off and part["type"] not in gone]
-            told = f"{len(cut_off)} tool calls of the provider's own were cut off; they were left out."
-            warnings.append(WarningEvent("unfinished_dropped", told))
+            # The signature of a turn covers its calls, so the thinking is left out with them.
+            thinking = ("thinking", "redacted_thinking")
+            parts = [part for part in parts if part not in cut_off and part["type"] not in thinking]
+            message_text = (
+                f"Calls of the provider's own tools without a result were left out ({len(cut_off)})."
+            )
+            warnings.append(WarningEvent("unfinished_dropped", message_text))
         if parts:
             result.append({**message, "content": parts})
     return result
 
 
 def _came_from_here(block: ThinkingBlock) -> bool:
-    """Whether the API can know the block: an unsigned one it can only if an imitator sent it so."""
+    # Compatible endpoints send thinking without a signature, so an origin is enough.
     return block.signature is not None or block.origin is not None
 
 
 def _input(block: ToolUseBlock) -> dict[str, Any]:
-    """The arguments as the model wrote them; the API takes objects only, so broken text goes inside one."""
+    """The arguments as the model wrote them; malformed text is wrapped in an object."""
     arguments, _ = parse_arguments(block.raw)
     if arguments is not None and block.raw.strip() not in ("", "null"):
         return arguments

@@ -1,14 +1,11 @@
-"""Answers of the Messages dialect, as events.
+"""Decodes answers of the Messages dialect.
 
-Owns every way in which servers depart from Anthropic's API reference; each rule below has its row in the
-anthropic-messages reference. A whole body takes the same way as the `message_start` of a stream, whose
-`content` may be filled already. Above it is the HTTP exchange that feeds it; below it the assembler, which
-keeps the laws of events.
+A body that was not streamed is decoded like the `message_start` of a stream, whose `content` may have blocks
+too. Source of the deviations from Anthropic's API reference: the anthropic-messages reference.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +24,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.arguments import arguments_text
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import sources_in
 from jumpseat.dialects.cut_text import joined
@@ -42,15 +39,15 @@ _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
 @dataclass(slots=True)
 class _Open:
-    """A block whose stop has not come. `whole` is the block as it started, for those kept as they are."""
+    """A block without its stop event yet. `whole` is the block of its start event."""
 
     kind: str
     whole: dict[str, Any]
     json: list[str] = field(default_factory=list)
     signature: str = ""
     citations: list[Any] = field(default_factory=list)
-    told: int = 0
-    """How many of the citations were told."""
+    citations_sent: int = 0
+    """The number of citations that were emitted as events."""
 
 
 class AnthropicMessagesDecoder:
@@ -65,26 +62,26 @@ class AnthropicMessagesDecoder:
         self.complete = False
         self._provider = provider
         self._model = model
-        self._told_response: tuple[str, str] | None = None
+        self._sent_response: tuple[str, str] | None = None
         self._reset()
 
     def _reset(self) -> None:
-        """Forget the answer so far: what follows is another one."""
+        """Discard the answer so far."""
         self._blocks = BlockAssembler(self._provider, self._model)
         self._open: dict[Hashable, _Open] = {}
         self._has_content = False
         self._usage = UsageCounter()
-        self._told_usage: Usage | None = None
+        self._sent_usage: Usage | None = None
         self._cited: set[str] = set()
         self._stop_reason: str | None = None
         self._stop_details: Mapping[str, Any] = {}
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event. What it is its data says: some servers send no `event:` line."""
+        """Take one server-sent event; its type is in the data, as some servers send no `event:` line."""
         if self.complete or not data or data.isspace():
             return []
         if data.strip() == "[DONE]":
-            return self.finish()  # OpenRouter's habit; it tells nothing that the stop reason did not.
+            return self.finish()  # OpenRouter sends it after the stop reason.
         try:
             event = read_answer(data)
         except ValueError:
@@ -104,12 +101,12 @@ class AnthropicMessagesDecoder:
         if answer.get("type") == "error" or answer.get("error"):
             raise self._failure(answer)
         if "content" not in answer:
-            raise ProtocolError(f"{self._provider} sent an answer that holds no content.")
+            raise ProtocolError(f"{self._provider} sent an answer without content.")
         self._begin(answer)
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; a stop reason makes up for a missing `message_stop`."""
+        """Take the end of the input; a stop reason is enough without a `message_stop`."""
         if self.complete:
             return []
         if self._stop_reason is None:
@@ -124,7 +121,7 @@ class AnthropicMessagesDecoder:
         return error
 
     def _take(self, kind: str, event: Mapping[str, Any]) -> None:
-        """One event of the stream; `ping`, and types that are not known here, say nothing."""
+        """Take one event of the stream; `ping` and unknown types are ignored."""
         index = event.get("index")
         key: Hashable = index if isinstance(index, int | str) else 0
         match kind:
@@ -150,17 +147,13 @@ class AnthropicMessagesDecoder:
                 pass
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        """The start of the answer, or of one that takes the place of what came before."""
+        """Take the start of the answer, or of one that replaces the answer so far."""
         if self._has_content:
             self._reset()
-            self._told_response = None
-            self._blocks.emit(
-                WarningEvent(
-                    "answer_restarted",
-                    f"{self._provider} began its answer anew; what came before does not count.",
-                )
-            )
-        self._tell_response(text_in(message.get("model")), text_in(message.get("id")))
+            self._sent_response = None
+            message_text = f"{self._provider} restarted its answer; this one replaces the text before it."
+            self._blocks.emit(WarningEvent("answer_restarted", message_text))
+        self._send_response(text_in(message.get("model")), text_in(message.get("id")))
         content = message.get("content")
         for number, block in enumerate(content if isinstance(content, list) else ()):
             key = ("whole", number)
@@ -169,19 +162,18 @@ class AnthropicMessagesDecoder:
         self._usage.add_cost(message)
         self._take_end(message, message.get("usage"))
 
-    def _tell_response(self, model: str = "", response_id: str = "") -> None:
-        told = (model or self._model, response_id)
-        if told == self._told_response or (self._told_response is not None and not response_id):
+    def _send_response(self, model: str = "", response_id: str = "") -> None:
+        response = (model or self._model, response_id)
+        if response == self._sent_response or (self._sent_response is not None and not response_id):
             return
-        self._told_response = told
-        tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
-        self._blocks.mint_suffix = f"_{tail}" if tail else ""
-        self._blocks.emit(ResponseEvent(told[0], response_id or None))
+        self._sent_response = response
+        self._blocks.mint_suffix = suffix_of(response_id)
+        self._blocks.emit(ResponseEvent(response[0], response_id or None))
 
     def _start_block(self, key: Hashable, block: Mapping[str, Any]) -> None:
-        self._tell_response()
+        self._send_response()
         self._has_content = True
-        # At most one block is open; a server that forgets to say that one ends means it nevertheless.
+        # At most one block other than a call is open: some servers omit `content_block_stop`.
         for each in [each for each, opened in self._open.items() if each == key or opened.kind != "tool_use"]:
             self._stop_block(each)
         opened = self._open[key] = _Open(text_in(block.get("type")), dict(block))
@@ -191,7 +183,7 @@ class AnthropicMessagesDecoder:
                 opened.citations += citations if isinstance(citations, list) else []
                 self._add_text(opened, text_in(block.get("text")))
             case "thinking":
-                # Its text may never come, while its signature has to go back.
+                # A block may have a signature, which is needed for the replay, and no text.
                 self._blocks.touch_thinking()
                 self._blocks.thinking(text_in(block.get("thinking")))
                 opened.signature = text_in(block.get("signature"))
@@ -210,7 +202,7 @@ class AnthropicMessagesDecoder:
         kind = text_in(delta.get("type"))
         opened = self._open.get(key)
         if opened is None:
-            # Some gateways leave `content_block_start` out; what the delta is says what the block is.
+            # Some gateways omit `content_block_start`; the delta's type gives the block's.
             if kind not in _TEXT_OF_DELTA or not delta.get(_TEXT_OF_DELTA[kind]):
                 return
             self._start_block(key, {"type": _TEXT_OF_DELTA[kind]})
@@ -230,23 +222,23 @@ class AnthropicMessagesDecoder:
                 opened.json.append(text_in(delta.get("partial_json")))
             case "citations_delta", _:
                 opened.citations.append(delta.get("citation"))
-                self._tell_citations(opened)
+                self._send_citations(opened)
             case _:
                 _join(opened.whole, delta)
 
     def _add_text(self, opened: _Open, piece: str) -> None:
         self._blocks.text(piece)
-        self._tell_citations(opened)
+        self._send_citations(opened)
 
-    def _tell_citations(self, opened: _Open, *, at_end: bool = False) -> None:
-        """Tell the citations once their block has a number, which it gets with its first text."""
+    def _send_citations(self, opened: _Open, *, at_end: bool = False) -> None:
+        # A block gets its number with its first text.
         if self._blocks.text_block is None and not at_end:
             return
-        for citation in map(mapping_in, opened.citations[opened.told :]):
+        for citation in map(mapping_in, opened.citations[opened.citations_sent :]):
             title = citation.get("title") or citation.get("document_title")
             url = text_in(citation.get("url")) or text_in(citation.get("source"))
             self._blocks.emit(CitationEvent(self._blocks.text_block, url or None, text_in(title) or None))
-        opened.told = len(opened.citations)
+        opened.citations_sent = len(opened.citations)
 
     def _stop_block(self, key: Hashable) -> None:
         opened = self._open.pop(key, None)
@@ -254,7 +246,7 @@ class AnthropicMessagesDecoder:
             return
         match opened.kind:
             case "text":
-                self._tell_citations(opened, at_end=True)
+                self._send_citations(opened, at_end=True)
                 if opened.citations:
                     self._blocks.stamp(write_opaque({"citations": opened.citations}))
                 self._blocks.close_prose()
@@ -263,9 +255,9 @@ class AnthropicMessagesDecoder:
                     self._blocks.sign_thinking(opened.signature)
                 self._blocks.close_prose()
             case "tool_use":
-                given = opened.whole.get("input")
-                if given and not any(opened.json):
-                    self._blocks.tool_call(key, arguments=arguments_text(given))
+                arguments = opened.whole.get("input")
+                if arguments and not any(opened.json):
+                    self._blocks.tool_call(key, arguments=arguments_text(arguments))
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
                 self._blocks.whole(RedactedThinkingBlock(text_in(opened.whole.get("data"))))
@@ -278,15 +270,15 @@ class AnthropicMessagesDecoder:
         self._stop_reason = weightier(self._stop_reason, delta.get("stop_reason"))
         self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
-        now = self._usage.usage
-        if now is not None and now != self._told_usage:
-            self._told_usage = now
-            self._tell_response()
-            self._blocks.emit(UsageEvent(now))
+        usage_so_far = self._usage.usage
+        if usage_so_far is not None and usage_so_far != self._sent_usage:
+            self._sent_usage = usage_so_far
+            self._send_response()
+            self._blocks.emit(UsageEvent(usage_so_far))
 
     def _ended(self) -> list[StreamEvent]:
         self.complete = True
-        self._tell_response()
+        self._send_response()
         for key in tuple(self._open):
             self._stop_block(key)
         self._blocks.close_all()
@@ -297,7 +289,7 @@ class AnthropicMessagesDecoder:
 
 
 def _other(kind: str, opened: _Open) -> OtherBlock:
-    """A block without a type here, its deltas joined, as it has to go back."""
+    """A block of a type that we do not have, its deltas joined, as it is replayed."""
     whole = opened.whole
     if any(opened.json):
         raw = joined(opened.json)
@@ -312,7 +304,7 @@ def _other(kind: str, opened: _Open) -> OtherBlock:
 
 
 def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a delta of another kind (`compaction_delta`) to its block: texts are joined, the rest replaced."""
+    """Add an unknown delta (`compaction_delta`) to its block: texts are joined, other values replaced."""
     for name, value in delta.items():
         if name == "type" or value is None:
             continue
@@ -325,5 +317,5 @@ def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
 def _refusal(provider: str, details: Mapping[str, Any]) -> str:
     category = text_in(details.get("category")).replace("_", " ")
     why = plain_words(text_in(details.get("explanation")))
-    told = f"{provider} ended the answer as a refusal{f' ({category})' if category else ''}"
-    return f"{told}: {why}" if why else f"{told}; leave it out of what is sent next."
+    message = f"{provider} ended the answer as a refusal{f' ({category})' if category else ''}"
+    return f"{message}: {why}" if why else f"{message}; remove it before you continue the chat."

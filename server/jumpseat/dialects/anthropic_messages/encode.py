@@ -1,7 +1,7 @@
-"""Requests of the Messages dialect.
+"""Encodes requests of the Messages dialect.
 
 Source: POST /v1/messages in Anthropic's API reference, and the anthropic-messages reference for what models
-and imitators refuse. Above it are adapters, which know an endpoint's facts; it does no I/O.
+and compatible endpoints refuse.
 """
 
 from __future__ import annotations
@@ -40,45 +40,45 @@ from jumpseat.dialects.anthropic_messages.thinking import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_ids
-from jumpseat.dialects.parameters import laid_over
+from jumpseat.dialects.parameters import dropped_parameter, merge_parameters
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""What parameters of a configuration may not replace, and no endpoint can do without."""
+"""Members of the body that configured parameters cannot replace, and that are never dropped."""
 
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
 GO_ON = "Go on."
-"""The message that asks a model to go on where it does not take its own last message for a prefill."""
+"""The user message after an assistant message, for a model that does not continue its own message."""
 
 _THINKING = ("thinking", "redacted_thinking")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesFacts:
-    """The switches in which endpoints of this dialect differ."""
+    """What the encoder must know of the endpoint."""
 
     provider: str
-    """The configured provider's id: what another origin signed is left out."""
+    """The configured provider's id; data that another origin signed is left out."""
 
     rules: ModelRules | None = None
-    """What the model takes, where more is known than its name."""
+    """What the model accepts; None for the rules of its name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body, laid over what the request gives."""
+    """Further parameters of the body; they override the request."""
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses."""
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
-    """The request's JSON body; `encode_with_warnings` tells too what was left out."""
+    """The JSON body of the request, without the warnings."""
     return encode_with_warnings(request, facts)[0]
 
 
 def encode_with_warnings(
     request: ChatRequest, facts: MessagesFacts
 ) -> tuple[dict[str, Any], list[WarningEvent]]:
-    """The request's JSON body, and a warning for everything that the model does not take of it."""
+    """The JSON body of the request, and a warning for each part that the model does not accept."""
     rules = facts.rules or rules_of(request.model)
     warnings: list[WarningEvent] = []
     body: dict[str, Any] = {
@@ -97,13 +97,13 @@ def encode_with_warnings(
     if stops:
         body["stop_sequences"] = stops
     if len(stops) < len(request.stop_sequences):
-        told = "A stop sequence of white space alone is refused; left out."
-        warnings.append(WarningEvent("parameter_dropped", told))
+        message = "A stop sequence was left out: the API refuses one that is only whitespace."
+        warnings.append(WarningEvent("parameter_dropped", message))
     if request.thinking is not None:
         apply_thinking(body, request.thinking, rules, warnings)
     if request.output_mode != "text":
         _ask_for_json(body, request, rules, warnings)
-    for name, value in laid_over(facts.parameters, request.settings).items():
+    for name, value in merge_parameters(facts.parameters, request.settings).items():
         if name == "output_config" and isinstance(value, Mapping):
             body[name] = {**body.get(name, {}), **value}
         elif name not in STRUCTURE:
@@ -112,9 +112,7 @@ def encode_with_warnings(
     drop_refused_sampling(body, rules, warnings)
     for name in sorted((body.keys() & set(facts.dropped)) - STRUCTURE):
         del body[name]
-        warnings.append(
-            WarningEvent("parameter_dropped", f"{facts.provider} does not take {name!r}; left out.")
-        )
+        warnings.append(dropped_parameter(name, f"{facts.provider} refuses it for {request.model}"))
     return body, warnings
 
 
@@ -135,8 +133,8 @@ def _choose_tool(
     if choice == "none":
         body["tool_choice"] = {"type": "none"}
     elif not rules.takes_forced_tools:
-        told = f"{request.model} cannot be made to call a tool; it may choose."
-        warnings.append(WarningEvent("tool_choice_dropped", told))
+        message = f"{request.model} cannot be forced to call a tool; it may call none."
+        warnings.append(WarningEvent("tool_choice_dropped", message))
     elif isinstance(choice, NamedTool):
         body["tool_choice"] = {"type": "tool", "name": choice.name}
     else:
@@ -146,23 +144,23 @@ def _choose_tool(
 def _ask_for_json(
     body: dict[str, Any], request: ChatRequest, rules: ModelRules, warnings: list[WarningEvent]
 ) -> None:
-    """A schema goes into `output_config.format`; where that is not taken, words have to do."""
-    wanted = request.output_mode
-    if isinstance(wanted, JsonSchemaOutput) and rules.takes_schemas:
-        form = {"type": "json_schema", "schema": _closed(wanted.schema)}
+    """Request a schema in `output_config.format` if the model accepts that, else in the system prompt."""
+    mode = request.output_mode
+    if isinstance(mode, JsonSchemaOutput) and rules.takes_schemas:
+        form = {"type": "json_schema", "schema": _closed(mode.schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
         return
-    words = JSON_ONLY
-    if isinstance(wanted, JsonSchemaOutput):
-        schema = json.dumps(wanted.schema, ensure_ascii=False)
-        words = f"{JSON_ONLY} It must be valid against this JSON Schema:\n{schema}"
-    body["system"] = f"{body['system']}\n\n{words}" if "system" in body else words
-    told = f"{request.model} has no JSON mode of this kind; it was asked for JSON in words."
-    warnings.append(WarningEvent("json_mode_emulated", told))
+    instruction = JSON_ONLY
+    if isinstance(mode, JsonSchemaOutput):
+        schema = json.dumps(mode.schema, ensure_ascii=False)
+        instruction = f"{JSON_ONLY} It must be valid against this JSON Schema:\n{schema}"
+    body["system"] = f"{body['system']}\n\n{instruction}" if "system" in body else instruction
+    message = f"{request.model} has no such JSON mode; the system prompt asks for JSON instead."
+    warnings.append(WarningEvent("json_mode_emulated", message))
 
 
 def _closed(schema: Any) -> Any:
-    """The schema with every object closed: the API refuses one that leaves `additionalProperties` open."""
+    """The schema with `additionalProperties: false` in every object, which the API requires."""
     if isinstance(schema, Mapping):
         closed = {name: _closed(value) for name, value in schema.items()}
         if closed.get("type") == "object" and "additionalProperties" not in closed:
@@ -174,7 +172,7 @@ def _closed(schema: Any) -> Any:
 def _messages(
     request: ChatRequest, facts: MessagesFacts, rules: ModelRules, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The conversation; messages of one role in a row become one, as the API would have it itself."""
+    """The conversation; messages of one role in a row are merged, as the API does itself."""
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     runs: list[list[Message]] = []
@@ -194,13 +192,15 @@ def _messages(
     messages = without_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
         parts = messages[-1]["content"]
-        # A turn with blocks of the provider's own tools may have paused, and goes on as it is.
+        # A turn with blocks of server tools may have paused; the API continues it.
         if not rules.takes_prefill and all(part["type"] in ("text", *_THINKING) for part in parts):
             messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
-            told = f"{request.model} does not go on with its own message; a line of the user's asks it to."
-            warnings.append(WarningEvent("prefill_replaced", told))
+            text = f"{request.model} cannot continue its own message; a user message {GO_ON!r} was added."
+            warnings.append(WarningEvent("prefill_replaced", text))
         elif parts[-1]["type"] == "text":
-            parts[-1]["text"] = parts[-1]["text"].rstrip()  # A prefill that ends in white space is refused.
+            parts[-1]["text"] = parts[-1][
+                "text"
+            ].rstrip()  # The API refuses a prefill that ends in whitespace.
     return messages
 
 
@@ -212,7 +212,7 @@ def _says_something(message: Message, origin: Origin) -> bool:
 
 
 def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Tool results first: the API wants them before anything else of the message."""
+    # The API requires tool results before other parts of the message.
     blocks = (block for message in run for block in message.content)
     parts = [part for block in blocks if (part := _user_part(block, ids)) is not None]
     return sorted(parts, key=lambda part: part["type"] != "tool_result")
@@ -221,7 +221,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]
 def _user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, Any] | None:
     match block:
         case TextBlock():
-            # The API refuses a text block of white space alone.
+            # The API refuses a text block that is only whitespace.
             return {"type": "text", "text": block.text} if block.text.strip() else None
         case ContextBlock():
             return {"type": "text", "text": render_context(block)}
@@ -256,19 +256,21 @@ def _image_source(block: ImageBlock) -> dict[str, Any]:
 def _assistant(run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]) -> list[dict[str, Any]]:
     blocks = [block for message in run for block in message.content]
     thoughts = [block for block in blocks if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
-    # A signature covers its turn, so it does not survive that two of them become one.
+    # A signature covers its turn, so merging two turns invalidates it.
     keep = len(run) == 1
     parts = [assistant_part(block, origin, keep_thinking=keep) for block in blocks]
     kept = [part for part in parts if part is not None]
     sent = len(kept)
     lost = len(thoughts) - sum(part["type"] in _THINKING for part in kept)
     if lost:
-        told = f"Reasoning that {origin.model} could not accept was left out of the request ({lost} blocks)."
-        warnings.append(WarningEvent("foreign_data_dropped", told))
-    # Thinking at the end, which led to nothing because the answer was cut off, is refused.
+        message = f"Reasoning that {origin.model} cannot accept was left out of the request ({lost} blocks)."
+        warnings.append(WarningEvent("foreign_data_dropped", message))
+    # The API refuses thinking at the end of a message, as in an answer that was cut off.
     while kept and kept[-1]["type"] in _THINKING:
         kept.pop()
     if last := sent - len(kept):
-        told = f"{origin.model} refuses reasoning that comes last in an answer; it was left out ({last})."
-        warnings.append(WarningEvent("unfinished_dropped", told))
+        message = (
+            f"Reasoning at the end of an answer was left out ({last} blocks): {origin.model} refuses it."
+        )
+        warnings.append(WarningEvent("unfinished_dropped", message))
     return kept

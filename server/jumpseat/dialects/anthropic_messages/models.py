@@ -1,8 +1,7 @@
-"""What each family of models takes of this dialect: thinking, sampling, forced tools, schemas.
+"""What each family of models accepts: thinking, sampling, forced tools, schemas.
 
-Source: the anthropic-messages reference, "Thinking" and "Headers"; `ModelCapabilities` of Anthropic's API
-reference for what a list of models says at run time, which goes before the table here. Above it are the
-encoder and the adapter.
+A list of models overrides this table. Source: the anthropic-messages reference, "Thinking" and "Headers";
+for lists of models `ModelCapabilities` of Anthropic's API reference.
 """
 
 from __future__ import annotations
@@ -18,33 +17,33 @@ OffForm: TypeAlias = Literal["disabled", "between_tools", "low_effort", "absent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRules:
-    """What one model takes. The defaults are those of a model that nobody knows here."""
+    """What one model accepts. The defaults are for an unknown model."""
 
     thinking: ThinkingForm = "enabled"
     """`adaptive` with an effort, `enabled` with a budget, or no thinking at all."""
 
     off: OffForm = "disabled"
-    """How thinking is turned off; `low_effort` where it cannot be, so that it is only kept short."""
+    """How thinking is turned off; `low_effort` if it can only be reduced."""
 
     hides_thinking: bool = False
     """Thinking comes without its text unless `display` asks for it."""
 
     takes_sampling: bool = True
-    """Whether `temperature`, `top_p` and `top_k` are taken at all."""
+    """Whether `temperature`, `top_p` and `top_k` are accepted at all."""
 
     strict_thinking: bool = False
     """While the model thinks, most sampling values and (with a budget) a forced tool are refused."""
 
     takes_forced_tools: bool = True
     takes_prefill: bool = True
-    """Whether the model goes on with a last message of its own; else that is refused."""
+    """Whether the model continues a last message of its own; otherwise it is refused."""
 
     takes_schemas: bool = False
-    """Whether `output_config.format` is taken."""
+    """Whether `output_config.format` is accepted."""
 
     effort_levels: frozenset[str] = frozenset({"low", "medium", "high"})
     max_output_tokens: int | None = None
-    """What `max_tokens` may be at most, where it is known."""
+    """The maximum of `max_tokens`, if it is known."""
 
 
 _AFTER = re.compile(r"(opus|sonnet|haiku|fable|mythos)[-_ ]?v?(\d{1,2})(?:[-._](\d{1,2}))?(?!\d)")
@@ -53,21 +52,21 @@ _NAMED = re.compile(r"fable|mythos")
 
 
 def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
-    """The family of a Claude model and its version, however a gateway spells the name; None for others."""
+    """The family and version of a Claude model, in any gateway's spelling; None for other models."""
     name = model.lower()
     if "claude" not in name:
         return None
-    if found := _AFTER.search(name):
-        return found[1], (int(found[2]), int(found[3] or 0))
-    if found := _BEFORE.search(name):
-        return found[3], (int(found[1]), int(found[2] or 0))
-    if found := _NAMED.search(name):
-        return found[0], (5, 0)
+    if match := _AFTER.search(name):
+        return match[1], (int(match[2]), int(match[3] or 0))
+    if match := _BEFORE.search(name):
+        return match[3], (int(match[1]), int(match[2] or 0))
+    if match := _NAMED.search(name):
+        return match[0], (5, 0)
     return "", (0, 0)
 
 
 def rules_of(model: str) -> ModelRules:
-    """What a model takes, by its name."""
+    """What a model accepts, by its name."""
     known = family_and_version(model)
     if known is None:
         return ModelRules()
@@ -103,11 +102,11 @@ def _off_form(family: str, version: tuple[int, int]) -> OffForm:
     return "between_tools" if family == "sonnet" else "low_effort"
 
 
-def told_rules(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
-    """The rules, corrected by what a row of the list of models says; what it leaves out stays.
+def with_listed(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
+    """The rules, overridden by a row of the list of models.
 
     Args:
-        rules: what is known without the row.
+        rules: the rules without the row.
         row: `{"max_tokens"?, "capabilities"?: {"thinking": {"types": {…}}, "effort": {…}, …}}`.
     """
     limit = row.get("max_tokens")
@@ -135,7 +134,7 @@ def told_rules(rules: ModelRules, row: Mapping[str, Any]) -> ModelRules:
 
 
 def supported(row: Mapping[str, Any], *path: str) -> bool | None:
-    """The flag `supported` of a capability in a row of the list of models; None where nothing is said."""
+    """The flag `supported` of a capability in a row of the list of models; None if it is absent."""
     value: Any = row.get("capabilities")
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None

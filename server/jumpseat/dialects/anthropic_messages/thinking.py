@@ -1,7 +1,6 @@
-"""The thinking level of a request as this dialect says it, and what must give way to it.
+"""Encodes the thinking level of a request, and drops the parameters that conflict with it.
 
 Source: the anthropic-messages reference, "Thinking"; "Extended thinking" and "Effort" in Anthropic's guide.
-Above it is the encoder; below it the table of models.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from typing import Any
 
 from jumpseat.chat import ThinkingLevel, WarningEvent
 from jumpseat.dialects.anthropic_messages.models import ModelRules
+from jumpseat.dialects.parameters import dropped_parameter
 
 BUDGETS = {"low": 2048, "medium": 8192, "high": 16_384}
-"""Tokens of thinking, on top of those asked for the answer: `max_tokens` counts both."""
+"""Tokens of thinking, in addition to those of the answer: `max_tokens` counts both."""
 
 LEAST_BUDGET = 1024
 
@@ -30,15 +30,15 @@ def apply_thinking(
 
     Args:
         body: holds `max_tokens`, `messages`, and `tool_choice` if there is one.
-        level: what was asked.
-        rules: what the model takes.
-        warnings: where to say what could not be done.
+        level: the requested level.
+        rules: what the model accepts.
+        warnings: gets a warning for what is changed or left out.
     """
     model = body["model"]
     if level == "off":
         _turn_off(body, rules, warnings)
     elif rules.thinking == "none":
-        warnings.append(WarningEvent("thinking_dropped", f"{model} has no thinking; it was left out."))
+        warnings.append(WarningEvent("thinking_dropped", f"Thinking was left out: {model} has none."))
     elif rules.thinking == "adaptive":
         body["thinking"] = {"type": "adaptive"}
         if rules.hides_thinking:
@@ -46,15 +46,14 @@ def apply_thinking(
         if level in rules.effort_levels:
             body["output_config"] = {"effort": level}
         else:
-            warnings.append(
-                WarningEvent("thinking_adjusted", f"{model} thinks, but has no effort {level!r}.")
-            )
+            message = f"{model} has no effort {level!r}; it thinks with its default effort."
+            warnings.append(WarningEvent("thinking_adjusted", message))
     elif rules.strict_thinking and body.get("tool_choice", {}).get("type") in ("any", "tool"):
-        told = f"{model} cannot think where a tool is forced; thinking was left out."
-        warnings.append(WarningEvent("thinking_dropped", told))
+        message = f"Thinking was left out: {model} cannot think while a tool call is forced."
+        warnings.append(WarningEvent("thinking_dropped", message))
     elif rules.strict_thinking and _in_a_loop_without_thinking(body["messages"]):
-        told = f"{model} cannot begin to think in the midst of tool calls; thinking was left out."
-        warnings.append(WarningEvent("thinking_dropped", told))
+        message = f"Thinking was left out: {model} cannot start to think between tool calls."
+        warnings.append(WarningEvent("thinking_dropped", message))
     else:
         _set_budget(body, BUDGETS[level], rules, warnings)
 
@@ -65,40 +64,39 @@ def _turn_off(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEve
         body["thinking"] = {"type": "disabled"}
     elif rules.off == "between_tools":
         body["thinking"] = {"type": "between_tools"}
-        warnings.append(
-            WarningEvent("thinking_adjusted", f"{model} may still write short thoughts between tool calls.")
-        )
+        message = f"{model} may still think briefly between tool calls."
+        warnings.append(WarningEvent("thinking_adjusted", message))
     elif rules.off == "low_effort":
         body["thinking"] = {"type": "adaptive"}
         if "low" in rules.effort_levels:
             body["output_config"] = {"effort": "low"}
-        told = f"The thinking of {model} cannot be turned off; it was set to the lowest effort."
-        warnings.append(WarningEvent("thinking_adjusted", told))
+        message = f"{model} cannot turn thinking off; the lowest effort was requested."
+        warnings.append(WarningEvent("thinking_adjusted", message))
 
 
 def _set_budget(body: dict[str, Any], budget: int, rules: ModelRules, warnings: list[WarningEvent]) -> None:
     total = body["max_tokens"] + budget
     if rules.max_output_tokens is not None:
         total = max(body["max_tokens"], min(total, rules.max_output_tokens))
-    # The budget must be below `max_tokens`; half is left to the answer where both do not fit.
+    # The budget must be below `max_tokens`. If both do not fit, half remains for the answer.
     budget = min(budget, max(total - body["max_tokens"], total // 2))
     if budget < LEAST_BUDGET:
-        told = f"{budget} tokens are too few for {body['model']} to think; thinking was left out."
-        warnings.append(WarningEvent("thinking_dropped", told))
+        message = f"Thinking was left out: {budget} tokens are too few for {body['model']} to think."
+        warnings.append(WarningEvent("thinking_dropped", message))
         return
     body["max_tokens"] = total
     body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
 def _in_a_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last message that is sent holds tool results, and the turn that called has no thinking."""
+    """Whether the last message has tool results, and the message with the calls has no thinking."""
     if len(messages) < 2 or not any(part["type"] == "tool_result" for part in messages[-1]["content"]):
         return False
     return not any(part["type"] in ("thinking", "redacted_thinking") for part in messages[-2]["content"])
 
 
 def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEvent]) -> None:
-    """Take sampling values out of the body that the model refuses, by itself or while it thinks."""
+    """Remove the sampling parameters that the model refuses, always or while it thinks."""
     thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive") and rules.strict_thinking
     for name in SAMPLING:
         if name not in body:
@@ -108,21 +106,21 @@ def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: lis
             name == "top_p" and isinstance(value, int | float) and 0.95 <= value <= 1
         )
         if not rules.takes_sampling:
-            why = f"{body['model']} does not take {name!r}; left out."
+            reason = "does not accept it"
         elif thinks and not harmless:
-            why = f"{body['model']} does not take this {name!r} while it thinks; left out."
+            reason = "does not accept this value while it thinks"
         else:
             continue
         del body[name]
-        warnings.append(WarningEvent("parameter_dropped", why))
+        warnings.append(dropped_parameter(name, f"{body['model']} {reason}"))
 
 
 def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> None:
-    """Take out an effort of the configuration's that is refused where thinking is off (Opus 5)."""
+    """Remove a configured effort that is refused while thinking is off (Opus 5)."""
     config = body.get("output_config")
     if not isinstance(config, dict) or body.get("thinking") != {"type": "disabled"}:
         return
     if config.get("effort") in ("xhigh", "max"):
-        told = f"{body['model']} does not take the effort {config['effort']!r} without thinking; left out."
+        reason = f"{body['model']} does not accept {config['effort']!r} without thinking"
         body["output_config"] = {name: value for name, value in config.items() if name != "effort"}
-        warnings.append(WarningEvent("parameter_dropped", told))
+        warnings.append(dropped_parameter("output_config.effort", reason))

@@ -1,7 +1,7 @@
-"""Token counts of this dialect in the vocabulary's terms.
+"""Reads the token counts of this dialect.
 
 Source: `Usage` and `MessageDeltaUsage` of Anthropic's API reference: counts in a stream are cumulative, and
-`input_tokens` leaves cached tokens out.
+`input_tokens` does not include cached tokens.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class UsageCounter:
         self._cost: Cost | None = None
 
     def add_cost(self, event: Mapping[str, Any]) -> None:
-        """Take the price that stands beside the usage, where there is one."""
+        """Take the price beside the usage, if there is one."""
         self._cost = cost_in(event) or self._cost
 
     def add(self, usage: Any) -> None:
@@ -43,7 +43,7 @@ class UsageCounter:
 
     @property
     def usage(self) -> Usage | None:
-        """The counts, cache included in the input; None where nothing was reported."""
+        """The counts; the input includes cached tokens. None if nothing was reported."""
         if not self._counts:
             return None
         read = self._counts.get("cache_read_input_tokens", 0)

@@ -1,13 +1,10 @@
-"""Answers of the chat-completions dialect, as events.
+"""Decodes answers of the chat-completions dialect.
 
-Owns every way in which servers depart from OpenAI's API reference; each rule below has its row in the
-openai-chat reference. Above it is the HTTP exchange that feeds it; below it the assembler, which keeps
-the laws of events.
+Source of the deviations from OpenAI's API reference: the openai-chat reference.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Set
 from dataclasses import replace
 from typing import Any
@@ -23,7 +20,7 @@ from jumpseat.chat import (
     UsageEvent,
 )
 from jumpseat.dialects.arguments import arguments_text
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, opened_by_the_template
@@ -54,7 +51,7 @@ class ChatCompletionsDecoder:
         self._blocks = BlockAssembler(provider, model, thinking_opaque=self._reasoning.take)
         self._content = ThinkTagSplitter(may_lack_opening=opened_by_the_template(model))
         self._calls = _CallKeys()
-        self._told_response = False
+        self._response_sent = False
         self._response_id = ""
         self._response_model = ""
         self._begun = False
@@ -63,7 +60,7 @@ class ChatCompletionsDecoder:
         self._finish_reason: str | None = None
         self._failure: ChatError | None = None
         self._usage: Usage | None = None
-        self._told_usage: Usage | None = None
+        self._sent_usage: Usage | None = None
         self._cited: set[str] = set()
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
@@ -73,7 +70,7 @@ class ChatCompletionsDecoder:
         self._raise_failure()
         if data.strip() == "[DONE]":
             if not self._begun:
-                raise ProtocolError(f"{self._provider} ended its answer without saying anything.")
+                raise ProtocolError(f"{self._provider} sent an empty answer.")
             return self._ended()
         try:
             chunk = read_answer(data)
@@ -95,7 +92,7 @@ class ChatCompletionsDecoder:
         return events
 
     def _feed_lines(self, name: str, data: str) -> list[StreamEvent]:
-        """Take several events that have no blank lines between them, which readers of lines do not miss."""
+        """Take several events without blank lines between them, as clients that read by line accept."""
         events: list[StreamEvent] = []
         for line in data.split("\n"):
             try:
@@ -103,7 +100,7 @@ class ChatCompletionsDecoder:
             except ChatError as error:
                 if not events:
                     raise
-                self._failure = self._failure or error  # Once what came before it is out.
+                self._failure = self._failure or error  # Raised after these events are returned.
                 break
         return events
 
@@ -116,11 +113,11 @@ class ChatCompletionsDecoder:
             self._take_delta(message, whole=True)
         self._raise_failure()
         if not answer.get("choices"):
-            raise ProtocolError(f"{self._provider} sent an answer that holds no choice.")
+            raise ProtocolError(f"{self._provider} sent an answer without a choice.")
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; a finish reason makes up for a missing end mark."""
+        """Take the end of the input; a finish reason is enough without `[DONE]`."""
         if self.complete:
             return []
         self._raise_failure()
@@ -129,7 +126,7 @@ class ChatCompletionsDecoder:
         return self._ended()
 
     def _raise_failure(self) -> None:
-        """Raise what a chunk said about its own answer, once the events of that chunk are out."""
+        """Raise the failure that a chunk reported, after the events of that chunk were returned."""
         if self._failure is not None:
             raise self._failure
 
@@ -139,25 +136,25 @@ class ChatCompletionsDecoder:
         self._response_id = self._response_id or text_in(chunk.get("id"))
         if not self._response_model:
             self._response_model = text_in(chunk.get("model"))
-            # A name that the request knew as an alias may tell here which template is behind it.
+            # The request may name an alias; the answer has the model, which tells the template.
             self._content.may_lack_opening |= opened_by_the_template(self._response_model)
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
             self._usage = usage
-        # Looked for first, because this runs for every chunk of every provider.
+        # The cheap check comes first, because this runs for every chunk of every provider.
         if "copilot_usage" in chunk and (cost := cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
             self._begun = True
         if self._response_id and self._response_model:
-            self._tell_response()
+            self._send_response()
         delta, message = choice.get("delta"), mapping_in(choice.get("message"))
         if whole:
-            # Perplexity puts an empty `delta` beside the message of a body.
+            # Perplexity adds an empty `delta` to the message of a body.
             delta = message or mapping_in(delta)
         elif not isinstance(delta, dict):
-            # A `message` after deltas repeats what they said.
+            # A `message` after deltas repeats them.
             delta = {} if self._had_delta else message
         elif delta:
             self._had_delta = True
@@ -168,12 +165,12 @@ class ChatCompletionsDecoder:
         self._finish_reason = weightier(self._finish_reason, reason)
         if reason.lower() in FAILED_REASONS:
             self._failure = ServerError(
-                f"{self._provider} broke off its answer: {plain_words(reason)}.",
+                f"{self._provider} failed during its answer: {plain_words(reason)}.",
                 provider=self._provider,
                 provider_code=reason,
             )
         if not delta:
-            self._tell_usage()
+            self._send_usage()
 
     def _take_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
         thought = self._reasoning.text_of(delta)
@@ -182,7 +179,7 @@ class ChatCompletionsDecoder:
         calls = delta.get("tool_calls")
         function = delta.get("function_call")
         if thought or content or refusal or calls or function:
-            self._tell_response()
+            self._send_response()
         if thought:
             self._flush_content()
             self._blocks.thinking(thought)
@@ -239,19 +236,19 @@ class ChatCompletionsDecoder:
             self._add(kind, piece)
 
     def _take_call(self, call: Mapping[str, Any], taken: Set[Hashable], *, whole: bool) -> Hashable:
-        """One entry of a list of calls; gives its key.
+        """Take one entry of a list of calls, and return its key.
 
         Args:
             call: the entry.
             taken: the keys of the entries before it.
-            whole: the list is that of a whole answer, in which every entry is a call.
+            whole: the list is that of a complete answer, in which every entry is a call.
         """
         function = mapping_in(call.get("function"))
         call_id, name = text_in(call.get("id")), text_in(function.get("name"))
         arguments = function.get("arguments")
-        # Some servers forget to write it as text.
+        # Some servers send an object instead of text.
         arguments = arguments_text(arguments) if isinstance(arguments, dict) else text_in(arguments)
-        if call_id or name or arguments:  # Snowflake puts an empty `function_call` beside every text.
+        if call_id or name or arguments:  # Snowflake adds an empty `function_call` to every text.
             self._flush_content()
 
         def begins_again(key: Hashable) -> bool:
@@ -264,7 +261,7 @@ class ChatCompletionsDecoder:
         return key
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Perplexity's, xAI's and Copilot's lists of sources, which come whole, often on every chunk."""
+        """Take the sources of Perplexity, xAI and Copilot, which are often repeated in every chunk."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
         if "copilot_references" in chunk or "copilot_errors" in chunk:
@@ -281,40 +278,37 @@ class ChatCompletionsDecoder:
         if not url or url in self._cited:
             return
         self._cited.add(url)
-        self._tell_response()
+        self._send_response()
         self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
-    def _tell_response(self) -> None:
-        if self._told_response:
+    def _send_response(self) -> None:
+        if self._response_sent:
             return
-        self._told_response = True
-        # An id that was made up must differ between the answers of a conversation, and be the same
-        # however this answer is cut.
-        tail = re.sub(r"[^a-zA-Z0-9]", "", self._response_id)[-8:]
-        self._blocks.mint_suffix = f"_{tail}" if tail else ""
+        self._response_sent = True
+        self._blocks.mint_suffix = suffix_of(self._response_id)
         self._blocks.emit(ResponseEvent(self._response_model or self._model, self._response_id or None))
 
-    def _tell_usage(self) -> None:
-        if self._usage is not None and self._usage != self._told_usage:
-            self._told_usage = self._usage
-            self._tell_response()
+    def _send_usage(self) -> None:
+        if self._usage is not None and self._usage != self._sent_usage:
+            self._sent_usage = self._usage
+            self._send_response()
             self._blocks.emit(UsageEvent(self._usage))
 
     def _ended(self) -> list[StreamEvent]:
         self.complete = True
-        self._tell_response()
+        self._send_response()
         self._flush_content()
         if self._reasoning.pending:
-            # Encrypted reasoning may come last, without text; it needs a block to travel with.
+            # Encrypted reasoning may arrive last and without text; it needs a block that carries it.
             self._blocks.touch_thinking()
         self._blocks.close_all()
-        self._tell_usage()
+        self._send_usage()
         self._blocks.end(self._finish_reason, self._usage, refused=self._refused)
         return self._blocks.take()
 
 
 class _CallKeys:
-    """Which call a delta belongs to: indices and ids are missing, repeated, or begin anywhere."""
+    """Finds the call that a delta belongs to: servers omit and repeat indices and ids."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -326,14 +320,14 @@ class _CallKeys:
     def key_of(
         self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
     ) -> int:
-        """The key of the call; a new one where the delta begins a call.
+        """The key of the call; a new one if the delta begins a call.
 
         Args:
-            index: its index, if it is one.
-            call_id: its id; empty for none.
-            name: its name; empty for none.
-            begins_again: whether what is said of a known call with its name cannot be more of that call.
-            whole: it is a whole call.
+            index: the index in the delta; anything but an integer is ignored.
+            call_id: the id in the delta; may be empty.
+            name: the name in the delta; may be empty.
+            begins_again: whether a delta with a name cannot continue the call with this key.
+            whole: the delta is a complete call.
         """
         if isinstance(index, int):
             key = self._by_index.get(index)
@@ -354,19 +348,19 @@ class _CallKeys:
         return key
 
     def _is_another(self, key: int, call_id: str, name: str) -> bool:
-        """Some servers give all calls one index, some one id too."""
+        # Some servers give all calls the same index, and some the same id too.
         known_id, known_name = self._known[key]
         both = known_id != "" and call_id != ""
         return both and (call_id != known_id or (known_name != "" and name != known_name))
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
-    """The choice with index 0, or without one: Mistral sends others though nobody asked."""
+    """The choice with index 0 or without one; Mistral sends others unrequested."""
     return next((choice for choice in mappings_in(choices) if not choice.get("index")), {})
 
 
 def _further_messages(choices: Any) -> list[Mapping[str, Any]]:
-    """Claude behind Copilot tells text and calls in two choices of one answer, neither with an index."""
+    # Claude behind Copilot puts text and calls into two choices of one answer, neither with an index.
     parts = mappings_in(choices)
     if any(choice.get("index") is not None for choice in parts):
         return []

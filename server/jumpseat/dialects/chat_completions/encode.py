@@ -1,7 +1,6 @@
-"""Requests of the chat-completions dialect.
+"""Encodes requests of the chat-completions dialect.
 
-Source: POST /chat/completions in OpenAI's API reference, and the openai-chat reference for imitators.
-Above it are adapters, which know an endpoint's facts; it does no I/O.
+Source: POST /chat/completions in OpenAI's API reference; for compatible servers the openai-chat reference.
 """
 
 from __future__ import annotations
@@ -33,46 +32,46 @@ from jumpseat.dialects.chat_completions.reasoning import CONTENT_PART, replayed_
 from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_id, own_ids, read_opaque
-from jumpseat.dialects.parameters import laid_over
+from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.dialects.user_parts import image_url, result_text
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""What parameters of a configuration may not replace, and no endpoint can do without."""
+"""Members of the body that configured parameters cannot replace, and that are never dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFacts:
-    """The switches in which endpoints of this dialect differ."""
+    """What the encoder must know of the endpoint."""
 
     provider: str
-    """The configured provider's id: opaque data of another origin is left out."""
+    """The configured provider's id; opaque data of another origin is left out."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     include_usage: bool = True
-    """Ask for the usage of a streamed answer; some servers refuse `stream_options`."""
+    """Request the usage of a streamed answer; some servers refuse `stream_options`."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
-    """Other names of the roles of messages (`system`, `user`, `assistant`, `tool`) than the dialect's."""
+    """The endpoint's names of the roles `system`, `user`, `assistant` and `tool`, if it has others."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body, laid over what the request gives."""
+    """Further parameters of the body; they override the request."""
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses."""
 
     tool_ids: Literal["any", "nine_characters"] = "any"
-    """The ids of tool calls that the endpoint takes; Mistral's have exactly nine letters and digits."""
+    """The ids of tool calls that the endpoint accepts; Mistral's have exactly nine letters and digits."""
 
     wants_reasoning_content: bool = False
     """The endpoint refuses an assistant's tool calls without `reasoning_content`, as DeepSeek does while it
-    thinks. Where the reasoning is not known (another model's, a client's that lost it), it is sent empty."""
+    thinks. It is sent empty if the conversation does not have it."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
-    """The request's JSON body.
+    """The JSON body of the request.
 
-    Blocks that the dialect cannot say (`redacted_thinking`, `other`) and opaque data of another provider
+    Blocks that the dialect does not have (`redacted_thinking`, `other`) and opaque data of another provider
     or model are left out.
     """
     body: dict[str, Any] = {"model": request.model, "messages": _messages(request, facts)}
@@ -92,12 +91,12 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
     if request.thinking is not None:
         body["reasoning_effort"] = "none" if request.thinking == "off" else request.thinking
     if isinstance(request.output_mode, JsonSchemaOutput):
-        # Not `strict`: that is refused for schemas that leave a property optional.
+        # Not `strict`: the API refuses that for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.output_mode == "json":
         body["response_format"] = {"type": "json_object"}
-    extra = laid_over(facts.parameters, request.settings)
+    extra = merge_parameters(facts.parameters, request.settings)
     body |= {name: value for name, value in extra.items() if name not in STRUCTURE}
     return {name: value for name, value in body.items() if name in STRUCTURE or name not in facts.dropped}
 
@@ -118,9 +117,9 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
         messages.append({"role": facts.system_role, "content": request.system})
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
-    said = [message for message in request.messages if message.role == "user" or _says_something(message)]
-    # Several servers' chat templates refuse two messages of one role in a row.
-    for role, group in groupby(said, lambda message: message.role):
+    sent = [message for message in request.messages if message.role == "user" or _can_be_sent(message)]
+    # Some chat templates refuse two messages of one role in a row.
+    for role, group in groupby(sent, lambda message: message.role):
         run = list(group)
         messages += _user(run, ids) if role == "user" else [_assistant(run, origin)]
     if facts.wants_reasoning_content:
@@ -130,15 +129,15 @@ def _messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[str, Any]
     if facts.tool_ids == "nine_characters":
         _rename_calls(messages)
     if facts.roles:
-        # Last: everything else knows the messages by the dialect's own names.
+        # Last, because the code above uses the dialect's own names.
         for message in messages:
             role = "system" if message["role"] == "developer" else message["role"]
             message["role"] = facts.roles.get(role, message["role"])
     return messages
 
 
-def _says_something(message: Message) -> bool:
-    """Whether anything of an assistant's message can be sent."""
+def _can_be_sent(message: Message) -> bool:
+    """Whether an assistant's message has a tool call or a text that is not empty."""
     return any(_can_stand_alone(block) for block in message.content)
 
 
@@ -157,7 +156,7 @@ def _can_stand_alone(block: ContentBlock) -> bool:
 
 
 def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
-    """Give calls and their results ids of the one form that the endpoint takes."""
+    """Replace the ids of calls and results by ids of nine characters."""
     calls = [call for message in messages for call in message.get("tool_calls", ())]
     ids = nine_character_ids(call["id"] for call in calls)
     for call in calls:
@@ -168,7 +167,7 @@ def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
 
 
 def _user(run: Sequence[Message], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
-    """Tool results first: they must follow the calls before anything else does."""
+    # Results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
@@ -176,7 +175,7 @@ def _user(run: Sequence[Message], ids: Mapping[str, str]) -> Iterable[dict[str, 
             yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "text" for part in parts):
-        # Plain text where it will do: many servers know no parts.
+        # A plain string if possible, because many servers do not accept parts.
         text = "\n\n".join(part["text"] for part in parts if part["text"])
         if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
             yield {"role": "user", "content": text}
@@ -235,7 +234,7 @@ def _is_part(block: ThinkingBlock) -> bool:
 
 
 def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
-    """Content as Mistral's reasoning models write it: thinking and text, in order, as parts."""
+    """Thinking and text as parts of the content, in order, as Mistral's reasoning models write them."""
     parts: list[dict[str, Any]] = []
     for block in blocks:
         if isinstance(block, TextBlock) and block.text:
@@ -247,8 +246,8 @@ def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict
 
 
 def _call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # The text as the model wrote it, broken or not. What stands for "no arguments" is not JSON to the
-    # templates of local servers, so that is said as an empty object.
+    # The text as the model wrote it, also if it is malformed. "No arguments" becomes an empty object, because
+    # the templates of local servers require JSON.
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)

@@ -1,12 +1,10 @@
-"""What has to travel with a thinking block or a tool call of this dialect, and how it goes back.
+"""Collects the reasoning of an answer, and replays it.
 
-Owns the keys of `opaque`, which are these, each only where the provider sent it. The
-decoder beside it fills it, the encoder reads it. Source: the openai-chat reference, "Reasoning in
-chat/completions".
+Owns the keys of `opaque`, which the decoder writes and the encoder reads. Each is present only if the
+provider sent it. Source: the openai-chat reference, "Reasoning in chat/completions".
 
 - `field`: the name of the message field that held the text (`reasoning_content`), or `content.thinking`
-  where it was a part of the content, as Mistral's is; the text itself is the block's, so it is not stored
-  twice.
+  if it was a part of the content, as Mistral's is. The block has the text itself.
 - `reasoning_details`: OpenRouter's array, its fragments merged.
 - `reasoning_opaque`: Copilot's encrypted text.
 - `extra_content`: Gemini's data of a tool call, with its thought signature.
@@ -21,29 +19,29 @@ from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.opaque import read_opaque, write_opaque
 
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""In the order of choice: servers that send two of them send the same text twice."""
+"""The first one with text is used: servers that send two of them repeat the text."""
 
 SUMMARY_FIELD = "cot_summary"
-"""Copilot's summary of reasoning that stays with the service: nothing of it goes back."""
+"""Copilot's summary of reasoning that the service keeps; it is not replayed."""
 
 CONTENT_PART = "content.thinking"
-"""The `field` of reasoning that came as a part of the content, and goes back as one."""
+"""The `field` of reasoning that is a part of the content."""
 
 _CONCATENATED = ("text", "summary", "data")
 
 
 def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
-    """OpenRouter's `reasoning_details` with the fragments of one item joined, in first-seen order.
+    """Join the fragments of each item of OpenRouter's `reasoning_details`, in first-seen order.
 
-    Fragments belong together by type and index; texts are concatenated, everything else keeps its last
-    value that is not null. Raw fragments sent back are refused as an invalid signature.
+    Fragments of one item share type and index. Texts are concatenated; other members keep the last value that
+    is not null. OpenRouter refuses unmerged fragments with an invalid signature.
     """
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for number, fragment in enumerate(fragments):
         if not isinstance(fragment, dict):
             continue
         index = fragment.get("index")
-        # Without an index nothing says that two fragments are one item.
+        # Without an index every fragment is an item of its own.
         key = (str(fragment.get("type")), str(index) if index is not None else f"#{number}")
         known = merged.setdefault(key, {})
         for name, value in fragment.items():
@@ -55,7 +53,7 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class ReasoningCollector:
-    """What came with the thinking block that is open, until the block is closed."""
+    """Collects the opaque data of the open thinking block."""
 
     def __init__(self) -> None:
         self._field: str | None = None
@@ -64,11 +62,11 @@ class ReasoningCollector:
 
     @property
     def pending(self) -> bool:
-        """Whether there is data that only a thinking block can carry."""
+        """Whether there is data for which a thinking block must be opened."""
         return bool(self._details or self._encrypted)
 
     def text_of(self, delta: Mapping[str, Any]) -> str:
-        """The reasoning text of a delta or message, from the first field that has any."""
+        """The reasoning text of a delta or message."""
         summary = delta.get(SUMMARY_FIELD)
         if isinstance(summary, str) and summary:
             return summary
@@ -80,11 +78,11 @@ class ReasoningCollector:
         return ""
 
     def note_part(self) -> None:
-        """The open block's text came as a part of the content."""
+        """Record that the open block's text was a part of the content."""
         self._field = CONTENT_PART
 
     def add(self, delta: Mapping[str, Any]) -> None:
-        """Keep what a delta or message holds beside the text."""
+        """Take the data of a delta or message besides the text."""
         details = delta.get("reasoning_details")
         if isinstance(details, list):
             self._details += details
@@ -93,7 +91,7 @@ class ReasoningCollector:
             self._encrypted += encrypted
 
     def take(self) -> str | None:
-        """The opaque text of the block that is being closed."""
+        """Return the `opaque` of the block that is being closed, and start the next one."""
         values: dict[str, Any] = {}
         if self._field is not None:
             values["field"] = self._field
@@ -106,7 +104,11 @@ class ReasoningCollector:
 
 
 def replayed_reasoning(blocks: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
-    """The message fields that give thinking blocks back, from (text, opaque) pairs in order."""
+    """The message fields that replay thinking blocks.
+
+    Args:
+        blocks: text and `opaque` of each block, in order.
+    """
     fields: dict[str, Any] = {}
     details: list[Any] = []
     for text, opaque in blocks:

@@ -1,8 +1,7 @@
-"""Ids of tool calls for servers that take one form of them only.
+"""Ids of tool calls for servers that accept only nine letters and digits.
 
-Mistral wants exactly nine letters and digits, else the answer is an error 400 with the code 3280 (the
-openai-chat reference, "Reasoning in chat/completions"). Owns the map from our ids to theirs, which is made
-anew for each request: the conversation keeps the ids it has. Above it is the encoder.
+Mistral answers other ids with an error 400, code 3280 (the openai-chat reference, "Reasoning in
+chat/completions"). Only the request has the new ids; the conversation does not change.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _FITS = re.compile(rf"[a-zA-Z0-9]{{{LENGTH}}}")
 
 
 def nine_character_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For each id one of nine letters and digits; ids that have that form stay as they are.
+    """Maps each id to one of nine letters and digits; an id that has this form is kept.
 
-    The same conversation gives the same ids, also when it has grown, so that a server's prompt cache holds.
+    A longer conversation maps its earlier ids in the same way, so that a server's prompt cache stays valid.
     """
-    wanted = dict.fromkeys(ids)
-    mapped = {each: each for each in wanted if _FITS.fullmatch(each)}
+    unique = dict.fromkeys(ids)
+    mapped = {each: each for each in unique if _FITS.fullmatch(each)}
     taken = set(mapped)
-    for each in wanted:
+    for each in unique:
         attempt = 0
         while each not in mapped:
             digest = hashlib.sha256(f"{each}/{attempt}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Token counts of this dialect in the vocabulary's terms.
+"""Reads the token counts of this dialect.
 
 Source: `CompletionUsage` of OpenAI's API reference, where prompt tokens include cached ones and completion
 tokens include reasoning; the openai-chat reference for the rest.
@@ -14,7 +14,7 @@ from jumpseat.dialects.loose_values import count_in, mapping_in, number_in
 
 
 def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
-    """The usage of a chunk or body, from wherever the server puts it; None where there is none."""
+    """The usage of a chunk or body, from any of the places where servers put it; None if there is none."""
     groq = chunk.get("x_groq")
     for source in (chunk, choice, groq if isinstance(groq, dict) else {}):
         usage = source.get("usage")
@@ -24,16 +24,16 @@ def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | Non
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """A usage object, inclusive of cache and reasoning whatever the server's own habit is."""
+    """Read a usage object; the counts include cached and reasoning tokens, also if the server's do not."""
     prompt = mapping_in(usage.get("prompt_tokens_details"))
     completion = mapping_in(usage.get("completion_tokens_details"))
-    given = count_in(usage.get("prompt_tokens")) or 0
-    made = count_in(usage.get("completion_tokens")) or 0
-    # Copilot tells it for Gemini beside the counts, not among the details.
+    input_tokens = count_in(usage.get("prompt_tokens")) or 0
+    output_tokens = count_in(usage.get("completion_tokens")) or 0
+    # For Gemini, Copilot reports it outside of the details.
     reasoning = count_in(completion.get("reasoning_tokens", usage.get("reasoning_tokens")))
-    # xAI, and Gemini behind Copilot, count reasoning beside the completion; only the total shows it.
-    if reasoning and count_in(usage.get("total_tokens")) == given + made + reasoning:
-        made += reasoning
+    # xAI, and Gemini behind Copilot, do not include reasoning in the completion; only the total shows it.
+    if reasoning and count_in(usage.get("total_tokens")) == input_tokens + output_tokens + reasoning:
+        output_tokens += reasoning
     cached = next(
         (
             count
@@ -47,8 +47,8 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
         0,
     )
     return Usage(
-        input_tokens=given,
-        output_tokens=made,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
         cache_read_tokens=cached,
         cache_creation_tokens=count_in(prompt.get("cache_write_tokens")) or 0,
         reasoning_tokens=reasoning,
@@ -57,7 +57,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(value: Any) -> Cost | None:
-    """OpenRouter says a number of US dollars, Perplexity an object with `total_cost`."""
+    # OpenRouter reports a number of US dollars, Perplexity an object with `total_cost`.
     if isinstance(value, dict):
         value = value.get("total_cost")
     dollars = number_in(value)

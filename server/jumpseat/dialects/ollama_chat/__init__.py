@@ -1,4 +1,4 @@
-"""The dialect of POST /api/chat of Ollama: native, not one of the three that it imitates."""
+"""Ollama's native dialect (`POST /api/chat`), not one of the three that it is compatible with."""
 
 from jumpseat.dialects.ollama_chat.decode import OllamaChatDecoder
 from jumpseat.dialects.ollama_chat.encode import ServerFacts, encode, losses

@@ -1,8 +1,7 @@
-"""Answers of Ollama's native dialect, as events.
+"""Decodes answers of Ollama's native dialect.
 
-Source: `api.ChatResponse` of the server, the ollama reference, and recorded streams. One JSON object is
-one line of NDJSON, or the whole body where nothing was streamed; both have the same shape. Above it is
-the HTTP exchange that feeds it; below it the assembler, which keeps the laws of events.
+A line of a streamed answer (NDJSON) and the body of another answer have the same shape. Source:
+`api.ChatResponse` of the server, the ollama reference, and recorded streams.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ class OllamaChatDecoder:
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
-            mint_suffix: put behind the ids made up for calls without one. Random where None: answers have
-                no id, and the calls of one conversation must not be confused.
+            mint_suffix: appended to generated call ids; random if None. Answers have no id, and the call
+                ids of one conversation must differ.
         """
         self.complete = False
         self._provider = provider
         self._model = model
         self._blocks = BlockAssembler(provider, model)
         self._blocks.mint_suffix = f"_{secrets.token_hex(4)}" if mint_suffix is None else mint_suffix
-        self._told_response = False
+        self._response_sent = False
         self._calls: set[tuple[str, str, str]] = set()
         self._failure: ChatError | None = None
 
@@ -61,9 +60,9 @@ class OllamaChatDecoder:
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the whole body: one object, or lines of them that a proxy has labelled as JSON.
+        """Take the complete body: one object, or NDJSON that a proxy labelled as JSON.
 
-        A failure among lines is raised by `finish`, so that the events before it are not lost.
+        An error in NDJSON is raised by `finish`, so that the events before it are not lost.
         """
         try:
             read_answer(body)
@@ -80,7 +79,7 @@ class OllamaChatDecoder:
         return events
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; only `done` ends an answer, whatever its done reason."""
+        """Take the end of the input; an answer is complete only after `done`."""
         if self._failure is not None:
             raise self._failure
         if not self.complete:
@@ -93,8 +92,8 @@ class OllamaChatDecoder:
     def _take(self, part: Mapping[str, Any]) -> None:
         if part.get("error"):
             raise error_from_fault(read_fault(part), self._provider)
-        if not self._told_response:
-            self._told_response = True
+        if not self._response_sent:
+            self._response_sent = True
             self._blocks.emit(ResponseEvent(text_in(part.get("model")) or self._model))
         message = part.get("message")
         if isinstance(message, dict):
@@ -104,18 +103,18 @@ class OllamaChatDecoder:
             for call in calls if isinstance(calls, list) else []:
                 if isinstance(call, dict):
                     self._take_call(call)
-        # The last line may carry content and calls too, so it is looked at last.
+        # Last, because the last line may have content and calls too.
         if part.get("done") is True:
             self._end(part)
 
     def _take_call(self, call: Mapping[str, Any]) -> None:
-        """A call comes whole. Its index counts within one line at best, so only the order is used."""
+        # A call is complete in one line. Its index counts within that line at best, so the order is used.
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
         name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
         call_id = text_in(call.get("id"))
         if call_id and (call_id, name, raw) in self._calls:
-            return  # The same call once more, in the last line say.
+            return  # Some servers repeat a call, for example in the last line.
         self._calls.add((call_id, name, raw))
         key = self._blocks.calls_seen
         self._blocks.tool_call(key, id=call_id, name=name, arguments=raw)
@@ -126,7 +125,7 @@ class OllamaChatDecoder:
         self._blocks.close_all()
         counts = count_in(part.get("prompt_eval_count")), count_in(part.get("eval_count"))
         usage = None
-        # A count of zero is left out; a prompt that was cached whole counts as none.
+        # The server omits a count of zero, such as that of a prompt that was cached completely.
         if counts != (None, None):
             usage = Usage(counts[0] or 0, counts[1] or 0)
             self._blocks.emit(UsageEvent(usage))

@@ -1,7 +1,6 @@
-"""Requests of Ollama's native dialect.
+"""Encodes requests of Ollama's native dialect.
 
 Source: POST /api/chat in Ollama's API reference, `api/types.go` of the server, and the ollama reference.
-Above it is the adapter, which knows the server's facts; it does no I/O.
 """
 
 from __future__ import annotations
@@ -36,47 +35,47 @@ from jumpseat.dialects.user_parts import result_text
 _B = TypeVar("_B")
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""What parameters of a configuration may not replace."""
+"""Members of the body that configured parameters cannot replace."""
 
 TOP_LEVEL = frozenset(
     {"format", "keep_alive", "logprobs", "options", "shift", "think", "top_logprobs", "truncate"}
 )
-"""Parameters of the body itself; every other one belongs into `options`. Source: `api.ChatRequest`."""
+"""Parameters of the body itself; all others are members of `options`. Source: `api.ChatRequest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """What has to be known of the server and the model to write a request."""
+    """What the encoder must know of the server and the model."""
 
     provider: str
-    """The configured provider's id: thinking of another origin is left out."""
+    """The configured provider's id; thinking of another origin is left out."""
 
     num_ctx: int | None = None
-    """Tokens of context to ask for; None leaves it to the server, whose default may be 4096."""
+    """Tokens of context to request; None for the server's default, which may be 4096."""
 
     thinks_in_levels: bool = False
-    """`think` takes a level and cannot be switched off, as with gpt-oss; else it is on or off."""
+    """`think` takes a level and cannot be turned off, as with gpt-oss; otherwise it is a boolean."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters, laid over what the request gives; those that are options go there."""
+    """Further parameters of the body or of `options`; they override the request."""
 
     dropped: Collection[str] = ()
     """Parameters of the body that the model refuses."""
 
 
 def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
-    """The request's JSON body.
+    """The JSON body of the request.
 
-    Blocks that the dialect cannot say (`redacted_thinking`, `other`) and thinking of another provider or
-    model are left out; `losses` tells what else is.
+    Blocks that the dialect does not have (`redacted_thinking`, `other`) and thinking of another provider or
+    model are left out. `losses` returns a warning for anything else that is left out.
 
     Raises:
-        RequestError: an image is a URL, which the server would not fetch.
+        RequestError: an image is a URL, which the server does not fetch, or not base64.
     """
     body: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, facts),
-        # Said in any case: the server streams unless it is told not to.
+        # Always sent: the server's default is true.
         "stream": request.stream,
     }
     tools = _offered_tools(request)
@@ -88,8 +87,8 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         body["format"] = dict(request.output_mode.schema)
     elif request.output_mode == "json":
         body["format"] = "json"
-    # Without these two the server drops the oldest messages, or the beginning of the answer, without a
-    # word where the context is full. Then it says so: by an error, and by the done reason `length`.
+    # Without these two a server with a full context drops the oldest messages, or the beginning of the
+    # answer, silently. With them it returns an error, and the done reason `length`.
     body["truncate"] = False
     body["shift"] = False
     options: dict[str, Any] = {"num_predict": request.max_tokens}
@@ -109,25 +108,21 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
 
 
 def losses(request: ChatRequest, facts: ServerFacts) -> list[WarningEvent]:
-    """What of the request the dialect, or this model, cannot say; for the user to know."""
-    here = f"{facts.provider} ({request.model})"
-    told: list[WarningEvent] = []
+    """A warning for each part of the request that the dialect or the model does not support."""
+    model = f"{facts.provider} ({request.model})"
+    warnings: list[WarningEvent] = []
     choice = request.tool_choice
     if request.tools and (choice == "required" or isinstance(choice, NamedTool)):
-        offer = "the named one is offered alone" if isinstance(choice, NamedTool) else "it may answer without"
-        told.append(WarningEvent("tool_choice_dropped", f"{here} cannot be made to call a tool; {offer}."))
+        offer = "only the named tool is offered" if isinstance(choice, NamedTool) else "it may call none"
+        message = f"{model} cannot be forced to call a tool; {offer}."
+        warnings.append(WarningEvent("tool_choice_dropped", message))
     if request.thinking == "off" and facts.thinks_in_levels and "think" not in facts.dropped:
-        told.append(
-            WarningEvent("thinking_adjusted", f"{here} cannot stop thinking; it is asked to think little.")
-        )
+        message = f"{model} cannot turn thinking off; the lowest level was requested."
+        warnings.append(WarningEvent("thinking_adjusted", message))
     if any(block.arguments is None for block in _blocks(request.messages, ToolUseBlock)):
-        told.append(
-            WarningEvent(
-                "tool_arguments_dropped",
-                "A tool call whose arguments cannot be read was sent without them: they must be an object.",
-            )
-        )
-    return told
+        message = "A tool call was sent without its arguments, because they are not a JSON object."
+        warnings.append(WarningEvent("tool_arguments_dropped", message))
+    return warnings
 
 
 def _think(request: ChatRequest, facts: ServerFacts) -> bool | str:
@@ -137,7 +132,7 @@ def _think(request: ChatRequest, facts: ServerFacts) -> bool | str:
 
 
 def _offered_tools(request: ChatRequest) -> Sequence[ToolDefinition]:
-    """The dialect has no `tool_choice`: what must not be called is not offered."""
+    # The dialect has no `tool_choice`: a tool that must not be called is not offered.
     if request.tool_choice == "none":
         return ()
     if isinstance(request.tool_choice, NamedTool):
@@ -159,7 +154,7 @@ def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     names = {block.id: block.name for block in _blocks(request.messages, ToolUseBlock)}
-    # Chat templates of models may refuse two messages of one role in a row.
+    # Some chat templates refuse two messages of one role in a row.
     for role, group in groupby(request.messages, lambda message: message.role):
         run = list(group)
         messages += _user(run, names, ids, facts.provider) if role == "user" else _assistant(run, origin)
@@ -169,7 +164,7 @@ def _messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str, Any]]:
 def _user(
     run: Sequence[Message], names: Mapping[str, str], ids: Mapping[str, str], provider: str
 ) -> Iterable[dict[str, Any]]:
-    """Tool results first: they must follow the calls before anything else does."""
+    # Results must follow their calls directly.
     results: list[dict[str, Any]] = []
     texts: list[str] = []
     images: list[str] = []
@@ -200,10 +195,10 @@ def _user(
 
 
 def _image(block: ImageBlock, provider: str) -> str:
-    """Bare base64, which is all that the server takes."""
+    """The base64 text without a prefix."""
     if block.source.startswith(("https:", "http:")):
         raise RequestError(
-            f"{provider} takes the bytes of an image only, not an address of one.",
+            f"{provider} does not download images; the chat has an image as a URL.",
             provider=provider,
             hint="Attach the image itself, as base64 or as a data: URL.",
         )
@@ -212,7 +207,8 @@ def _image(block: ImageBlock, provider: str) -> str:
     head, _, data = block.source.partition(",")
     if not head.endswith(";base64"):
         raise RequestError(
-            f"{provider} takes images in base64 only; a data: URL of the chat is not.", provider=provider
+            f"{provider} accepts images in base64 only; a data: URL of the chat is not base64.",
+            provider=provider,
         )
     return data
 
@@ -247,7 +243,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[str, Any
 
 
 def _call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # `arguments` is an object here, never its text; a string is refused with 400.
+    # `arguments` is an object, not its text: the server refuses a string with 400.
     arguments = dict(block.arguments or {})
     call_id = own_id(block, origin)
     return {"id": call_id, "function": {"index": index, "name": block.name, "arguments": arguments}}

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: requests encoded, answers decoded."""
+"""The dialect of OpenAI's Responses API."""
 
 from jumpseat.dialects.responses.decode import ResponsesDecoder
 from jumpseat.dialects.responses.encode import EndpointFacts, encode
@@ -7,14 +7,14 @@ from jumpseat.dialects.responses.history import (
     without_item_ids,
     without_unfollowed,
 )
-from jumpseat.dialects.responses.refusals import refused_by_model, unsayable, without
+from jumpseat.dialects.responses.refusals import refused_by_model, unsupported, without
 
 __all__ = [
     "EndpointFacts",
     "ResponsesDecoder",
     "encode",
     "refused_by_model",
-    "unsayable",
+    "unsupported",
     "without",
     "without_encrypted_content",
     "without_item_ids",

@@ -1,8 +1,7 @@
-"""Answers of the Responses dialect, as events.
+"""Decodes answers of the Responses dialect.
 
-Owns what each event and each end of an answer means; each rule below has its row in the openai-responses
-reference. A body that was not streamed is the last event of a stream without its name, and goes the same
-way. Above it is the HTTP exchange that feeds it; below it `items` and the assembler.
+A body that was not streamed has the shape of the last event of a stream, and is decoded like it. Source: the
+openai-responses reference.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler
+from jumpseat.dialects.assembly import BlockAssembler, suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.copilot_extras import cost_in
 from jumpseat.dialects.loose_values import mapping_in, text_in
@@ -31,7 +30,7 @@ from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
-# Event: the kind of item, its field, the member that numbers its parts, the member with the whole text.
+# By event: the kind of item, its field, the member with the part's number, the member with the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
     "output_text": ("message", "text", "content_index", "text"),
     "refusal": ("message", "refusal", "content_index", "refusal"),
@@ -58,7 +57,7 @@ class ResponsesDecoder:
         self._model = model
         self._blocks = BlockAssembler(provider, model)
         self._items = OutputItems(provider, self._blocks)
-        self._told = False
+        self._response_sent = False
         self._failure: ChatError | None = None
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
@@ -88,7 +87,7 @@ class ResponsesDecoder:
         if not isinstance(answer.get("output"), list):
             if answer.get("error") or answer.get("type") == "error":
                 raise error_from_fault(read_fault(answer), self._provider)
-            raise ProtocolError(f"{self._provider} sent an answer that holds no output.")
+            raise ProtocolError(f"{self._provider} sent an answer without output.")
         self._take_end(answer, "completed", cost_in(answer))
         events = self._blocks.take()
         if not events:
@@ -100,10 +99,10 @@ class ResponsesDecoder:
         if self.complete:
             return []
         self._raise_failure()
-        raise ProtocolError(f"{self._provider} ended its answer early.")
+        raise self._blocks.early_end()
 
     def _raise_failure(self) -> None:
-        """Raise what the last event said about the answer, once its own events are out."""
+        """Raise the failure that an event reported, after the events from it were returned."""
         if self._failure is not None:
             raise self._failure
 
@@ -117,15 +116,15 @@ class ResponsesDecoder:
             self._take_end(response, action, cost_in(event))
         elif action in ("created", "queued", "in_progress"):
             response = event.get("response")
-            self._tell_response(response if isinstance(response, dict) else {})
+            self._send_response(response if isinstance(response, dict) else {})
         else:
             self._take_item_event(action, event)
 
     def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
-        """An event about one item; those of hosted tools are left out, as the whole item follows."""
+        """Take an event of one item; those of hosted tools are skipped, as the complete item follows."""
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):
-            self._tell_response({})
+            self._send_response({})
             kind, name, numbered_by, whole = _TEXTS[text]
             item = self._items.find(event, kind)
             slot = (name, _number(event.get(numbered_by)))
@@ -136,20 +135,20 @@ class ResponsesDecoder:
         elif action in ("output_item.added", "output_item.done"):
             fields = event.get("item")
             if isinstance(fields, dict):
-                self._tell_response({})
+                self._send_response({})
                 take = self._items.begin if step == "added" else self._items.end
                 take(event.get("output_index"), fields)
         elif action in ("content_part.done", "reasoning_summary_part.done"):
             self._take_part(event)
         elif action == "output_text.annotation.added":
-            self._tell_response({})
+            self._send_response({})
             self._items.cite(self._items.find(event, "message"), event.get("annotation"))
 
     def _take_part(self, event: Mapping[str, Any]) -> None:
         part = event.get("part")
         if not isinstance(part, dict):
             return
-        self._tell_response({})
+        self._send_response({})
         slot, whole = part_of(part, _number(event.get("content_index", event.get("summary_index"))))
         item = self._items.find(event, "message" if slot[0] in ("text", "refusal") else "reasoning")
         annotations = part.get("annotations")
@@ -158,80 +157,76 @@ class ResponsesDecoder:
         self._items.complete(item, slot, whole)
 
     def _take_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
-        """The terminal event's response; its own status goes before the event's name."""
+        """Take the response of the terminal event; its status overrides the name of the event."""
         status = text_in(response.get("status")).lower()
         if status not in _ENDS:
             if status in ("queued", "in_progress") and not response.get("output"):
-                raise ProtocolError(f"{self._provider} sent an answer that is not finished ({status}).")
+                raise ProtocolError(f"{self._provider} sent an unfinished answer (status {status}).")
             status = named
         if status != "failed":
-            self._tell_response(response)
-        usage = response.get("usage")
-        told = read_usage(usage) if isinstance(usage, dict) and usage else None
+            self._send_response(response)
+        reported = response.get("usage")
+        usage = read_usage(reported) if isinstance(reported, dict) and reported else None
         if cost is not None:
-            told = replace(told or Usage(), cost=cost)
+            usage = replace(usage or Usage(), cost=cost)
         if status in ("failed", "cancelled") or response.get("error"):
-            if told is not None and any((told.input_tokens, told.output_tokens)):
-                self._blocks.emit(UsageEvent(told))
+            if usage is not None and any((usage.input_tokens, usage.output_tokens)):
+                self._blocks.emit(UsageEvent(usage))
             self._failure = self._failure_of(response, status)
             return
         self._items.end_all(response.get("output"))
         reason = text_in(mapping_in(response.get("incomplete_details")).get("reason"))
         if reason or "incomplete" in (status, named):
-            self._end(reason or "incomplete", told)
+            self._end(reason or "incomplete", usage)
         else:
-            self._end(status, told)
+            self._end(status, usage)
 
     def _failure_of(self, response: Mapping[str, Any], status: str) -> ChatError:
         if status == "cancelled":
-            return ProtocolError(f"{self._provider} cancelled its answer.", provider=self._provider)
+            return ProtocolError(f"{self._provider} cancelled the answer.", provider=self._provider)
         return error_from_fault(read_fault({"error": response.get("error") or {}}), self._provider)
 
     def _end(self, raw: str | None, usage: Usage | None) -> None:
-        """End the answer. Nothing says that tools were called, or that the model refused, but the items."""
+        """End the answer. The items tell whether tools were called, or the model refused."""
         self.complete = True
         self._blocks.close_all()
         if usage is not None:
             self._blocks.emit(UsageEvent(usage))
-        # An answer that ends otherwise than `completed` is incomplete, whatever the reason.
+        # An answer that does not end with `completed` is incomplete, whatever the reason.
         self._blocks.end(raw, usage, refused=self._items.refused, unknown="pause_turn")
 
     def _ended_by_mark(self) -> list[StreamEvent]:
-        """Imitators end with `[DONE]`; without a terminal event it will do where every item is complete."""
+        # Compatible servers may send `[DONE]` instead of a terminal event; that is enough if every item is
+        # complete.
         if not (self._items.begun and self._items.all_done):
-            raise ProtocolError(f"{self._provider} ended its answer early.", provider=self._provider)
+            raise self._blocks.early_end()
         self._end(None, None)
         return self._blocks.take()
 
     def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
-        """Leave out an event that is no JSON object, as the end of each part repeats what deltas said.
+        """Skip an event that is not a JSON object.
 
-        If it is the last one, nothing is missing but the usage: the items have come before it.
+        If it is a delta, the end of its part repeats the text, so a loss is detected. If it is the last
+        event, only the usage is lost.
         """
         if not self._items.lossy:
             self._items.lossy = True
-            told = plain_words(data[:80])
-            self._blocks.emit(
-                WarningEvent(
-                    "unreadable_event", f"{self._provider} sent an event that is not a JSON object: {told}"
-                )
-            )
+            message = f"{self._provider} sent an event that is not a JSON object: {plain_words(data[:80])}"
+            self._blocks.emit(WarningEvent("unreadable_event", message))
         at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None
         if at_end and self._items.begun and self._items.all_done:
-            self._tell_response({})
+            self._send_response({})
             self._end(None, None)
         return self._blocks.take()
 
-    def _tell_response(self, response: Mapping[str, Any]) -> None:
-        """Tell who answers, once: a second time would say that the answer begins anew."""
-        if self._told:
+    def _send_response(self, response: Mapping[str, Any]) -> None:
+        # Once: a second event would mean that the answer restarts.
+        if self._response_sent:
             return
-        self._told = True
-        name = text_in(response.get("id"))
-        # An id that was made up must differ between the answers of a conversation.
-        tail = re.sub(r"[^a-zA-Z0-9]", "", name)[-8:]
-        self._blocks.mint_suffix = f"_{tail}" if tail else ""
-        self._blocks.emit(ResponseEvent(text_in(response.get("model")) or self._model, name or None))
+        self._response_sent = True
+        response_id = text_in(response.get("id"))
+        self._blocks.mint_suffix = suffix_of(response_id)
+        self._blocks.emit(ResponseEvent(text_in(response.get("model")) or self._model, response_id or None))
 
 
 def _number(value: Any) -> int:

@@ -1,7 +1,6 @@
-"""Requests of the Responses dialect.
+"""Encodes requests of the Responses dialect.
 
-Source: POST /responses in OpenAI's API reference, and the openai-responses reference. The conversation is
-`history`'s; what a model refuses is `refusals`'. Above it are adapters; it does no I/O.
+Source: POST /responses in OpenAI's API reference, and the openai-responses reference.
 """
 
 from __future__ import annotations
@@ -11,41 +10,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
-from jumpseat.dialects.parameters import laid_over
+from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.dialects.responses.history import call_id_of, input_items
 from jumpseat.dialects.responses.refusals import may_reason, without
 
 STRUCTURE = frozenset({"input", "instructions", "model", "stream", "tools"})
-"""What parameters of a configuration may not replace, and no endpoint can do without."""
+"""Members of the body that configured parameters cannot replace, and that are never dropped."""
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFacts:
-    """The switches in which endpoints of this dialect differ."""
+    """What the encoder must know of the endpoint."""
 
     provider: str
-    """The configured provider's id: opaque data of another origin is left out."""
+    """The configured provider's id; opaque data of another origin is left out."""
 
     obfuscates: bool = False
-    """The endpoint pads streamed deltas unless told not to, as OpenAI's own does."""
+    """The endpoint pads streamed deltas by default, as OpenAI's own does."""
 
     takes_unfollowed: bool = True
-    """The endpoint takes reasoning back that comes last in an answer; OpenAI's own does not."""
+    """The endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body, laid over what the request gives."""
+    """Further parameters of the body; they override the request."""
 
     dropped: Collection[str] = ()
     """Parameters that the endpoint refuses; `reasoning.summary` names a member of one."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
-    """The request's JSON body. Nothing is stored by the provider: the conversation travels whole.
+    """The JSON body of the request, with the complete conversation: the provider stores nothing.
 
-    Stop sequences cannot be said (`unsayable` names them); blocks that the dialect cannot say and opaque
-    data of another provider or model are left out.
+    Stop sequences (see `unsupported`), blocks that the dialect does not have, and opaque data of another
+    provider or model are left out.
     """
     origin = Origin(facts.provider, request.model)
     body: dict[str, Any] = {"model": request.model, "input": input_items(request.messages, origin)}
@@ -70,17 +69,17 @@ def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
     elif request.thinking is not None:
         body["reasoning"] = {"effort": request.thinking, "summary": "auto"}
     if isinstance(request.output_mode, JsonSchemaOutput):
-        # Not `strict`: that is refused for schemas that leave a property optional.
+        # Not `strict`: the API refuses that for schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema), "strict": False}
         body["text"] = {"format": {"type": "json_schema", **schema}}
     elif request.output_mode == "json":
         body["text"] = {"format": {"type": "json_object"}}
     if request.conversation_id:
         body["prompt_cache_key"] = call_id_of(request.conversation_id)
-    for name, value in laid_over(facts.parameters, request.settings).items():
+    for name, value in merge_parameters(facts.parameters, request.settings).items():
         if name not in STRUCTURE:
             known = body.get(name)
-            # `text` and `reasoning` hold what the request says beside what a configuration may add.
+            # A configuration may add members to the `text` and `reasoning` of the request.
             both = isinstance(known, dict) and isinstance(value, Mapping)
             body[name] = {**known, **value} if both and known is not None else value
     return without(body, [name for name in facts.dropped if name not in STRUCTURE])
@@ -91,7 +90,7 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
         "type": "function",
         "name": tool.name,
         "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-        # Left out, the server may switch it on, and then refuse schemas that leave a property optional.
+        # Always sent: a server may default to true, and then refuse schemas with an optional property.
         "strict": False,
     }
     if tool.description:

@@ -1,7 +1,7 @@
-"""A conversation as the input items of this dialect.
+"""Encodes a conversation as the input items of this dialect.
 
 Source: POST /responses in OpenAI's API reference, "Input item list", and the openai-responses reference,
-"Round-trip rules". Above it is `encode`; below it `replay`, which knows what travels with a block.
+"Round-trip rules".
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from jumpseat.dialects.user_parts import image_url, result_text
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 MAX_CALL_ID = 64
-"""Characters of a `call_id`; the ids of other providers may be longer."""
+"""The most characters of a `call_id`; the ids of other providers may be longer."""
 
 
 def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
     """The items, in order.
 
-    Blocks that the dialect cannot say, and opaque data of another origin, are left out.
+    Blocks that the dialect does not have, and opaque data of another origin, are left out.
 
     Args:
         messages: the conversation, oldest first.
-        origin: the provider and model that are asked.
+        origin: the provider and model of the request.
     """
     items: list[dict[str, Any]] = []
     ids = own_ids(messages, origin)
@@ -68,9 +68,9 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """The request without what only the endpoint that made it can read; None where it holds no such thing.
+    """The request without encrypted reasoning, which only its endpoint can read; None if it has none.
 
-    Hosted tools' items go with the reasoning: by their ids they are bound to it, and refused without it.
+    The items of hosted tools are removed too: they are bound to the reasoning by id, and refused without it.
     """
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
@@ -80,9 +80,9 @@ def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_item_ids(request: ChatRequest) -> ChatRequest | None:
-    """The request whose reasoning goes back without the ids of its items; None where it has no such id.
+    """The request without the ids of reasoning items; None if it has none.
 
-    A gateway that gives every connection ids of its own refuses those of another.
+    A gateway whose ids are valid for one connection refuses those of another.
     """
     messages = [
         Message(message.role, tuple(without_id(block) for block in message.content))
@@ -92,15 +92,15 @@ def without_item_ids(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items without the reasoning that comes last in an answer, which some endpoints refuse."""
+    """The items without reasoning at the end of an answer, which some endpoints refuse."""
     kept: list[dict[str, Any]] = []
-    led_to_something = False
+    is_followed = False
     for item in reversed(items):
         if item.get("role") == "user" or item.get("type") in _OUTPUTS:
-            led_to_something = False
+            is_followed = False
         elif item.get("type") != "reasoning":
-            led_to_something = True
-        elif not led_to_something:
+            is_followed = True
+        elif not is_followed:
             continue
         kept.append(item)
     return kept[::-1]
@@ -120,11 +120,11 @@ def _is_bound(block: ContentBlock) -> bool:
             assert_never(block)
 
 
-def call_id_of(own: str) -> str:
-    """The id as the dialect takes it: the same one, unless that is too long."""
-    if len(own) <= MAX_CALL_ID:
-        return own
-    return f"call_{hashlib.sha256(own.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+def call_id_of(call_id: str) -> str:
+    """The id, hashed if it is longer than the dialect accepts."""
+    if len(call_id) <= MAX_CALL_ID:
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def _own(block: ContentBlock, origin: Origin) -> str | None:
@@ -132,7 +132,7 @@ def _own(block: ContentBlock, origin: Origin) -> str | None:
 
 
 def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> Iterable[dict[str, Any]]:
-    """Results first: they belong to the calls that came before."""
+    # Results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
@@ -141,7 +141,7 @@ def _user(run: Sequence[Message], custom: set[str], ids: Mapping[str, str]) -> I
             yield {"type": kind, "call_id": call_id, "output": result_text(block)}
     parts = [part for block in blocks if (part := _part(block)) is not None]
     if all(part["type"] == "input_text" for part in parts):
-        # Plain text where it will do: every imitator takes that.
+        # A plain string if possible, because every compatible server accepts it.
         text = "\n\n".join(part["text"] for part in parts if part["text"])
         if text or not any(isinstance(block, ToolResultBlock) for block in blocks):
             yield {"role": "user", "content": text}
@@ -168,17 +168,17 @@ def _part(block: ContentBlock) -> dict[str, Any] | None:
 def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in run:
-        previous: tuple[Any, ...] | None = None  # The message item that a further text would belong to.
+        previous: tuple[Any, ...] | None = None  # Identifies the message item of the text before, if any.
         for block in message.content:
             opaque = _own(block, origin)
-            belongs: tuple[Any, ...] | None = None
+            current: tuple[Any, ...] | None = None
             match block:
                 case TextBlock():
                     if not block.text:
                         continue
                     known = read_opaque(opaque)
-                    belongs = (known.get("id"), known.get("phase"))
-                    if belongs == previous:
+                    current = (known.get("id"), known.get("phase"))
+                    if current == previous:
                         items[-1]["content"].append(_output_part(block.text, known))
                     else:
                         items.append(_message_item(block.text, known))
@@ -200,12 +200,12 @@ def _assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
                     continue  # Only in a user's message.
                 case _:
                     assert_never(block)
-            previous = belongs
+            previous = current
     return items
 
 
 def _message_item(text: str, known: dict[str, Any]) -> dict[str, Any]:
-    # Without the item's id: that would bind the item to the reasoning before it, which may be gone.
+    # Without the item's id, which would bind it to the reasoning before it; that may be left out.
     item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
     if isinstance(known.get("phase"), str):
         item["phase"] = known["phase"]

@@ -1,7 +1,6 @@
-"""One output item: what is known of it, and which texts its fields hold.
+"""The state of one output item, and the texts of its fields.
 
-Source: the openai-responses reference, "Events". Above it is `items`, which keeps them in order; it does no
-I/O and tells nobody anything.
+Source: the openai-responses reference, "Events".
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Slot = tuple[str, int]
 
 @dataclass(slots=True)
 class Item:
-    """One output item, complete once `done`."""
+    """One output item."""
 
     number: int
     kind: str
@@ -29,31 +28,33 @@ class Item:
     ids: set[str] = field(default_factory=set)
     fields: dict[str, Any] = field(default_factory=dict)
     texts: dict[Slot, list[str]] = field(default_factory=dict)
-    """What has come of each part, told or waiting."""
+    """The pieces of each part so far, emitted or waiting."""
 
     whole: set[Slot] = field(default_factory=set)
-    """The parts of which the end has come."""
+    """The parts that are complete."""
 
     open: Slot | None = None
-    """The part that was told last."""
+    """The part that was emitted last."""
 
     cited: set[tuple[str, str]] = field(default_factory=set)
     waiting: list[Callable[[], None]] = field(default_factory=list)
+    """What to emit when the items before this one are complete."""
+
     begun: bool = False
-    """Its own event has said that it begins."""
+    """The event that begins it was received."""
 
     done: bool = False
     rotates: bool = False
-    """Its id changed from event to event, so that none of them can be relied on."""
+    """Its id differs between events, so the provider does not accept any of them."""
 
     @property
     def settled(self) -> bool:
-        """Nothing more of a message is to come, as far as its parts say."""
+        """Whether it is a message whose parts are all complete."""
         return self.kind == "message" and bool(self.texts) and self.whole >= self.texts.keys()
 
 
 def parts_of(item: Item) -> Iterator[tuple[Slot, str]]:
-    """Every text that the item as a whole holds, in order."""
+    """The texts in the fields of the item, in order."""
     if item.kind in CALLS:
         yield ("arguments", 0), arguments_of(item.fields)
     elif item.kind == "reasoning":
@@ -71,7 +72,7 @@ def parts_of(item: Item) -> Iterator[tuple[Slot, str]]:
 
 
 def part_of(part: Mapping[str, Any], number: int) -> tuple[Slot, str]:
-    """Where the text of a content or summary part belongs, and the text."""
+    """The slot of a content or summary part, and its text."""
     match part.get("type"):
         case "refusal":
             return ("refusal", number), text_in(part.get("refusal"))
@@ -86,10 +87,10 @@ def part_of(part: Mapping[str, Any], number: int) -> tuple[Slot, str]:
 def arguments_of(fields: Mapping[str, Any]) -> str:
     """The text of a call's arguments, or of a custom tool's input."""
     value = fields.get("input" if fields.get("type") == "custom_tool_call" else "arguments")
-    # Some servers forget to write it as text.
+    # Some servers send an object instead of text.
     return arguments_text(value) if isinstance(value, dict) else text_in(value)
 
 
 def trusted_fields(item: Item) -> dict[str, Any]:
-    """The fields, without an id that is another one in each event: the provider would not know it."""
+    """The fields, without an id that differs between events."""
     return {name: value for name, value in item.fields.items() if name != "id" or not item.rotates}

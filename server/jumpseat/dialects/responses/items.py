@@ -1,8 +1,7 @@
-"""The output items of one answer, as blocks in the order in which the items were first seen.
+"""Turns the output items of one answer into blocks, in first-seen order.
 
-Owns which item an event belongs to, what of an item has been told, and that items which overlap do not mix:
-what comes for a later item waits until the earlier ones are complete. Source: the openai-responses reference,
-"Events" and "Divergences". Above it is `decode`; below it the assembler.
+Items may overlap: events of a later item wait until the earlier items are complete. Source: the
+openai-responses reference, "Events" and "Divergences".
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from jumpseat.dialects.responses.replay import (
 
 
 class OutputItems:
-    """Takes what the events say of items, and tells the assembler."""
+    """Collects the items of one answer, and passes their blocks to the assembler."""
 
     def __init__(self, provider: str, blocks: BlockAssembler) -> None:
         self._provider = provider
         self._blocks = blocks
         self._items: list[Item] = []
         self.refused = False
-        """Whether a refusal has come."""
+        """Whether the answer has a refusal."""
 
         self.lossy = False
-        """Whether an event could not be read, so that text may be missing."""
+        """Whether an event was unreadable, so that text may be missing."""
 
     @property
     def begun(self) -> bool:
@@ -56,21 +55,21 @@ class OutputItems:
         return all(item.done for item in self._items)
 
     def find(self, event: Mapping[str, Any], kind: str) -> Item:
-        """The item that an event belongs to: by its index, as ids are rotated by some; made if it is new."""
+        """The item that an event belongs to; a new one if it is unknown."""
         index, name = _index(event.get("output_index")), text_in(event.get("item_id"))
         return self._known(index, name, kind) or self._new(kind, index, name)
 
     def begin(self, index: Any, fields: Mapping[str, Any]) -> Item:
-        """Take an item as it begins; one that events have named before is the same."""
+        """Take an item that begins; earlier events may belong to it already."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._known(_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
-            # The same place again. Calls may overlap; of anything else nothing more is to come.
+            # Another item at the same index. Calls may overlap; any other item is complete then.
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
         if known is not None and known.begun and _is_elsewhere(known, index):
-            known = None  # The same id in another place.
+            known = None  # The same id at another index.
         item = known or self._new(kind, _index(index), name)
         item.begun = True
         item.fields.update(fields)
@@ -80,7 +79,7 @@ class OutputItems:
         return item
 
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
-        """Take an item that is complete; the second time it is left alone."""
+        """Take an item that is complete; a repetition is ignored."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._known(_index(index), name, kind)
         if known is not None and known.done and kind in CALLS and _is_elsewhere(known, index):
@@ -90,20 +89,20 @@ class OutputItems:
         self._finish(item, fields)
 
     def add(self, item: Item, slot: Slot, piece: str) -> None:
-        """More of a part."""
+        """Add to a part."""
         if not piece or item.done:
             return
         item.texts.setdefault(slot, []).append(piece)
-        self._do(item, lambda: self._tell(item, slot, piece))
+        self._do(item, lambda: self._emit_piece(item, slot, piece))
 
     def complete(self, item: Item, slot: Slot, whole: str) -> None:
-        """A part as it is in the end; what no delta has said of it is told now."""
+        """Take the complete text of a part; adds what the deltas did not have."""
         if not item.done:
             self._rest(item, slot, whole)
             item.whole.add(slot)
 
     def cite(self, item: Item, annotation: Any) -> None:
-        """A source that a text names."""
+        """Take a source of a text."""
         if not isinstance(annotation, dict) or item.done:
             return
         nested = annotation.get("url_citation")
@@ -120,10 +119,10 @@ class OutputItems:
             )
 
     def end_all(self, output: Any) -> None:
-        """Take the end of the answer, with the list of its items where there is one.
+        """Take the end of the answer, with the list of its items.
 
-        The list may be empty, or the first that is heard of an item. Its ids and places may differ from
-        those of the events, so the so-manieth of a kind there is the so-manieth of that kind here.
+        The list may be absent or empty, and may have items without earlier events. Its ids and indices may
+        differ from those of the events, so items are matched by position within each kind.
         """
         unmatched: dict[str, Iterator[Item]] = {}
         for fields in output if isinstance(output, list) else ():
@@ -141,16 +140,17 @@ class OutputItems:
 
     def _lost(self) -> ProtocolError:
         return ProtocolError(
-            f"{self._provider} sent an event that cannot be read, and a part of its answer was in it.",
+            f"{self._provider} sent an unreadable event, so a part of its answer is missing.",
             provider=self._provider,
         )
 
     def _known(self, index: int | None, name: str, kind: str) -> Item | None:
+        # The index goes before the id, because some servers change the id in each event.
         alike = [item for item in reversed(self._items) if item.kind == kind]
         placed = next((item for item in alike if index is not None and item.index == index), None)
         named = next((item for item in alike if name and name in item.ids), None)
         if placed is not None and (name in placed.ids or named is None):
-            # A place that is used again, by servers that number everything 0, belongs to another item.
+            # Some servers number every item 0: a new id at the index of a complete item is a new item.
             return None if placed.done and name and name not in placed.ids else placed
         if named is not None:
             return named
@@ -164,9 +164,9 @@ class OutputItems:
         return item
 
     def _rest(self, item: Item, slot: Slot, whole: str) -> None:
-        told = joined(item.texts.get(slot, ()))
-        if whole.startswith(told):
-            self.add(item, slot, whole[len(told) :])
+        received = joined(item.texts.get(slot, ()))
+        if whole.startswith(received):
+            self.add(item, slot, whole[len(received) :])
         elif self.lossy:
             raise self._lost()
 
@@ -181,39 +181,39 @@ class OutputItems:
                 self.cite(item, annotation)
         self._do(item, lambda: self._close(item))
         item.done = True
-        self._go_on()
+        self._run_waiting()
 
     def _do(self, item: Item, action: Callable[[], None]) -> None:
-        """Do it now, or when the items before this one are complete; calls may overlap with calls."""
+        """Run the action now, or when the items before this one are complete; calls may overlap."""
         for earlier in self._items[: item.number]:
             if earlier.settled and not earlier.done:
                 self._finish(earlier, {})
-        if item.waiting or not self._may_speak(item):
+        if item.waiting or not self._may_emit(item):
             item.waiting.append(action)
         else:
             action()
 
-    def _may_speak(self, item: Item) -> bool:
+    def _may_emit(self, item: Item) -> bool:
         return all(
             (earlier.done and not earlier.waiting) or (earlier.kind in CALLS and item.kind in CALLS)
             for earlier in self._items[: item.number]
         )
 
-    def _go_on(self) -> None:
+    def _run_waiting(self) -> None:
         for item in self._items:
-            if item.waiting and self._may_speak(item):
+            if item.waiting and self._may_emit(item):
                 actions, item.waiting = item.waiting, []
                 for action in actions:
                     action()
 
-    def _tell(self, item: Item, slot: Slot, piece: str) -> None:
+    def _emit_piece(self, item: Item, slot: Slot, piece: str) -> None:
         name, _ = slot
         before, item.open = item.open, slot
         if name == "arguments":
             self._call(item, piece)
         elif name in ("summary", "reasoning"):
             if before is not None and before[0] != name:
-                item.open = before  # The summary and the reasoning itself say the same; the first counts.
+                item.open = before  # The summary and the reasoning repeat each other; the first one is kept.
                 return
             separator = PART_SEPARATOR if before not in (None, slot) else ""
             self._blocks.thinking(separator)

@@ -1,8 +1,7 @@
-"""What this dialect, or a model by its name, is known not to take.
+"""The parameters that this dialect, or a model by its name, does not accept.
 
-Owns the parameters that are left out before anything is sent, each with its reason, so that the adapter can
-tell the user. What an endpoint refuses by itself is learned by the adapter. Source: the openai-responses
-and openai-chat references, "Request". It does no I/O.
+The adapter learns other parameters from the refusals of the endpoint. Source: the openai-responses and
+openai-chat references, "Request".
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from jumpseat.chat import ChatRequest
 from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
 
-# Families that came before reasoning; those asked for encrypted reasoning refuse the whole request.
+# Families without reasoning; they refuse a request that includes encrypted reasoning.
 _NEVER_REASONS = re.compile(r"(gpt-[34]|chatgpt-|gpt-5-chat)")
 
 
@@ -23,19 +22,27 @@ def may_reason(model: str) -> bool:
     return _NEVER_REASONS.match(model) is None
 
 
-def unsayable(request: ChatRequest) -> dict[str, str]:
-    """What the request wishes and the dialect has no words for, each with the reason as half a sentence."""
+def unsupported(request: ChatRequest) -> dict[str, str]:
+    """The parameters of the request that the dialect does not have, each with a reason.
+
+    Returns:
+        By parameter the predicate of a sentence about the model, as in `refused_by_model`.
+    """
     if not request.stop_sequences:
         return {}
     return {"stop": "has no stop sequences in this API"}
 
 
 def refused_by_model(model: str, body: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters of a body that the model is known to refuse, each with the reason as half a sentence.
+    """The parameters of a body that the model is known to refuse, each with a reason.
 
     Args:
-        model: the model's name, as it goes into the request.
-        body: the request, whole. Names in the answer may be dotted: `reasoning.effort`.
+        model: the model's name in the request.
+        body: the complete request.
+
+    Returns:
+        By parameter, dotted for a member (`reasoning.effort`), the predicate of a sentence about the model:
+        "does not reason".
     """
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None
@@ -46,18 +53,18 @@ def refused_by_model(model: str, body: Mapping[str, Any]) -> dict[str, str]:
         return {}
     refused: dict[str, str] = {}
     if effort == "none" and not habit.may_be_off:
-        refused["reasoning"] = "cannot be told not to reason"
+        refused["reasoning"] = "cannot turn reasoning off"
         effort = None
     if effort == "minimal" and model.startswith("gpt-5.6"):
-        refused["reasoning.effort"] = "does not know the effort 'minimal'"
+        refused["reasoning.effort"] = "does not accept the effort 'minimal'"
         effort = None
     if habit.by_default if effort is None else effort != "none":
-        refused |= {name: "does not take it while it reasons" for name in SAMPLING if name in body}
+        refused |= {name: "does not accept it while it reasons" for name in SAMPLING if name in body}
     return refused
 
 
 def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The body without these parameters; a dotted name takes a member away, and what is empty then."""
+    """The body without these parameters; a dotted name removes a member, and an object that is then empty."""
     kept = dict(body)
     for name in names:
         outer, _, inner = name.partition(".")

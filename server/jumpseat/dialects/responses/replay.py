@@ -1,15 +1,14 @@
-"""What has to travel with a block of this dialect so that its output item can be sent back.
+"""The data of an output item that a block carries, and the input item for replay.
 
-Owns the keys of `opaque`; the decoder beside it fills it, the encoder reads it.
-Source: the openai-responses reference, "Round-trip rules".
+Owns the keys of `opaque`, which the decoder writes and the encoder reads. Source: the openai-responses
+reference, "Round-trip rules".
 
-- `text`: `phase`, and `refusal: true` for a refusal; the item's `id` tells which texts are parts of one item.
-- `thinking`: the item's `id`, and `summary`, its texts, where the block's own text does not give them. The
-  encrypted content is the block's `signature`; of open reasoning that is signed the signature is, which then
-  stands in `opaque` too, with the texts of its `content` where the block's own text does not give them. What
-  else the item holds is kept as it came (OpenRouter's `format`).
-- `tool_use`: whatever the item holds besides id, name and arguments; `type` where it is no `function_call`.
-- `other`: the whole item.
+- `text`: `phase`, and `refusal: true` for a refusal; texts with the same `id` are parts of one item.
+- `thinking`: the item's `id`, and its `summary` unless it is the block's text. The block's `signature` is the
+  encrypted content; or, for signed plain reasoning, the item's `signature`. `opaque` then has the `signature`
+  too, and the item's `content` unless it is the block's text. Other members are kept (OpenRouter's `format`).
+- `tool_use`: the members besides id, name and arguments; `type` unless it is `function_call`.
+- `other`: the complete item.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ _REASONING_FIELDS = frozenset({"type", "summary", "content", "encrypted_content"
 _CALL_FIELDS = frozenset({"call_id", "name", "arguments", "input", "status"})
 
 PART_SEPARATOR = "\n\n"
-"""Between the parts of a summary: each is a paragraph with a heading of its own."""
+"""Separates the parts of a summary: each is a paragraph with a heading."""
 
 
 def text_opaque(item: Mapping[str, Any], *, refusal: bool) -> str | None:
-    """For a text of a message item."""
+    """The `opaque` of a text of a message item."""
     kept = {name: item[name] for name in ("id", "phase") if isinstance(item.get(name), str) and item[name]}
     return write_opaque({**kept, "refusal": True} if refusal else kept)
 
 
 def thinking_signature(item: Mapping[str, Any]) -> str:
-    """What a reasoning item is accepted by when it goes back; empty where it cannot go back."""
+    """The text by which the API accepts a reasoning item in a replay; empty if it cannot be replayed."""
     return text_in(item.get("encrypted_content")) or text_in(item.get("signature"))
 
 
 def thinking_opaque(item: Mapping[str, Any], thinking: str) -> str | None:
-    """For the thinking of a reasoning item that has a signature.
+    """The `opaque` of the thinking of a reasoning item with a signature.
 
     Args:
-        item: the item, without an id that cannot be relied on.
+        item: the item's trusted fields.
         thinking: the block's text.
     """
     kept = {
@@ -54,14 +53,14 @@ def thinking_opaque(item: Mapping[str, Any], thinking: str) -> str | None:
     }
     if (summary := _texts(item.get("summary"))) != _texts_of(thinking):
         kept["summary"] = summary
-    is_open = kept.get("signature") == thinking_signature(item)
-    if is_open and (content := _texts(item.get("content"))) != _texts_of(thinking):
+    is_plain = kept.get("signature") == thinking_signature(item)
+    if is_plain and (content := _texts(item.get("content"))) != _texts_of(thinking):
         kept["content"] = content
     return write_opaque(kept)
 
 
 def call_opaque(item: Mapping[str, Any]) -> str | None:
-    """For a tool call: what later versions of the API add to it goes back as it came."""
+    """The `opaque` of a tool call; it includes members that later versions of the API add."""
     kept = {name: value for name, value in item.items() if name not in _CALL_FIELDS and value is not None}
     if kept.get("type") == "function_call":
         del kept["type"]
@@ -77,12 +76,12 @@ def reasoning_item(thinking: str, signature: str, opaque: str | None) -> dict[st
     item = {"type": "reasoning", **kept, "summary": _parts("summary_text", summary)}
     if kept.get("signature") == signature:
         return {**item, "content": _parts("reasoning_text", content)}
-    # Beside encrypted content the open one is refused.
+    # The API refuses encrypted and plain content together.
     return {**item, "encrypted_content": signature}
 
 
 def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str, Any]:
-    """The input item for a tool call; without its own id, which would bind it to a reasoning item."""
+    """The input item for a tool call; without the item's id, which would bind it to a reasoning item."""
     kept = {key: value for key, value in read_opaque(opaque).items() if key not in ("id", CALL_ID)}
     kind = kept.pop("type", "function_call")
     if kind == "custom_tool_call":
@@ -92,7 +91,7 @@ def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str
 
 
 def without_id(block: ContentBlock) -> ContentBlock:
-    """A thinking block without its item's id; any other block as it is."""
+    """A thinking block without its item's id; any other block unchanged."""
     known = read_opaque(block.opaque)
     if not isinstance(block, ThinkingBlock) or "id" not in known:
         return block
@@ -100,7 +99,7 @@ def without_id(block: ContentBlock) -> ContentBlock:
 
 
 def is_custom_call(opaque: str | None) -> bool:
-    """Whether a call's input is free text, so that its result has a type of its own."""
+    """Whether the input of a call is free text; its result then has another type."""
     return read_opaque(opaque).get("type") == "custom_tool_call"
 
 

@@ -184,7 +184,7 @@ def test_a_refusal_says_why(explanation):
     (warning,) = [each for each in events if isinstance(each, WarningEvent)]
     assert warning.code == "refusal"
     assert "(frontier llm)" in warning.message
-    assert (explanation or "leave it out") in warning.message
+    assert (explanation or "remove it") in warning.message
     assert_laws(events)
 
 

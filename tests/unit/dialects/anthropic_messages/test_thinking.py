@@ -14,7 +14,7 @@ from jumpseat.chat import (
     ToolUseBlock,
 )
 from jumpseat.dialects.anthropic_messages import MessagesFacts, ModelRules, encode_with_warnings, rules_of
-from jumpseat.dialects.anthropic_messages.models import family_and_version, told_rules
+from jumpseat.dialects.anthropic_messages.models import family_and_version, with_listed
 
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 
@@ -231,14 +231,14 @@ def test_what_the_list_says_goes_before_the_name():
         return {"max_tokens": 9000, "capabilities": {"thinking": thinking, **more}}
 
     base = rules_of("brand-new")
-    assert told_rules(base, {}) == base
-    told = told_rules(base, row(True, False, False, True))
+    assert with_listed(base, {}) == base
+    told = with_listed(base, row(True, False, False, True))
     assert (told.thinking, told.off, told.max_output_tokens) == ("adaptive", "between_tools", 9000)
     assert told.takes_schemas
     assert told.effort_levels == {"high"}
-    assert told_rules(base, row(False, True, True, False)).thinking == "enabled"
-    assert told_rules(base, row(False, False, True, False)).thinking == "none"
-    assert told_rules(base, row(True, False, False, False)).off == "low_effort"
+    assert with_listed(base, row(False, True, True, False)).thinking == "enabled"
+    assert with_listed(base, row(False, False, True, False)).thinking == "none"
+    assert with_listed(base, row(True, False, False, False)).off == "low_effort"
     body, warnings = encoded("brand-new", rules=told, thinking="low")
     assert body["thinking"] == {"type": "adaptive"}
     assert "output_config" not in body

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import EndpointFacts, encode, refused_by_model, unsayable, without
+from jumpseat.dialects.responses import EndpointFacts, encode, refused_by_model, unsupported, without
 
 
 def body_of(*messages, model="m", facts=None, **fields):
@@ -90,7 +90,7 @@ def test_a_wish_becomes_a_parameter(fields, expected):
 @pytest.mark.requirement("responses:no-stop")
 def test_stop_sequences_are_named_as_what_cannot_be_said():
     request = ChatRequest(messages=(Message.user("Hi"),), model="m", stop_sequences=("a",))
-    assert list(unsayable(request)) == ["stop"]
+    assert list(unsupported(request)) == ["stop"]
 
 
 @pytest.mark.requirement("responses:sampling")

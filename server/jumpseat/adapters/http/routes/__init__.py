@@ -1,4 +1,4 @@
-"""Dialects as one endpoint speaks them, one module a dialect.
+"""Dialects as one endpoint speaks them, one module per dialect.
 
-Each makes requests, and understands and remembers refusals. An adapter brings the address and the headers.
+A route encodes requests, and remembers what the endpoint refuses. The adapter adds the URL and the headers.
 """

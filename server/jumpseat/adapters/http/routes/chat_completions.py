@@ -1,7 +1,4 @@
-"""Chat completions at one endpoint, and what it has shown to refuse or to want.
-
-Above it are adapters; below it the dialect. Source: the openai-chat reference, "Request".
-"""
+"""The route for chat completions. Source: the openai-chat reference, "Request"."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Any, Literal
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.refusals import refused_parameter, unknown_model
-from jumpseat.chat import ChatError, ChatRequest, WarningEvent
+from jumpseat.chat import ChatError, ChatRequest
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import (
     ChatCompletionsDecoder,
@@ -21,19 +18,20 @@ from jumpseat.dialects.chat_completions import (
     encode,
     refused_while_reasoning,
 )
+from jumpseat.dialects.parameters import dropped_parameter
 from jumpseat.http import Refine
 
-# Without these a request is another request: refusing one of them is an answer, not an obstacle.
+# Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
 
 _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
-"""How Mistral's error 3280, and vLLM with Mistral's templates, say which ids of tool calls they take."""
+"""In the text of Mistral's error 3280, and of vLLM with Mistral's templates: the form of tool call ids."""
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 
 
 class ChatCompletionsRoute:
-    """One endpoint's chat completions."""
+    """Chat completions at one endpoint."""
 
     path = "/chat/completions"
 
@@ -41,7 +39,7 @@ class ChatCompletionsRoute:
         """
         Args:
             provider: the configured provider's id.
-            facts_of: what is known of the endpoint for a model before it was asked.
+            facts_of: the initial facts of the endpoint for a model.
         """
         self._provider = provider
         self._known = facts_of
@@ -49,24 +47,21 @@ class ChatCompletionsRoute:
         self._facts: dict[str, EndpointFacts] = {}
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Make a request of a turn, in the light of what was refused before."""
+        """Encode a request without the parameters that are known to be refused."""
         with self._lock:
             facts = self._facts_of(request.model)
-        wished = encode(request, replace(facts, dropped=()))
-        refused = dict.fromkeys(facts.dropped, f"is refused by {self._provider} for {request.model}")
-        for name, reason in refused_while_reasoning(request.model, wished).items():
-            refused.setdefault(name, f"is refused by {request.model}, which {reason}")
-        warnings = []
-        for name in sorted(wished.keys() & refused.keys()):
-            code = "thinking_dropped" if name == "reasoning_effort" else "parameter_dropped"
-            told = f"The parameter {name!r} {refused[name]}; it was left out."
-            warnings.append(WarningEvent(code, told))
-        body = {name: value for name, value in wished.items() if name not in refused}
+        full_body = encode(request, replace(facts, dropped=()))
+        refused = dict.fromkeys(facts.dropped, f"{self._provider} refuses it for {request.model}")
+        for name, reason in refused_while_reasoning(request.model, full_body).items():
+            refused.setdefault(name, f"{request.model} {reason}")
+        names = sorted(full_body.keys() & refused.keys())
+        warnings = [dropped_parameter(name, refused[name]) for name in names]
+        body = {name: value for name, value in full_body.items() if name not in refused}
         decoder = ChatCompletionsDecoder(self._provider, request.model)
         return Prepared(body, warnings, decoder, self._refine(request.model, body))
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        """What is known of the endpoint for a model by now; the caller holds the lock."""
+        """The current facts of the endpoint for a model; the caller holds the lock."""
         return self._facts.get(model) or self._known(model)
 
     def _refine(self, model: str, body: Mapping[str, Any]) -> Refine:
@@ -75,14 +70,14 @@ class ChatCompletionsRoute:
                 name = refused.partition(".")[0]
                 self._remember_refusal(model, name)
                 return Replan(f"refused_parameter:{name}", error)
-            if reason := self._learned_of_messages(model, fault, error):
+            if reason := self._learn_message_form(model, fault, error):
                 return Replan(reason, error)
             return unknown_model(fault, error, self._provider, model) or error
 
         return refine
 
-    def _learned_of_messages(self, model: str, fault: ProviderFault, error: ChatError) -> str | None:
-        """What the endpoint wants to be different in the messages, noted for the next attempt; else None."""
+    def _learn_message_form(self, model: str, fault: ProviderFault, error: ChatError) -> str | None:
+        """Remember the form of messages that the endpoint requires; the reason of the replan, or None."""
         if error.status_code not in (400, 422):
             return None
         words = fault.message.lower()
@@ -105,7 +100,7 @@ class ChatCompletionsRoute:
         with self._lock:
             facts = self._facts_of(model)
             dropped = frozenset({*facts.dropped, name})
-            # The refused spelling joins the dropped ones, so that a server that takes neither ends there.
+            # The refused name is dropped too, so that renaming ends for a server that refuses both.
             renamed = name == facts.max_tokens_field and other[name] not in facts.dropped
             field = other[name] if renamed else facts.max_tokens_field
             self._facts[model] = replace(facts, max_tokens_field=field, dropped=dropped)

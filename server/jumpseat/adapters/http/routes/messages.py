@@ -1,8 +1,4 @@
-"""Anthropic's Messages at one endpoint, and what it has shown to refuse or was told of its models.
-
-Above it are adapters; below it the dialect. `messages_refusals` understands refusals. Source: the
-anthropic-messages reference.
-"""
+"""The route for Anthropic's Messages. Source: the anthropic-messages reference."""
 
 from __future__ import annotations
 
@@ -15,10 +11,10 @@ from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.refusals import unknown_model
 from jumpseat.adapters.http.routes.messages_refusals import (
-    is_about_thinking_sent_back,
+    is_about_replayed_thinking,
+    limit_in_refusal,
     refused_name,
     rules_after_refusal,
-    told_limit,
     without_thinking,
 )
 from jumpseat.chat import ChatError, ChatRequest, RequestError
@@ -31,14 +27,14 @@ from jumpseat.dialects.anthropic_messages import (
     encode_with_warnings,
     rules_of,
 )
-from jumpseat.dialects.anthropic_messages.models import told_rules
+from jumpseat.dialects.anthropic_messages.models import with_listed
 from jumpseat.http import Refine
 
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 
 class MessagesRoute:
-    """One endpoint's Messages."""
+    """Messages at one endpoint."""
 
     path = "/v1/messages"
 
@@ -56,36 +52,36 @@ class MessagesRoute:
         self._refused_forms: dict[str, frozenset[str]] = {}
 
     def prepare(self, request: ChatRequest, *, takes_sampling: bool = True) -> Prepared:
-        """Make a request of a turn, in the light of what was refused before.
+        """Encode a request without what is known to be refused.
 
         Args:
-            request: the turn.
-            takes_sampling: False where `temperature` and its like are refused for every model.
+            request: the request.
+            takes_sampling: False if the endpoint refuses sampling parameters for every model.
         """
         body, warnings = encode_with_warnings(request, self._facts(request.model, takes_sampling))
         decoder = AnthropicMessagesDecoder(self._provider, request.model)
         return Prepared(body, warnings, decoder, self._refine(request, body))
 
     def body_to_count(self, request: ChatRequest) -> dict[str, Any]:
-        """What of a request `count_tokens` takes."""
+        """The body for `count_tokens`."""
         body = encode(request, self._facts(request.model, takes_sampling=True))
         counted = {name: value for name, value in body.items() if name in _COUNTED}
         if "budget_tokens" in counted.get("thinking", {}):
-            del counted["thinking"]  # A budget is only valid beside `max_tokens`, which is refused here.
+            del counted["thinking"]  # A budget requires `max_tokens`, which `count_tokens` refuses.
         return counted
 
     def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take what a list of models says of them; it goes before what their names let expect.
+        """Take the rows of a list of models; they override the rules of the names.
 
         Args:
-            rows: as `told_rules` reads them, each with its `id`.
+            rows: as `with_listed` reads them, each with its `id`.
         """
         with self._lock:
             for row in rows:
-                self._rules[row["id"]] = told_rules(self._rules_of(row["id"]), row)
+                self._rules[row["id"]] = with_listed(self._rules_of(row["id"]), row)
 
     def _rules_of(self, model: str) -> ModelRules:
-        """What is known of a model; the caller holds the lock."""
+        """The current rules of a model; the caller holds the lock."""
         return self._rules.get(model) or rules_of(model)
 
     def _facts(self, model: str, takes_sampling: bool) -> MessagesFacts:
@@ -101,12 +97,12 @@ class MessagesRoute:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
             error.provider_code = error.provider_code or fault.type
             if error.status_code in (400, 422) and type(error) is RequestError:
-                if is_about_thinking_sent_back(fault, body):
+                if is_about_replayed_thinking(fault, body):
                     return Replan("foreign_thinking", error, without_thinking(request, self._provider))
                 if reason := self._remember_refusal(request.model, fault, error, body):
                     return Replan(reason, error)
             if error.status_code == 404 and fault.message.startswith("model:"):
-                fault = replace(fault, code="model_not_found")
+                fault = replace(fault, code="model_not_found", message="")
             return unknown_model(fault, error, self._provider, request.model) or error
 
         return refine
@@ -114,10 +110,10 @@ class MessagesRoute:
     def _remember_refusal(
         self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
     ) -> str | None:
-        """Learn from a refusal what to do without; the reason for a replan, None where nothing is learnt."""
+        """Remember what a refusal is about; the reason of the replan, or None."""
         with self._lock:
             rules = self._rules_of(model)
-            limit = told_limit(fault)
+            limit = limit_in_refusal(fault)
             if limit is not None and limit < body["max_tokens"]:
                 self._rules[model] = replace(rules, max_output_tokens=limit)
                 return "refused_parameter:max_tokens"

@@ -1,7 +1,6 @@
-"""What a refusal by this API is really about: a parameter, a form of thinking, or thinking sent back.
+"""Finds the cause of a refusal by a Messages endpoint: a parameter, a form of thinking, or replayed thinking.
 
-Pure functions on what the provider said. Above it is `messages`, which decides what to try next. Source:
-the anthropic-messages reference, "Headers" and "Thinking".
+Source: the anthropic-messages reference, "Headers" and "Thinking".
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from jumpseat.chat import (
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.anthropic_messages import ModelRules
 
-# Without these a request is another request: refusing one of them is an answer, not an obstacle.
+# Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "messages", "max_tokens", "stream", "system", "tools", "tool_choice"})
 
 _FOREIGN = re.compile(
@@ -36,9 +35,9 @@ _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 
 
 def refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
-    """The name of the top-level parameter that the endpoint will not take, if that is the trouble."""
+    """The top-level parameter that the endpoint refuses; None if that is not the cause."""
     if "cannot both be specified" in fault.message:
-        # Of two that exclude each other the longer-known one stays.
+        # Of two that exclude each other the first one in the body is kept.
         names = [name for name in body if name not in _ESSENTIAL and f"`{name}`" in fault.message]
         return names[-1] if names else None
     if _asks_for_effort(fault, body):
@@ -55,18 +54,18 @@ def _asks_for_effort(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
 def rules_after_refusal(
     rules: ModelRules, name: str, fault: ProviderFault, body: Mapping[str, Any], refused: frozenset[str]
 ) -> ModelRules | None:
-    """Rules that say the same in another form; None where the parameter has no other form.
+    """Rules under which the encoder writes the parameter in another form; None if it has no other form.
 
     Args:
-        rules: the rules under which the request was made.
-        name: the parameter that was refused.
-        fault: what the provider said.
-        body: the request as it was sent.
+        rules: the rules of the request.
+        name: the refused parameter.
+        fault: the parsed error body.
+        body: the body as it was sent.
         refused: the forms of thinking that were refused before.
     """
     thinking = _object(body.get("thinking"))
     if name in ("thinking", "output_config") and any(word in fault.message for word in THINKING_ELSEWHERE):
-        # A gateway has put it into another dialect, whose model takes it in no form.
+        # A gateway translated it to another dialect, whose model accepts no form of it.
         return replace(rules, thinking="none", off="absent", effort_levels=frozenset())
     if name == "output_config" and "effort" in fault.message.lower():
         return replace(rules, effort_levels=frozenset())
@@ -87,14 +86,14 @@ def rules_after_refusal(
             return None
 
 
-def told_limit(fault: ProviderFault) -> int | None:
-    """The most that `max_tokens` may be, where that is what the refusal is about."""
-    found = _TOO_MANY.search(fault.message)
-    return int(found[1]) if found else None
+def limit_in_refusal(fault: ProviderFault) -> int | None:
+    """The maximum of `max_tokens`; None if that is not the cause."""
+    match = _TOO_MANY.search(fault.message)
+    return int(match[1]) if match else None
 
 
-def is_about_thinking_sent_back(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
-    """Whether the API does not accept the thinking of earlier turns, some of which was sent."""
+def is_about_replayed_thinking(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
+    """Whether the request replays thinking, and the API refuses it."""
     sent = any(
         part.get("type") in ("thinking", "redacted_thinking")
         for message in body["messages"]
@@ -104,16 +103,16 @@ def is_about_thinking_sent_back(fault: ProviderFault, body: Mapping[str, Any]) -
 
 
 def without_thinking(request: ChatRequest, provider: str) -> ChatRequest:
-    """The request with its thinking marked as somebody else's, so that it is left out with a warning."""
-    nobody = Origin(provider, "")
+    """The request with a foreign origin on its thinking, so that the encoder leaves it out with a warning."""
+    foreign = Origin(provider, "")
 
-    def disowned(block: ContentBlock) -> ContentBlock:
+    def as_foreign(block: ContentBlock) -> ContentBlock:
         if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
-            return replace(block, origin=nobody)
+            return replace(block, origin=foreign)
         return block
 
     messages = [
-        Message(message.role, tuple(disowned(block) for block in message.content))
+        Message(message.role, tuple(as_foreign(block) for block in message.content))
         for message in request.messages
     ]
     return replace(request, messages=messages)
