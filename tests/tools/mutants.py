@@ -32,7 +32,7 @@ SERVER = Path("server", "jumpseat")
 GROUPS = {
     "wire": "wire/*.py",
     "engine": "engine/*.py",
-    "auth": "auth/*.py",
+    "github": "adapters/github/*.py",
     "decoders": "dialects/*/decode.py",
 }
 COPIED = ("server", "client", "tests", "docs", "editors", "pyproject.toml", "README.md")
@@ -44,10 +44,11 @@ TEST_SECONDS = 180.0
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests to run on a mutant: those of the module, then those of all its package."""
+    """The unit tests to run on a mutant: those of the module, then the others of its package."""
     folder = Path("tests", "unit", module.relative_to(SERVER).parent)
     name = module.stem.strip("_")
-    return [*sorted(str(found) for found in folder.glob(f"test_{name}*.py")), str(folder)]
+    first = sorted(str(found) for found in folder.glob(f"test_{name}*.py"))
+    return [*first, *sorted({str(found) for found in folder.glob("test_*.py")} - {*first})]
 
 
 def drawn(pattern: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
@@ -84,8 +85,8 @@ def run(arguments: argparse.Namespace, group: str) -> None:
     Raises:
         subprocess.CalledProcessError: the tests fail without any change.
     """
-    folders = {tests_of(module)[-1] for module in SERVER.glob(GROUPS[group])}
-    subprocess.run(command_of(arguments.python, sorted(folders)), check=True, stdout=subprocess.DEVNULL)
+    tests = {test for module in SERVER.glob(GROUPS[group]) for test in tests_of(module)}
+    subprocess.run(command_of(arguments.python, sorted(tests)), check=True, stdout=subprocess.DEVNULL)
     ends = time.monotonic() + arguments.minutes * 60 / len(GROUPS)
     counted: Counter[TestOutcome] = Counter()
     for module, spec in drawn(GROUPS[group], arguments.each, arguments.seed):
