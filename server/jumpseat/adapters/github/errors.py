@@ -6,9 +6,9 @@ and headers are read by `http/`, below; `copilot_token.py` and `account.py`, abo
 
 from __future__ import annotations
 
-import copy
 import re
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from jumpseat.adapters.github.hosts import GitHubHosts
@@ -22,8 +22,6 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.http import HttpAnswer, error_from_response
-
-E = TypeVar("E", bound=Exception)
 
 _PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
 _API_LIMIT = re.compile(r"rate limit", re.IGNORECASE)
@@ -53,6 +51,10 @@ _ASK_SUPPORT = "Ask GitHub Support why: {site}/contact."
 _FOR_SUPPORT = frozenset({"spammy_user", "access_revoked", "go_http_client", "programmatic_token_generation"})
 
 
+class ExchangeClosedError(AuthorizationError):
+    """The exchange does not take this kind of token; direct use may work."""
+
+
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer; empty where it is none."""
     try:
@@ -62,14 +64,24 @@ def error_body(answer: HttpAnswer) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def wants_the_other_route(answer: HttpAnswer) -> bool:
-    """Whether an exchange was refused because of the token's kind: another way to use it may work.
+def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
+    """The error for an exchange that was answered with 400 or more. Arguments as in `error_from_github`.
 
-    404 is said to apps that the exchange does not know, and to accounts without Copilot; 403 with these
-    words to personal access tokens.
+    It is an `ExchangeClosedError` where the kind of token is refused.
     """
-    if answer.status == 404:
-        return True
+    error = error_from_github(answer, hosts, url=url, source=source)
+    if isinstance(error, AuthorizationError) and _refuses_the_kind(answer):
+        return _as(error, ExchangeClosedError, error.message, error.hint)
+    return error
+
+
+def _refuses_the_kind(answer: HttpAnswer) -> bool:
+    # GitHub answers 404 to apps that the exchange does not know and to accounts without Copilot, and 403 with
+    # these words to personal access tokens.
+    return answer.status == 404 or _refuses_personal_tokens(answer)
+
+
+def _refuses_personal_tokens(answer: HttpAnswer) -> bool:
     message = error_body(answer).get("message")
     return answer.status == 403 and isinstance(message, str) and bool(_PERSONAL_TOKEN.search(message))
 
@@ -107,7 +119,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
             f"Check that the account has Copilot ({hosts.github}/settings/copilot), then sign in with "
             f"`{hosts.login_command}`.",
         )
-    if wants_the_other_route(answer):
+    if _refuses_personal_tokens(answer):
         return _as(
             base,
             AuthorizationError,
@@ -119,6 +131,20 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     return base
 
 
+def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> AuthenticationError:
+    """The error for a provider without a sign-in.
+
+    Args:
+        hosts: the provider's GitHub.
+        notes: sentences on sign-ins that were found and cannot be used.
+    """
+    return AuthenticationError(
+        " ".join((f"Nobody is signed in to {hosts.authority}.", *notes)),
+        provider=hosts.provider,
+        hint=f"Sign in: `{hosts.login_command}`.",
+    )
+
+
 def no_json(hosts: GitHubHosts) -> ProtocolError:
     """The error for an answer of 200 that is not what GitHub would send."""
     return ProtocolError(
@@ -126,13 +152,6 @@ def no_json(hosts: GitHubHosts) -> ProtocolError:
         provider=hosts.provider,
         hint="A proxy, or the sign-in page of a network, may stand in between.",
     )
-
-
-def again(error: E) -> E:
-    """The same error for another caller: one object is raised once, or tracebacks pile up in it."""
-    fresh = copy.copy(error)
-    fresh.__traceback__ = None
-    return fresh
 
 
 def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> ChatError:

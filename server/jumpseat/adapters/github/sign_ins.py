@@ -79,7 +79,7 @@ async def find_sign_ins(
     store: TokenStore,
     *,
     configured: Secret | None = None,
-    refused: Collection[str] = (),
+    rejected: Collection[str] = (),
     general: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> FoundSignIns:
@@ -89,7 +89,7 @@ async def find_sign_ins(
         hosts: the GitHub to sign in to.
         store: our own sign-ins.
         configured: the value of `github_token`.
-        refused: tokens that GitHub does not accept any more; of what other tools keep, these are passed over.
+        rejected: tokens of other programs that GitHub does not accept any more; they are skipped.
         general: look also for those that were not made for Copilot; without, no process is started.
         environ: the environment of the process.
 
@@ -110,10 +110,10 @@ async def find_sign_ins(
     notes: list[str] = []
     found = list(_of_the_environment(hosts, environ, notes)) if general else []
     found += await _of_editors(hosts, environ, notes)
-    found = [each for each in found if each.token.reveal() not in refused]
+    found = [each for each in found if each.token.reveal() not in rejected]
     if not found and general:
         token = await gh_token(hosts.authority, environ)
-        if token is not None and token.reveal() not in refused:
+        if token is not None and token.reveal() not in rejected:
             found += _if_usable(SignIn(token, "gh"), notes)
     # One token may be in several places; the first names it.
     once: dict[str, SignIn] = {}

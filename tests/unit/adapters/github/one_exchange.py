@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from jumpseat.adapters.github.copilot.tokens import CopilotTokens
+from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.sign_ins import SignIn
 from jumpseat.http import HttpClient
@@ -38,17 +38,17 @@ async def main(origin: str, directory: Path, rounds: int) -> None:
     hosts = github_hosts(provider="copilot", github_url=origin, api_url=origin)
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
     http, clock = HttpClient(), SkippingClock()
-    tokens = CopilotTokens(http, hosts, sign_in, directory=directory, clock=clock, jitter=lambda: 0.0)
-    token = None
+    tokens = TokenCache(http, hosts, sign_in, directory=directory, clock=clock, jitter=lambda: 0.0)
+    credential = None
     for _ in range(rounds):
         print("ready", flush=True)
         if not await asyncio.to_thread(sys.stdin.readline):
             break
-        if token is not None:
+        if credential is not None:
             clock.skipped += 100.0
-            await tokens.refuse(token)
-        token = await tokens.get()
-        print(token.secret.reveal(), flush=True)
+            await tokens.refused(credential)
+        credential = await tokens.get()
+        print(credential.token.reveal(), flush=True)
     await tokens.aclose()
     await http.aclose()
 

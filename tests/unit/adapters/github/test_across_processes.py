@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.github.copilot.exchange_lock import STOPPED_SECONDS
-from jumpseat.adapters.github.copilot.tokens import LOCK_SECONDS, CopilotTokens
+from jumpseat.adapters.github.copilot.shared_token import LOCK_SECONDS
+from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_ins import SignIn
 from jumpseat.http import HttpClient
@@ -93,7 +94,7 @@ async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
     minting(upstream)
-    tokens = CopilotTokens(
+    tokens = TokenCache(
         http, hosts, SignIn(Secret("ghu_canary-of-eight"), "file"), directory=tmp_path / "auth"
     )
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
@@ -109,7 +110,7 @@ async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
         holder.send_signal(signal.SIGKILL)
 
         async with asyncio.timeout(LOCK_SECONDS / 2):
-            assert (await waiting).secret.reveal() == "tid=canary2;x=1"
+            assert (await waiting).token.reveal() == "tid=canary2;x=1"
     await tokens.aclose()
 
 
@@ -121,7 +122,7 @@ async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_ot
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
     minting(upstream)
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
-    others = [CopilotTokens(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
+    others = [TokenCache(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
         assert await line(holder) == "ready"
         assert holder.stdin is not None
@@ -132,7 +133,7 @@ async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_ot
         async with asyncio.timeout(2 * STOPPED_SECONDS):
             found = await asyncio.gather(*(tokens.get() for tokens in others))
 
-    assert {token.secret.reveal() for token in found} == {"tid=canary2;x=1"}
+    assert {each.token.reveal() for each in found} == {"tid=canary2;x=1"}
     assert len(upstream.requests) == 2
     for tokens in others:
         await tokens.aclose()

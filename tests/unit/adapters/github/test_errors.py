@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.errors import error_from_github, wants_the_other_route
+from jumpseat.adapters.github.errors import (
+    ExchangeClosedError,
+    error_from_github,
+    exchange_error,
+    not_signed_in,
+)
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.chat import (
     AuthenticationError,
@@ -130,15 +135,25 @@ def test_a_limit_of_the_rest_host_is_no_lack_of_access(status: int) -> None:
 
 
 @pytest.mark.requirement("8:token-kinds")
-def test_only_what_another_way_may_cure_asks_for_it() -> None:
-    def answer(status: int, body: Any) -> HttpAnswer:
-        return HttpAnswer(status, {}, json.dumps(body).encode())
+@pytest.mark.parametrize(
+    ("status", "body", "closed"),
+    [
+        (404, {"message": "Not Found"}, True),
+        (403, {"message": "Resource not accessible by personal access token"}, True),
+        (403, no_seat("no_copilot_access"), False),
+        (401, {"message": "Bad credentials"}, False),
+        (403, "text", False),
+    ],
+)
+def test_only_a_refused_kind_of_token_closes_the_exchange(status: int, body: Any, closed: bool) -> None:
+    answer = HttpAnswer(status, {}, json.dumps(body).encode())
+    url = f"{HOSTS.api}/x"
+    found = exchange_error(answer, HOSTS, url=url, source="gh")
+    general = error_from_github(answer, HOSTS, url=url, source="gh")
 
-    assert wants_the_other_route(answer(404, {"message": "Not Found"}))
-    assert wants_the_other_route(answer(403, {"message": "Resource not accessible by personal access token"}))
-    assert not wants_the_other_route(answer(403, no_seat("no_copilot_access")))
-    assert not wants_the_other_route(answer(401, {"message": "Bad credentials"}))
-    assert not wants_the_other_route(HttpAnswer(403, {}, b"<html>"))
+    assert isinstance(found, ExchangeClosedError) is closed
+    assert (found.message, found.hint) == (general.message, general.hint)
+    assert isinstance(found, type(general))
 
 
 @pytest.mark.parametrize(
@@ -169,3 +184,10 @@ def test_a_refusal_without_details_still_says_what_to_do(details: dict[str, Any]
 
     assert type(found) is AuthorizationError
     assert "settings/copilot" in (found.hint or "")
+
+
+def test_a_missing_sign_in_is_an_error_that_says_how_to_sign_in() -> None:
+    found = not_signed_in(HOSTS, ["A note.", "Another."])
+
+    assert found.message == "Nobody is signed in to github.com. A note. Another."
+    assert "jumpseat login" in (found.hint or "")

@@ -95,16 +95,16 @@ async def test_the_order_of_sources(store: TokenStore, everything: dict[str, str
 
 @pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_those_that_github_has_refused_make_way_for_the_next(
+async def test_sign_ins_that_github_has_rejected_are_skipped(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     environ = without(everything, "COPILOT_GITHUB_TOKEN")
-    refused: list[str] = []
+    rejected: list[str] = []
     order = []
     for _ in range(6):
-        found = await find_sign_ins(DOTCOM, store, refused=refused, environ=environ)
+        found = await find_sign_ins(DOTCOM, store, rejected=rejected, environ=environ)
         order.append([each.source for each in found.sign_ins])
-        refused += [each.token.reveal() for each in found.sign_ins[:1]]
+        rejected += [each.token.reveal() for each in found.sign_ins[:1]]
 
     assert order == [
         ["env:GH_TOKEN", "env:GITHUB_TOKEN", "hosts.json", "apps.json"],

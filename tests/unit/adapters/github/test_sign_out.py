@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.adapters.github.copilot.tokens import CopilotTokens, forget_shared_tokens
+from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
+from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.sign_ins import SignIn
 from jumpseat.adapters.github.token_store import FILE_NAME, TokenStore
@@ -143,12 +144,12 @@ async def test_a_linked_directory_is_refused_and_named(
 
 
 @pytest.fixture
-def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[CopilotTokens]:
+def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[TokenCache]:
     """Two sign-ins of one provider, and one of another, that share tokens with other daemons."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [
-        CopilotTokens(
+        TokenCache(
             http,
             github_hosts(provider=provider, **places),
             SignIn(Secret(token), "file"),
@@ -159,7 +160,7 @@ def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[Co
 
 
 async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
-    hosts: GitHubHosts, shared: list[CopilotTokens], directory: Path
+    hosts: GitHubHosts, shared: list[TokenCache], directory: Path
 ) -> None:
     for tokens in shared:
         await tokens.get()
@@ -175,7 +176,7 @@ async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
 
 
 async def test_an_exchange_under_way_leaves_no_token_behind(
-    hosts: GitHubHosts, shared: list[CopilotTokens], directory: Path, upstream: FakeUpstream
+    hosts: GitHubHosts, shared: list[TokenCache], directory: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
     body = json.dumps({"token": "tid=canary;x=1", "refresh_in": 1500}).encode()

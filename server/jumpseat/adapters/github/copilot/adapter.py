@@ -18,11 +18,10 @@ from jumpseat.adapters.base import Adapter, OnPrompt, Replan
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.base.capabilities import told_by
 from jumpseat.adapters.github.account import quotas_from_headers
+from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
-from jumpseat.adapters.github.copilot.credentials import CopilotCredential
 from jumpseat.adapters.github.copilot.fitting import fitted
 from jumpseat.adapters.github.copilot.headers import API_VERSION, chat_headers, identity_headers, signed
-from jumpseat.adapters.github.copilot.identity import CopilotIdentity
 from jumpseat.adapters.github.copilot.models import (
     CHAT_COMPLETIONS,
     MESSAGES,
@@ -36,7 +35,11 @@ from jumpseat.adapters.github.copilot.refusals import (
     explained,
     refused_for_now,
 )
-from jumpseat.adapters.github.copilot.tokens import REPLACEMENT_SECONDS, NoOtherCredential
+from jumpseat.adapters.github.copilot.token_cache import (
+    REPLACEMENT_SECONDS,
+    CopilotCredential,
+    NoOtherCredential,
+)
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.http.attempt import Prepared, Route
@@ -87,7 +90,7 @@ class CopilotAdapter(Adapter):
             copilot_url=config.copilot_url,
             is_the_users_own=not config.is_from_client,
         )
-        self._identity = CopilotIdentity(
+        self._account = CopilotAccount(
             http, self._hosts, config, headers=self._client_headers, on_change=self._auth_changed
         )
         self._catalogue = CopilotCatalogue(provider, self._ask)
@@ -122,7 +125,7 @@ class CopilotAdapter(Adapter):
             Replan: the short-lived token was refused, the service is elsewhere, the model takes another
                 route, or a part of the request is not taken.
         """
-        credential = await self._identity.credential()
+        credential = await self._account.credential()
         await self._catalogue.at_hand()
         headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
         if request.model == AUTO:
@@ -162,10 +165,10 @@ class CopilotAdapter(Adapter):
             if replan.reason == "expired_token":
                 raise await self._with_another(credential, replan.error) from replan
             if replan.reason == "wrong_host":
-                await self._identity.moved()
+                await self._account.moved()
             raise
         except AccountDeniedError as error:
-            await self._identity.denied(error)
+            await self._account.denied(error)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -207,11 +210,11 @@ class CopilotAdapter(Adapter):
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Who is signed in, and from what source; with `refresh` plan and quotas as they are now."""
-        return await self._identity.status(refresh=refresh)
+        return await self._account.status(refresh=refresh)
 
     async def is_signed_in_for_this(self) -> bool:
         """Whether somebody signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
-        return await self._identity.is_for_copilot()
+        return await self._account.is_for_copilot()
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
         """Sign a person in with a code.
@@ -219,28 +222,28 @@ class CopilotAdapter(Adapter):
         Raises:
             ChatError: they did not, or GitHub did not let them.
         """
-        status = await self._identity.sign_in(on_prompt)
+        status = await self._account.sign_in(on_prompt)
         self._catalogue.forget()
         return status
 
     async def sign_out(self) -> AuthStatus:
         """Forget the sign-in that `sign_in` brought."""
         self._catalogue.forget()
-        return await self._identity.sign_out()
+        return await self._account.sign_out()
 
     def watched_files(self) -> list[Path]:
         """The store of sign-ins."""
-        return [self._identity.watched_file]
+        return [self._account.watched_file]
 
     async def files_changed(self) -> None:
         """Another process has signed in or out."""
         self._catalogue.forget()
-        await self._identity.store_changed()
+        await self._account.store_changed()
 
     async def aclose(self) -> None:
         """End requests under way."""
         await self._catalogue.aclose()
-        await self._identity.aclose()
+        await self._account.aclose()
 
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._config, self.client_info)
@@ -259,21 +262,21 @@ class CopilotAdapter(Adapter):
             ChatError: there is no other one now.
         """
         try:
-            reason = await self._identity.refused(credential)
+            reason = await self._account.refused(credential)
         except NoOtherCredential as none:
             if none.retry_after is not None:
                 raise refused_for_now(error, self._provider, none.retry_after) from None
-            await self._identity.denied(error)
+            await self._account.denied(error)
             raise error from None
         if credential.exchanged is not None:  # GitHub gave it out, so the sign-in is not at fault.
             error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
 
     def _served(self, headers: Mapping[str, str]) -> None:
-        self._identity.served()
+        self._account.served()
         quotas = quotas_from_headers(headers)
         if quotas:
-            self._identity.note_quotas(quotas)
+            self._account.note_quotas(quotas)
 
     def _path(self, model: str, info: ModelInfo | None) -> str:
         """The model's route: the best that its row lists and that has not proved closed."""
@@ -321,7 +324,7 @@ class CopilotAdapter(Adapter):
         """
         place = Place(provider=self._provider, site=self._hosts.github)
         for again in (True, False):
-            credential = await self._identity.credential()
+            credential = await self._account.credential()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{credential.data_host}{path}"
             call = HttpCall(
@@ -336,16 +339,16 @@ class CopilotAdapter(Adapter):
                 )
             except ChatError as error:
                 if isinstance(error, AccountDeniedError):
-                    await self._identity.denied(error)
+                    await self._account.denied(error)
                 if error.status_code == 401:
                     replan = await self._with_another(credential, error)
                     if again:
                         continue
                     raise replan.error from None
                 if again and error.status_code == 421:
-                    await self._identity.moved()
+                    await self._account.moved()
                     continue
                 raise
-            self._identity.served()
+            self._account.served()
             return answer
         raise AssertionError("the second round returns or raises")

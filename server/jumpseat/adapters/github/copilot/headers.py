@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
-from jumpseat.adapters.github.copilot.credentials import CopilotCredential
+from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
 from jumpseat.config import ProviderConfig
 

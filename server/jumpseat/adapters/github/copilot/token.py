@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.adapters.github.account import ask_github
-from jumpseat.adapters.github.errors import error_from_github, no_json, wants_the_other_route
+from jumpseat.adapters.github.errors import exchange_error, no_json
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.chat import ChatError, ConfigError
+from jumpseat.chat import ConfigError
 from jumpseat.http import HttpAnswer, HttpClient
 from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, hidden
@@ -29,14 +29,6 @@ GRACE_SECONDS = 60.0
 LONGEST_LIFE_SECONDS = 24 * 3600.0
 LIFE_IF_UNSAID_SECONDS = 600.0
 CLOCK_SLACK_SECONDS = 5.0
-
-
-class OtherRouteWanted(Exception):  # noqa: N818 - a way that is closed, with the error for those without another
-    """The exchange does not take this kind of token; `error` is for whom no other way is left."""
-
-    def __init__(self, error: ChatError) -> None:
-        super().__init__(error)  # As it is: `copy` makes another of the arguments.
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +115,13 @@ async def exchange(
         jitter: from 0 to 1, how much of `JITTER_SECONDS` to take off.
 
     Raises:
-        OtherRouteWanted: the exchange is closed to this kind of token.
-        ChatError: as `error_from_github` says, or GitHub could not be reached.
+        ExchangeClosedError: the exchange does not take this kind of token.
+        ChatError: as `exchange_error` makes it, or GitHub cannot be reached.
     """
     url = f"{hosts.api}/copilot_internal/v2/token"
     answer = await ask_github(http, hosts, url, github_token, headers)
     if answer.status >= 400:
-        error = error_from_github(answer, hosts, url=url, source=source)
-        raise OtherRouteWanted(error) if wants_the_other_route(answer) else error
+        raise exchange_error(answer, hosts, url=url, source=source)
     return read_token(answer, hosts, now=clock.now(), jitter=jitter)
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from jumpseat import __version__
 from jumpseat.adapters.base import ClientInfo
-from jumpseat.adapters.github.copilot.credentials import CopilotCredential
 from jumpseat.adapters.github.copilot.fitting import fitted
 from jumpseat.adapters.github.copilot.headers import chat_headers, editor_version, identity_headers, signed
+from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest, ImageBlock, Message, ModelInfo, ToolResultBlock, ToolUseBlock
 from jumpseat.config import ProviderConfig
 from jumpseat.system.secrets import Secret
@@ -95,7 +95,7 @@ def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_give_i
     ],
 )
 def test_a_personal_token_comes_with_the_one_integration_id_that_takes_it(token, options, expected):
-    credential = CopilotCredential(Secret(token), "https://api.githubcopilot.com", "direct")
+    credential = CopilotCredential(Secret(token), "https://api.githubcopilot.com")
 
     headers = signed(identity_headers(options, None), credential, options)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token import CopilotToken, OtherRouteWanted, exchange, read_token
+from jumpseat.adapters.github.copilot.token import CopilotToken, exchange, read_token
+from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ProtocolError, RequestError
 from jumpseat.http import HttpAnswer, HttpClient
@@ -161,8 +162,8 @@ async def test_the_exchange_says_who_asks(
     [
         (401, {"message": "Bad credentials"}, AuthenticationError),
         (403, {"message": "no", "error_details": {"notification_id": "not_signed_up"}}, AuthorizationError),
-        (404, {"message": "Not Found"}, OtherRouteWanted),
-        (403, {"message": "Resource not accessible by personal access token"}, OtherRouteWanted),
+        (404, {"message": "Not Found"}, ExchangeClosedError),
+        (403, {"message": "Resource not accessible by personal access token"}, ExchangeClosedError),
         (307, {}, RequestError),
     ],
 )

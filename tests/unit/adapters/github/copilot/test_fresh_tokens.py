@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token import OtherRouteWanted
-from jumpseat.adapters.github.copilot.tokens import CopilotTokens
-from jumpseat.adapters.github.failure_memory import FINAL_SECONDS
+from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.shared_request import FINAL_SECONDS
 from jumpseat.adapters.github.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ServerError
 from jumpseat.http import HttpClient
@@ -28,7 +27,7 @@ from tests.unit.adapters.github.hand_clock import HandClock
 EXCHANGE = "/copilot_internal/v2/token"
 MANY = 50
 
-Make: TypeAlias = Callable[..., CopilotTokens]
+Make: TypeAlias = Callable[..., TokenCache]
 
 
 class Mint:
@@ -53,12 +52,12 @@ def mint(upstream: FakeUpstream) -> Mint:
 async def make(
     http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
 ) -> AsyncIterator[Make]:
-    made: list[CopilotTokens] = []
+    made: list[TokenCache] = []
 
-    def one(**changed: Any) -> CopilotTokens:
+    def one(**changed: Any) -> TokenCache:
         parts = {"hosts": hosts, "sign_in": app_sign_in, "clock": clock, **changed}
         directory = parts.pop("directory", tmp_path / "auth")
-        made.append(CopilotTokens(http, directory=directory, jitter=lambda: 0.0, **parts))
+        made.append(TokenCache(http, directory=directory, jitter=lambda: 0.0, **parts))
         return made[-1]
 
     yield one
@@ -66,9 +65,9 @@ async def make(
         await each.aclose()
 
 
-async def number(tokens: CopilotTokens, **options: Any) -> int:
+async def number(tokens: TokenCache, **options: Any) -> int:
     """Which of the mint's tokens is in use."""
-    return int((await tokens.get(**options)).secret.reveal().partition(";")[0].removeprefix("tid=canary"))
+    return int((await tokens.get(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -167,16 +166,6 @@ async def test_a_limit_of_githubs_is_kept(
     assert await number(tokens) == 1
 
 
-async def test_a_kind_that_is_not_exchanged_is_told_as_that(make: Make, upstream: FakeUpstream) -> None:
-    upstream.default(Reply.json({"message": "Not Found"}, 404), path=EXCHANGE)
-    tokens = make()
-
-    for _ in range(3):
-        with pytest.raises(OtherRouteWanted):
-            await tokens.get()
-    assert len(upstream.requests) == 1
-
-
 @pytest.mark.requirement("8:refresh")
 async def test_a_token_is_replaced_behind_the_back_of_its_users(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
@@ -194,7 +183,7 @@ async def test_a_token_is_replaced_behind_the_back_of_its_users(
     assert mint.made == 2
 
 
-async def until_number(tokens: CopilotTokens, expected: int) -> None:
+async def until_number(tokens: TokenCache, expected: int) -> None:
     async with asyncio.timeout(10):
         while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange is nobody's to await
             await asyncio.sleep(0.001)
@@ -214,7 +203,7 @@ async def test_while_github_is_away_the_old_token_serves_to_its_end(
     for _ in range(MANY):
         assert await number(tokens) == 1
     await upstream.wait_for_request(2)
-    await until(lambda: tokens._failures.current() is not None)
+    await until(lambda: tokens._token_request.failure is not None)
     for _ in range(MANY):
         assert await number(tokens) == 1
         await asyncio.to_thread(int)  # Time for an exchange that nobody should have begun.

@@ -9,10 +9,15 @@ from typing import TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.token import CopilotToken
-from jumpseat.adapters.github.copilot.tokens import REPLACEMENT_SECONDS, CopilotTokens, NoOtherCredential
+from jumpseat.adapters.github.copilot.token_cache import (
+    REPLACEMENT_SECONDS,
+    CopilotCredential,
+    NoOtherCredential,
+    TokenCache,
+)
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.chat import AuthenticationError
 from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 from tests.unit.adapters.github.hand_clock import HandClock
@@ -22,7 +27,7 @@ MANY = 50
 
 pytestmark = pytest.mark.requirement("8:no-refresh-storm")
 
-Make: TypeAlias = Callable[[], CopilotTokens]
+Make: TypeAlias = Callable[[], TokenCache]
 
 
 @pytest.fixture
@@ -40,12 +45,12 @@ async def make(
         return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
 
     upstream.default(mint, path=EXCHANGE)
-    made: list[CopilotTokens] = []
+    made: list[TokenCache] = []
 
-    def one() -> CopilotTokens:
+    def one() -> TokenCache:
         directory = tmp_path / "auth"
         made.append(
-            CopilotTokens(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
+            TokenCache(http, hosts, app_sign_in, clock=clock, directory=directory, jitter=lambda: 0.0)
         )
         return made[-1]
 
@@ -54,9 +59,9 @@ async def make(
         await each.aclose()
 
 
-def number(token: CopilotToken) -> int:
+def number(credential: CopilotCredential) -> int:
     """Which of GitHub's tokens it is."""
-    return int(token.secret.reveal().partition(";")[0].removeprefix("tid=canary"))
+    return int(credential.token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upstream: FakeUpstream) -> None:
@@ -64,9 +69,9 @@ async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upst
     shared = await first.get()
     assert number(await second.get()) == 1
 
-    assert await first.refuse(shared) == "expired_token"
+    assert await first.refused(shared) == "expired_token"
     assert number(await first.get()) == 2
-    assert await second.refuse(await second.get()) == "newer_token"
+    assert await second.refused(await second.get()) == "newer_token"
     assert number(await second.get()) == 2
     assert len(upstream.requests) == 2
 
@@ -75,19 +80,19 @@ async def test_a_replacement_that_is_refused_is_replaced_after_a_minute_and_used
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     tokens = make()
-    await tokens.refuse(await tokens.get())
+    await tokens.refused(await tokens.get())
     second = await tokens.get()
 
     clock.pass_time(20)
     for _ in range(MANY):
         with pytest.raises(NoOtherCredential) as caught:
-            await tokens.refuse(second)
+            await tokens.refused(second)
         assert caught.value.retry_after == pytest.approx(REPLACEMENT_SECONDS - 20)
         assert number(await tokens.get()) == 2
     assert len(upstream.requests) == 2
 
     clock.pass_time(REPLACEMENT_SECONDS - 20)
-    assert await tokens.refuse(second) == "expired_token"
+    assert await tokens.refused(second) == "expired_token"
     assert number(await tokens.get()) == 3
 
 
@@ -95,13 +100,13 @@ async def test_the_minute_counts_for_all_daemons_of_the_machine(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
-    await first.refuse(await first.get())
+    await first.refused(await first.get())
     refused = await first.get()
 
     for tokens in (second, make()):
         assert number(await tokens.get()) == 2
         with pytest.raises(NoOtherCredential):
-            await tokens.refuse(refused)
+            await tokens.refused(refused)
     assert len(upstream.requests) == 2
 
 
@@ -109,13 +114,13 @@ async def test_a_newer_token_of_another_daemon_is_taken_within_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
-    await first.refuse(await first.get())
+    await first.refused(await first.get())
     refused = await first.get()
     # Another daemon that did not know of the minute: its clock was wrong, or it had no access to the file.
     clock.pass_time(1)
-    await second._flight.run(second._exchanged)
+    await second._exchange()
 
-    assert await first.refuse(refused) == "newer_token"
+    assert await first.refused(refused) == "newer_token"
     assert number(await first.get()) == 3
     assert len(upstream.requests) == 3
 
@@ -126,12 +131,13 @@ async def test_an_older_token_that_a_stopped_daemon_has_stored_late_is_not_taken
     first = make()
     old = await first.get()
     clock.pass_time(1)
-    await first.refuse(old)
+    await first.refused(old)
     new = await first.get()
-    await asyncio.to_thread(first._file.write, old.to_json())
+    assert old.exchanged is not None
+    await first._file.write(old.exchanged, None)
 
     clock.pass_time(REPLACEMENT_SECONDS)
-    assert await first.refuse(new) == "expired_token"
+    assert await first.refused(new) == "expired_token"
     assert number(await first.get()) == 3
 
 
@@ -140,7 +146,7 @@ async def test_fifty_refusals_at_once_are_one_exchange(make: Make, upstream: Fak
     old = await tokens.get()
 
     async def turn() -> int:
-        await tokens.refuse(old)
+        await tokens.refused(old)
         return number(await tokens.get())
 
     assert await asyncio.gather(*(turn() for _ in range(MANY))) == [2] * MANY
@@ -151,8 +157,10 @@ async def test_a_token_whose_sign_in_github_does_not_accept_any_more_is_not_used
     make: Make, upstream: FakeUpstream
 ) -> None:
     tokens = make()
-    await tokens.get()
+    first = await tokens.get()
 
-    tokens.drop()
+    upstream.script(Reply.json({"message": "Bad credentials"}, 401), path="/copilot_internal/user")
+    with pytest.raises(AuthenticationError):
+        await tokens.account()
 
-    assert number(await tokens.get()) == 2
+    assert (await tokens.get()).token.reveal() != first.token.reveal()

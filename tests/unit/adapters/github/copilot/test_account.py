@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.base.account import AuthStatus, Quota
-from jumpseat.adapters.github.copilot.identity import CopilotIdentity
+from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.token_store import TokenStore
 from jumpseat.chat import AuthenticationError, AuthorizationError
@@ -37,8 +37,8 @@ class Person:
             self.host, provider=provider, github_url=emulator.github_url, api_url=emulator.api_url
         )
 
-    def identity(self, **table: str) -> CopilotIdentity:
-        return CopilotIdentity(
+    def account(self, **table: str) -> CopilotAccount:
+        return CopilotAccount(
             self.http,
             self.hosts,
             ProviderConfig(kind="copilot", **table),
@@ -84,16 +84,16 @@ async def test_a_refused_sign_in_of_an_editors_gives_way_to_the_next_and_is_not_
 ) -> None:
     person.leave("hosts.json", NOBODY)
     person.leave("apps.json", emulator.issue_token("octocat"))
-    identity = person.identity()
+    account = person.account()
 
-    credentials = [await identity.credential() for _ in range(3)]
-    status = await identity.status()
+    credentials = [await account.credential() for _ in range(3)]
+    status = await account.status()
 
     assert len({each.token.reveal() for each in credentials}) == 1
     assert (status.state, status.source) == ("signed_in", "apps.json")
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert "hosts.json is not accepted any more" in caplog.text
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:found-sign-ins", "8:expired-sign-in")
@@ -103,20 +103,20 @@ async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_sea
     gh_asked = fake_gh("")
     person.leave("hosts.json", NOBODY)
     person.leave("apps.json", NOBODY.replace("0", "1"))
-    identity = person.identity()
+    account = person.account()
 
     with pytest.raises(AuthenticationError, match=r"apps\.json"):
-        await identity.credential()
+        await account.credential()
     for _ in range(5):
         with pytest.raises(AuthenticationError):
-            await identity.credential()
+            await account.credential()
 
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert gh_asked() == 1
-    status = await identity.status()
+    status = await account.status()
     assert (status.state, status.source) == ("expired", "apps.json")
     assert "Sign in again: `jumpseat login`" in (status.message or "")
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:found-sign-ins")
@@ -133,16 +133,16 @@ async def test_a_sign_in_that_a_person_made_for_this_is_never_passed_over(
     else:
         monkeypatch.setenv("COPILOT_GITHUB_TOKEN", NOBODY)
         monkeypatch.setenv("GH_HOST", person.host)
-    identity = person.identity(**table)
+    account = person.account(**table)
 
     with pytest.raises(AuthenticationError, match=named):
-        await identity.credential()
+        await account.credential()
 
-    status = await identity.status()
+    status = await account.status()
     assert (status.state, status.source) == ("expired", named)
     assert "Sign in again: `jumpseat login`" in (status.message or "")
     assert emulator.exchanges == 0
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:found-sign-ins")
@@ -152,13 +152,13 @@ async def test_an_account_without_a_plan_is_not_passed_over_for_another(
     emulator.add_account("hubot", blocked="no_copilot_access")
     person.leave("hosts.json", emulator.issue_token("hubot"))
     person.leave("apps.json", emulator.issue_token("octocat"))
-    identity = person.identity()
+    account = person.account()
 
     with pytest.raises(AuthorizationError):
-        await identity.credential()
-    assert (await identity.status()).state == "not_authorized"
+        await account.credential()
+    assert (await account.status()).state == "not_authorized"
     assert emulator.exchanges == 0
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("4:general-sign-in")
@@ -183,15 +183,15 @@ async def test_a_token_for_all_of_github_is_no_sign_in_to_copilot_and_gh_is_not_
     elif source == "GH_TOKEN":
         monkeypatch.setenv("GH_TOKEN", token)
         monkeypatch.setenv("GH_HOST", person.host)
-    identity = person.identity(**table)
+    account = person.account(**table)
 
-    assert await identity.is_for_copilot() is for_copilot
+    assert await account.is_for_copilot() is for_copilot
     assert asked() == 0
-    status = await identity.status()
+    status = await account.status()
     assert (status.state, (status.source or "").removeprefix("env:")) == ("signed_in", source)
     assert asked() == (1 if source == "gh" else 0)
-    assert await identity.is_for_copilot() is for_copilot
-    await identity.aclose()
+    assert await account.is_for_copilot() is for_copilot
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:found-sign-ins")
@@ -199,30 +199,30 @@ async def test_fifty_questions_at_once_look_for_sign_ins_once(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
     asked = fake_gh(emulator.issue_token("octocat"))
-    identity = person.identity()
+    account = person.account()
 
-    states = [each.state for each in await asyncio.gather(*(identity.status() for _ in range(50)))]
+    states = [each.state for each in await asyncio.gather(*(account.status() for _ in range(50)))]
     assert (set(states), asked()) == ({"signed_in"}, 1)
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:other-process")
 async def test_a_store_that_another_process_has_changed_is_looked_at_again(
     person: Person, emulator: CopilotEmulator
 ) -> None:
-    identity = person.identity()
-    assert (await identity.status()).state == "signed_out"
+    account = person.account()
+    assert (await account.status()).state == "signed_out"
     store = TokenStore()
 
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")), login="octocat")
-    await identity.store_changed()
-    await identity.store_changed()
+    await account.store_changed()
+    await account.store_changed()
     await store.delete(person.hosts)
-    await identity.store_changed()
+    await account.store_changed()
 
     assert [each.state for each in person.told] == ["signed_in", "signed_out"]
     assert (person.told[0].login, person.told[0].plan) == ("octocat", "individual")
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:no-token-leaks")
@@ -231,15 +231,15 @@ async def test_a_token_that_was_exchanged_while_another_process_signed_out_does_
 ) -> None:
     store = TokenStore()
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
-    identity = person.identity()
-    await identity.credential()
+    account = person.account()
+    await account.credential()
     assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
 
     await store.delete(person.hosts)
-    await identity.store_changed()
+    await account.store_changed()
 
     assert list((home / "auth").glob("copilot_token.*.json")) == []
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:other-process")
@@ -247,16 +247,16 @@ async def test_another_providers_sign_in_in_the_same_store_is_no_news(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
     await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
-    identity = person.identity()
-    await identity.credential()
+    account = person.account()
+    await account.credential()
     other = Person(emulator, home, "work")
 
     await TokenStore().write(other.hosts, hidden(emulator.issue_token("octocat")))
-    await identity.store_changed()
+    await account.store_changed()
 
     assert person.told == []
     assert len(emulator.requests(path=EXCHANGE)) == 1
-    await identity.aclose()
+    await account.aclose()
     await other.http.aclose()
 
 
@@ -264,12 +264,12 @@ async def test_another_providers_sign_in_in_the_same_store_is_no_news(
 async def test_a_store_that_nobody_has_asked_about_yet_is_not_looked_at(
     person: Person, emulator: CopilotEmulator
 ) -> None:
-    identity = person.identity()
+    account = person.account()
     await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
-    await identity.store_changed()
+    await account.store_changed()
 
     assert (person.told, emulator.seen) == ([], [])
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:auth-status")
@@ -282,15 +282,15 @@ async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_
     http, told = HttpClient(), list[AuthStatus]()
     urls = dict.fromkeys(("github_url", "api_url", "copilot_url"), upstream.origin)
     table = ProviderConfig(kind="copilot", github_token="ghu_canary1")
-    identity = CopilotIdentity(
+    account = CopilotAccount(
         http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=told.append
     )
 
-    status = await identity.status(refresh=True)
+    status = await account.status(refresh=True)
 
     assert (status.state, status.chat_enabled, status.plan) == ("signed_in", True, None)
     upstream.default(Reply.json({"message": "Not Found"}, 404), path=EXCHANGE)
-    other = CopilotIdentity(
+    other = CopilotAccount(
         http,
         github_hosts(provider="copilot", **urls),
         ProviderConfig(kind="copilot", github_token="ghu_canary2"),
@@ -298,7 +298,7 @@ async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_
         on_change=told.append,
     )
     assert (await other.status(refresh=True)).state == "not_authorized"
-    for each in (identity, other):
+    for each in (account, other):
         await each.aclose()
     await http.aclose()
 
@@ -311,7 +311,7 @@ async def test_who_was_never_signed_in_is_told_to_sign_in_to_that_provider(
     emulator: CopilotEmulator, home: Path, provider: str, command: str
 ) -> None:
     person = Person(emulator, home, provider)
-    status = await person.identity().status()
+    status = await person.account().status()
 
     assert status.state == "signed_out"
     assert (status.message or "").endswith(f"Sign in: {command}.")
@@ -323,18 +323,18 @@ async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_autho
     person: Person, emulator: CopilotEmulator
 ) -> None:
     person.leave("hosts.json", emulator.issue_token("octocat"))
-    identity = person.identity()
-    before = await identity.status()
+    account = person.account()
+    before = await account.status()
     asked = list(emulator.seen)
     emulator.account().blocked = "no_copilot_access"
-    refused = await identity.status(refresh=True)
+    refused = await account.status(refresh=True)
     emulator.account().blocked = None
-    mended = await identity.status(refresh=True)
+    mended = await account.status(refresh=True)
 
     assert (before.state, before.plan, asked) == ("signed_in", None, [])
     assert refused.state == "not_authorized"
     assert (mended.state, mended.plan, mended.message) == ("signed_in", "individual", None)
-    await identity.aclose()
+    await account.aclose()
 
 
 @pytest.mark.requirement("8:quotas")
@@ -342,11 +342,11 @@ async def test_a_quota_is_told_when_it_crosses_a_threshold_and_not_with_every_an
     person: Person, emulator: CopilotEmulator
 ) -> None:
     person.leave("hosts.json", emulator.issue_token("octocat"))
-    identity = person.identity()
-    await identity.credential()
+    account = person.account()
+    await account.credential()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
-        identity.note_quotas([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
+        account.note_quotas([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 
     told = [quota.percent_remaining for each in person.told for quota in each.quotas or ()]
     assert told == [19.0, 4.0]
-    await identity.aclose()
+    await account.aclose()

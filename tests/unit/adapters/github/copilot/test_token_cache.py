@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 import pytest
 
-from jumpseat.adapters.github.copilot.credentials import CopilotCredentials, not_signed_in
-from jumpseat.adapters.github.copilot.tokens import NoOtherCredential
-from jumpseat.adapters.github.failure_memory import FINAL_SECONDS
-from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
+from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, NoOtherCredential, TokenCache
+from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.adapters.github.shared_request import FINAL_SECONDS
 from jumpseat.adapters.github.sign_ins import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.http import HttpClient
@@ -25,7 +24,7 @@ NOT_FOUND = Reply.json({"message": "Not Found", "status": "404"}, 404)
 NO_PERSONAL = Reply.json({"message": "Resource not accessible by personal access token"}, 403)
 MANY = 50
 
-Make: TypeAlias = Callable[[str], CopilotCredentials]
+Make: TypeAlias = Callable[[str], TokenCache]
 
 
 def minted(upstream: FakeUpstream) -> Reply:
@@ -39,17 +38,21 @@ def account(upstream: FakeUpstream, **changed: object) -> Reply:
     return Reply.json({**body, "endpoints": {"api": f"{upstream.origin}/direct"}, **changed})
 
 
+def route(credential: CopilotCredential) -> str:
+    return "direct" if credential.exchanged is None else "exchange"
+
+
 def asked(upstream: FakeUpstream) -> list[str]:
     return [request.path for request in upstream.requests]
 
 
 @pytest.fixture
 async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path: Path) -> AsyncIterator[Make]:
-    made: list[CopilotCredentials] = []
+    made: list[TokenCache] = []
 
-    def one(token: str) -> CopilotCredentials:
+    def one(token: str) -> TokenCache:
         sign_in = SignIn(hidden(token), "file", "stored-name")
-        made.append(CopilotCredentials(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
+        made.append(TokenCache(http, hosts, sign_in, directory=tmp_path / "auth", clock=clock))
         return made[-1]
 
     yield one
@@ -63,7 +66,7 @@ async def test_an_apps_token_is_exchanged(make: Make, upstream: FakeUpstream) ->
 
     credential = await make("ghu_canary1").get()
 
-    assert (credential.token.reveal(), credential.route) == ("tid=canary0;x=1", "exchange")
+    assert (credential.token.reveal(), route(credential)) == ("tid=canary0;x=1", "exchange")
     assert credential.data_host == f"{upstream.origin}/exchanged"
     assert asked(upstream) == [EXCHANGE]
 
@@ -95,7 +98,7 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
     found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
     found.append(await credentials.get())
 
-    assert {(each.token.reveal(), each.route) for each in found} == {(token, "direct")}
+    assert {(each.token.reveal(), route(each)) for each in found} == {(token, "direct")}
     assert asked(upstream) == [EXCHANGE, USER]
 
 
@@ -111,7 +114,7 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     await credentials.refused(first)
     await credentials.refused(first)  # Fifty turns may find out at once.
     second = await credentials.get()
-    assert (second.route, second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
+    assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert asked(upstream) == [USER, EXCHANGE]
 
 
@@ -122,7 +125,7 @@ async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> Non
     credentials = make("ghu_canary1")
     direct = await credentials.get()
 
-    assert direct.route == "direct"
+    assert route(direct) == "direct"
     with pytest.raises(NoOtherCredential):
         await credentials.refused(direct)
 
@@ -147,7 +150,7 @@ async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_agai
 
     clock.pass_time(FINAL_SECONDS)
 
-    assert (await credentials.get()).route == "direct"
+    assert route(await credentials.get()) == "direct"
     assert asked(upstream).count(EXCHANGE) == 1
 
 
@@ -166,7 +169,7 @@ async def test_an_account_without_copilot_is_no_storm_and_heals(
 
     clock.pass_time(60)
     upstream.script(minted(upstream), path=EXCHANGE)
-    assert (await credentials.get()).route == "exchange"
+    assert route(await credentials.get()) == "exchange"
 
 
 @pytest.mark.requirement("8:refresh")
@@ -199,15 +202,17 @@ async def test_a_classic_token_is_sent_nowhere(make: Make, upstream: FakeUpstrea
     assert upstream.requests == []
 
 
-async def test_the_account_is_remembered_until_it_is_asked_for_anew(
+async def test_the_accounts_host_is_remembered_until_a_caller_insists(
     make: Make, upstream: FakeUpstream
 ) -> None:
-    upstream.script(account(upstream, login="one"), account(upstream, login="two"), path=USER)
+    one, two = (account(upstream, endpoints={"api": f"{upstream.origin}/{name}"}) for name in ("one", "two"))
+    upstream.script(one, two, path=USER)
     credentials = make("gho_canary1")
 
-    logins = [(await credentials.account(refresh=refresh)).login for refresh in (False, False, True, False)]
+    found = [await credentials.get(insist=insist) for insist in (False, False, True, False)]
 
-    assert logins == ["one", "one", "two", "two"]
+    names = [each.data_host.rpartition("/")[2] for each in found]
+    assert names == ["one", "one", "two", "two"]
 
 
 async def test_what_was_derived_from_a_sign_in_can_be_dropped(
@@ -235,10 +240,3 @@ async def test_a_failure_of_the_account_is_shared(make: Make, upstream: FakeUpst
 
     assert {type(each) for each in outcomes} == {ServerError}
     assert len(upstream.requests) == 1
-
-
-def test_nobody_signed_in_is_an_error_that_says_how() -> None:
-    error = not_signed_in(github_hosts(provider="copilot"), "A note.")
-
-    assert error.message == "Nobody is signed in to github.com. A note."
-    assert "jumpseat login" in (error.hint or "")

@@ -1,0 +1,96 @@
+"""One request to GitHub that many callers share, and the memory of its failure.
+
+A failure counts for every caller for a while, so that many failing chats do not become many requests.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+from jumpseat.chat import ChatError
+from jumpseat.system.clock import Clock
+from jumpseat.system.single_flight import SingleFlight
+
+T = TypeVar("T")
+
+FIRST_BACKOFF_SECONDS = 0.25
+"""Below the engine's first delay, so that its retries reach GitHub."""
+
+LONGEST_BACKOFF_SECONDS = 60.0
+FINAL_SECONDS = 30.0
+"""How long a failure counts that waiting does not cure: its cause may be fixed by then."""
+
+_MOST_DOUBLINGS = 16
+
+
+class SharedRequest(Generic[T]):
+    """A request that runs once at a time, whatever the number of callers."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, T]], clock: Clock) -> None:
+        """
+        Args:
+            work: makes the request once.
+            clock: measures pauses by its monotonic time, which setting the wall clock does not change.
+        """
+        self._work = work
+        self._clock = clock
+        self._flight: SingleFlight[T] = SingleFlight()
+        self._failure: ChatError | None = None
+        self._failures_in_a_row = 0
+        self._failure_counts_until = 0.0
+
+    @property
+    def failure(self) -> ChatError | None:
+        """The last failure while it counts; None where the request may be made."""
+        return self._failure if self._clock.monotonic() < self._failure_counts_until else None
+
+    async def run(self, *, insist: bool = False) -> T:
+        """The result of the request under way, started now if there is none.
+
+        Args:
+            insist: make the request even if it has just failed.
+
+        Raises:
+            ChatError: it fails, or has failed a short while ago.
+        """
+        failure = None if insist else self.failure
+        if failure is not None:
+            raise _copied(failure)
+        try:
+            return await self._flight.run(self._attempt)
+        except ChatError as error:
+            raise _copied(error) from None
+
+    def start(self) -> None:
+        """Start the request in the background, unless it is under way."""
+        self._flight.start(self._attempt)
+
+    async def aclose(self) -> None:
+        """Cancel the request under way."""
+        await self._flight.aclose()
+
+    async def _attempt(self) -> T:
+        try:
+            result = await self._work()
+        except ChatError as error:
+            self._failure_counts_until = self._clock.monotonic() + self._pause_after(error)
+            self._failures_in_a_row = min(self._failures_in_a_row + 1, _MOST_DOUBLINGS)
+            self._failure = error
+            raise
+        self._failure, self._failures_in_a_row = None, 0
+        return result
+
+    def _pause_after(self, error: ChatError) -> float:
+        if not error.retryable:
+            return FINAL_SECONDS
+        backoff = min(FIRST_BACKOFF_SECONDS * 2.0**self._failures_in_a_row, LONGEST_BACKOFF_SECONDS)
+        return backoff if error.retry_after is None else error.retry_after
+
+
+def _copied(error: ChatError) -> ChatError:
+    # Each caller raises an object of its own: tracebacks of all callers would pile up in a shared one.
+    fresh = copy.copy(error)
+    fresh.__traceback__ = None
+    return fresh
