@@ -165,6 +165,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     # Section 7: configuration.
     "7:file": "--config, else $JUMPSEAT_CONFIG, else config.toml of JUMPSEAT_HOME; a missing one is fine",
     "7:unknown-keys": "unknown keys are warned about with path and line, and the nearest known key",
+    "7:own-keys": "each kind has keys of its own; a wrong one faults its table, another kind's is unknown",
     "7:recipes": "every table of docs/recipes.md makes a provider and sends what the page promises",
     "7:reread": "a changed file or overlay is reread; turns go on, what is broken changes nothing",
     "7:file-errors": "every fault of a file at once: line, key, rule; a wrong table is its provider's alone",

@@ -41,7 +41,7 @@ LEAVES_OF_GITHUB = ("copilot", "language_server")
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 """It says to its own server what an editor says to the daemon."""
 
-PROVIDER_NAMES = frozenset({*KINDS, "copilot", "anthropic", "ollama"})
+PROVIDER_NAMES = frozenset({*KINDS, "github"})
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """What belongs to LSP's base protocol, and so to whoever speaks that."""
 
@@ -100,7 +100,7 @@ def faults(name: str, source: str) -> list[str]:
         found += _method_names(name, tree, source) if layer != "rpc" else []
     if layer == "adapters":
         found += _other_adapters(name, imports)
-    if layer in ("engine", "rpc"):
+    if layer in ("config", "engine", "rpc"):
         found += [f"names the provider {word}" for word in sorted(_words(tree) & PROVIDER_NAMES)]
     return found
 
@@ -240,6 +240,9 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.engine.turn", "def f():\n    import jumpseat.rpc.faults", "above engine"),
         ("jumpseat.engine.turn", "import jumpseat_client", "above engine"),
         ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local.adapter:LocalAdapter'", "above config"),
+        ("jumpseat.config.schema", "class ProviderConfig:\n    github_url: str", "the provider github"),
+        ("jumpseat.config.overlay", "if kind == 'copilot': ...", "the provider copilot"),
+        ("jumpseat.config.reading", "FORMS = {'ollama': 1}", "the provider ollama"),
         ("jumpseat.shelf.stuff", "", "no place in the order"),
         ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters import local", "the adapter local"),
         ("jumpseat.adapters.base.interface", "import jumpseat.adapters.http.endpoint", "the adapter http"),

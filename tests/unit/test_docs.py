@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.config import load_config
-from jumpseat.providers import BUILT_IN
+from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
@@ -59,7 +59,7 @@ def test_every_configuration_of_a_page_is_read_without_a_warning(
     for number, text in enumerate(fences(page, "toml")):
         file = home / f"{number}.toml"
         file.write_text(text, "utf-8")
-        load_config(file, None, built_in=BUILT_IN)
+        load_config(file, None, built_in=BUILT_IN, kinds=KINDS)
 
     # The one thing that the page shows and the daemon comments on: a heading that is also sent.
     shown = [message for message in caplog.messages if "roles.assistant" in message]

@@ -87,6 +87,9 @@ def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(
     assert entry_points == []
     assert "jumpseat.adapters.openai.adapter" in modules
     assert "jumpseat.adapters.http.hooks" not in modules
+    # Of the specs, those of the kinds in use: the table's own and the built-in ones.
+    specs = {name.split(".")[-2] for name in modules if name.endswith(".spec")}
+    assert specs == {"base", "openai", "copilot", "local"}
     # The same start, with a kind that is nobody's, does look, or this test would say nothing.
     _, (failure,) = modules_and_entry_points_of_a_start("nobodys", tmp_path)
     assert "there is no kind 'nobodys'" in failure

@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from jumpseat.chat import ConfigError
 from jumpseat.config.faults import Fault
 from jumpseat.config.overlay import SOURCE as OVERLAY
 from jumpseat.config.overlay import OverlayError, overlaid, refuse_keys_of_plugins, without_absent
+from jumpseat.config.own_keys import Kinds, unknown_keys
 from jumpseat.config.places import line_of
 from jumpseat.config.reading import (
     DEEPEST,
     Source,
+    checked,
     error_of,
     faults_of,
     is_deeper_than,
@@ -42,7 +42,7 @@ def load_config(
     overlay: Mapping[str, Any] | None,
     *,
     built_in: Collection[str] = (),
-    kinds: Collection[str] | None = None,
+    kinds: Kinds | None = None,
 ) -> Config:
     """The file's configuration with a client's overlay on it.
 
@@ -50,8 +50,8 @@ def load_config(
         path: the file named on the command line; None for the usual places, where it may be missing.
         overlay: `initializationOptions.config`.
         built_in: ids of providers that exist without any configuration.
-        kinds: the daemon's own kinds of providers. A table of another kind may have keys of its own, which
-            its plug-in knows; None where every key is known here.
+        kinds: the built-in kinds of providers with their own keys. A table of another kind may have keys that
+            its plug-in declares; with None there are only common keys.
 
     Raises:
         ConfigError: the file cannot be read, something outside of the providers' tables is wrong in it, or
@@ -59,19 +59,19 @@ def load_config(
             and is among the result's `faults`.
     """
     file = read(path if path is not None else config_file(), required=path is not None)
-    own, faults = validated(file)  # Its own errors first, under its own name.
+    own, faults = validated(file, kinds)  # Its own errors first, under its own name.
     if is_deeper_than(DEEPEST, overlay):
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
     overlay = without_absent(overlay or {})
     try:
-        config = _with_overlay(own, file, overlay, built_in, faults) if overlay else own
+        config = _with_overlay(own, file, overlay, built_in, faults, kinds) if overlay else own
         refuse_keys_of_plugins(config, overlay, kinds)
     except OverlayError as error:
         error.hint = f"Put it into your own configuration file, {file.name}; a workspace may not set it."
         raise
     warnings = list(warnings_of(config, own, file, kinds))
     if faults:  # Of the tables that are wrong only what is sound has keys to look at.
-        sound, _ = sound_part(file)
+        sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(Path(file.name).absolute(), file.tables.get("providers", {}))
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
@@ -90,11 +90,11 @@ def _keep_keys_back(config: Config) -> None:
     for table in config.providers.values():
         if table.is_from_client:
             continue
-        own = {"api_key": table.api_key, "github_token": table.github_token}
+        own = {"api_key": table.api_key, **(table.model_extra or {})}
         if table.client_cert is not None:
             own["password"] = table.client_cert.password
         for key, value in (*own.items(), *table.headers.items(), *table.env.items()):
-            name = (value or "").removeprefix("env:")
+            name = value.removeprefix("env:") if isinstance(value, str) else ""
             if name in os.environ and (names_credential(key) or names_credential(name)):
                 keep_back(name)
 
@@ -105,9 +105,7 @@ def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
     return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
 
 
-def warnings_of(
-    config: Config, own: Config, file: Source, kinds: Collection[str] | None = None
-) -> Iterator[Fault]:
+def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
     """Keys that nobody knows, and names of roles that may not mean what they do.
 
     Args:
@@ -116,9 +114,9 @@ def warnings_of(
         file: the file.
         kinds: as for `load_config`.
     """
-    of_the_file = {unknown.path for unknown in own.unknown_keys(kinds)}
+    of_the_file = {unknown.path for unknown in unknown_keys(own, kinds)}
     lines = file.lines() if of_the_file else {}
-    for unknown in config.unknown_keys(kinds):
+    for unknown in unknown_keys(config, kinds):
         told = f"unknown key, which is ignored{did_you_mean(str(unknown.path[-1]), unknown.known)}"
         if unknown.path in of_the_file:
             yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
@@ -149,7 +147,12 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
 
 
 def _with_overlay(
-    own: Config, file: Source, overlay: Mapping[str, Any], built_in: Collection[str], broken: Collection[str]
+    own: Config,
+    file: Source,
+    overlay: Mapping[str, Any],
+    built_in: Collection[str],
+    broken: Collection[str],
+    kinds: Kinds | None,
 ) -> Config:
     """The file's configuration with the overlay on it.
 
@@ -159,12 +162,13 @@ def _with_overlay(
         overlay: without what means absent.
         built_in: as for `load_config`.
         broken: providers of the file whose tables are wrong: they are the user's all the same.
+        kinds: as for `load_config`.
     """
     sound = {name: file.tables["providers"][name] for name in own.providers}
-    merged = overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken})
+    merged = overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken}, kinds)
     for name in broken:
         merged.get("providers", {}).pop(name, None)  # A few settings alone would make another provider of it.
-    try:
-        return Config.model_validate(merged)
-    except ValidationError as error:
-        raise error_of([fault for _, fault in faults_of(error, Source(OVERLAY))]) from None
+    config, errors = checked(merged, kinds)
+    if config is None:
+        raise error_of([fault for _, fault in faults_of(errors, Source(OVERLAY))])
+    return config

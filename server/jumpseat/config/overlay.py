@@ -12,6 +12,7 @@ from typing import Any
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.lookalikes import looks_like
+from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.schema import Config
 from jumpseat.config.sources import source_prefix
@@ -33,13 +34,16 @@ class OverlayError(ConfigError):
         super().__init__(f"{SOURCE}: {key} {why}.")
 
 
-def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def overlaid(
+    base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collection[str], kinds: Kinds | None = None
+) -> dict[str, Any]:
     """The tables of the file with the overlay on them.
 
     Args:
         base: the file's tables.
         overlay: without what means absent.
         known: ids of providers that the user has beside those of `base`.
+        kinds: the built-in kinds of providers.
 
     Raises:
         OverlayError: the overlay goes beyond what it may do.
@@ -68,7 +72,7 @@ def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collect
             _refuse_changes(table, where)
         else:
             _refuse_lookalike(name, users)
-            _refuse_what_a_user_chooses(table, where)
+            _refuse_what_a_user_chooses(table, where, kind_of(name, table.get("kind"), kinds))
         providers[name] = merge_patch(providers.get(name, {}), table)
     if providers:
         result["providers"] = providers
@@ -78,7 +82,7 @@ def overlaid(base: Mapping[str, Any], overlay: Mapping[str, Any], known: Collect
     return {**result, **defaults}
 
 
-def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Collection[str] | None) -> None:
+def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Kinds | None) -> None:
     """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands.
 
     Raises:
@@ -86,7 +90,7 @@ def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Co
     """
     for name, table in overlay.get("providers", {}).items():
         whole = config.providers.get(name)  # None where the table itself is wrong.
-        if whole is not None and whole.is_of_a_plugin(kinds):
+        if whole is not None and is_of_a_plugin(whole, kinds):
             for key in sorted(set(table) & set(whole.model_extra or {})):
                 raise OverlayError(f"providers.{name}.{key}", "is a plug-in's own key")
 
@@ -132,17 +136,12 @@ def _refuse_lookalike(name: str, users: Collection[str]) -> None:
             )
 
 
-def _refuse_what_a_user_chooses(table: Mapping[str, Any], where: str) -> None:
-    """Refuse to run, trust or show a file, and to choose the way of the user's sign-in."""
-    if "model_path" in table:
-        raise OverlayError(f"{where}.model_path", "names a file, which only the user may choose to run")
-    if "command" in table:
-        raise OverlayError(f"{where}.command", "names a program, which only the user may choose to run")
-    for key in ("ca_file", "client_cert"):
+def _refuse_what_a_user_chooses(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
+    """Refuse to run, trust or show a file, and to choose the route of the user's sign-in."""
+    of_every_kind = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
+    for key, why in {**of_every_kind, **(kind.user_only if kind is not None else {})}.items():
         if key in table:
-            raise OverlayError(f"{where}.{key}", "names a file, which only the user may choose")
-    if "proxy" in table and str(table.get("kind")).startswith("copilot"):
-        raise OverlayError(f"{where}.proxy", "would choose the way of your own sign-in")
+            raise OverlayError(f"{where}.{key}", why)
 
 
 def _refuse_sources(value: Any, where: str) -> None:

@@ -7,7 +7,7 @@ alone, told when the provider is asked for: an editor goes on with all others. A
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from jumpseat.chat import ConfigError
 from jumpseat.config.faults import Fault
+from jumpseat.config.own_keys import Kinds, errors_in_own_keys
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
 from jumpseat.config.schema import Config
 from jumpseat.system.regular_file import read_regular
@@ -83,16 +84,26 @@ def is_deeper_than(most: int, value: Any) -> bool:
     return bool(level)
 
 
-def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
+def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | None, list[ErrorDetails]]:
+    """The configuration, or what is wrong in it; the own keys of each built-in kind are checked too."""
+    errors = list(errors_in_own_keys(tables, kinds))
+    try:
+        config = Config.model_validate(dict(tables))
+    except ValidationError as error:
+        return None, [*error.errors(include_url=False, include_input=False), *errors]
+    return (None if errors else config), errors
+
+
+def validated(source: Source, kinds: Kinds | None) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
     """The configuration without the providers whose tables are wrong, and what is wrong in those, by id.
 
     Raises:
         ConfigError: something else is wrong; the message has the first fault, the hint the others.
     """
-    try:
-        return Config.model_validate(dict(source.tables)), {}
-    except ValidationError as error:
-        faults = faults_of(error, source)
+    whole, errors = checked(source.tables, kinds)
+    if whole is not None:
+        return whole, {}
+    faults = faults_of(errors, source)
     broken: dict[str, list[Fault]] = {}
     for path, fault in faults:
         if len(path) < 2 or path[0] != "providers":
@@ -103,15 +114,15 @@ def validated(source: Source) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
     return config, {name: tuple(each) for name, each in broken.items()}
 
 
-def sound_part(source: Source) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
+def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
     """The configuration without each value that is wrong, and everything that is wrong in it."""
     tables = deepcopy(dict(source.tables))
     found: dict[KeyPath, Fault] = {}
     while True:
-        try:
-            return Config.model_validate(tables), list(found.items())
-        except ValidationError as error:
-            faults = faults_of(error, source)
+        config, errors = checked(tables, kinds)
+        if config is not None:
+            return config, list(found.items())
+        faults = faults_of(errors, source)
         found = {**dict(faults), **found}
         for path in _outermost({_existing(tables, path) for path, _ in faults}):
             _remove(tables, path)
@@ -139,11 +150,11 @@ def _remove(tables: Any, path: KeyPath) -> None:
     del tables[path[-1]]
 
 
-def faults_of(error: ValidationError, source: Source) -> list[tuple[KeyPath, Fault]]:
+def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
     """Each finding with its path, in the order of the file. No value is repeated: it may be a key."""
     lines = source.lines()
     told: dict[KeyPath, list[str]] = {}
-    for each in error.errors(include_url=False, include_input=False):
+    for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
             path = path[:-1]  # One of several types that the key may have.
@@ -199,13 +210,6 @@ _FORMS = {
     "[key]": "is no name for a provider; it must have no colon and no white space",
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
-    "client_id": "must be one word of ASCII",
-    "editor_version": "must be a name and a version, as in Vim/9.1",
-    "integration_id": "must be one word of ASCII",
-    "assistant": "must be one word of ASCII",
-    "system": "must be one word of ASCII",
-    "tool": "must be one word of ASCII",
-    "user": "must be one word of ASCII",
     "mapping": "must be parameters, a place below it as in parameters.options, or chat",
 }
 """What a key that has a form must look like."""

@@ -2,11 +2,10 @@
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
-import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from jumpseat.config.faults import Fault, UnknownKey, unknown_in
+from jumpseat.config.faults import Fault
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
 from jumpseat.system.paths import config_file
@@ -49,7 +48,14 @@ def _can_be_asked(address: str) -> str:
 Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_can_be_asked)]
 """An address, or one that a value begins."""
 
-HeaderWord = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
+
+def _one_word(text: str) -> str:
+    if not re.fullmatch(r"[\x21-\x7e]{1,200}", text):
+        raise ValueError("must be one word of ASCII")
+    return text
+
+
+HeaderWord = Annotated[str, AfterValidator(_one_word)]
 """What can stand in a header or in a form."""
 
 
@@ -146,22 +152,6 @@ class ConfiguredModel(BaseModel):
     supports_json: bool | None = None
 
 
-def _as_words(value: Any) -> Any:
-    """A command line as program and arguments, split as a POSIX shell would; nothing in it is expanded."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return shlex.split(value)
-    except ValueError:
-        raise ValueError("must be a command line whose quotes are closed") from None
-
-
-CommandLine = Annotated[
-    list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_as_words)
-]
-"""Program and arguments; in the file also one text."""
-
-
 def _as_table(value: Any) -> Any:
     return {"id": value} if isinstance(value, str) else value
 
@@ -207,7 +197,7 @@ def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
 
 
 class ProviderConfig(BaseModel):
-    """One `[providers.<id>]` table, with the keys common to the HTTP kinds and those of `local`."""
+    """One `[providers.<id>]` table, with the keys that kinds have in common; `model_extra` has the others."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -266,31 +256,6 @@ class ProviderConfig(BaseModel):
 
     client_cert: Annotated[ClientCertificate, BeforeValidator(_as_certificate)] | None = None
     max_retries: int | None = Field(default=None, ge=0, le=10)
-    host: str = "github.com"
-    """`copilot` only, as all below it; this, `github_url` and `editor_version` also its language server."""
-
-    github_url: str | None = None
-    api_url: str | None = None
-    copilot_url: str | None = None
-    client_id: HeaderWord | None = None
-    """The app in whose name a person signs in."""
-
-    integration_id: HeaderWord | None = None
-    editor_version: Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}/[\x21-\x7e]{1,100}$")] | None = None
-    github_token: str | None = Field(default=None, min_length=1, repr=False)
-    """A token to use instead of a sign-in."""
-
-    model_path: str | None = None
-    """`local` only: a GGUF file to run instead of the installed model."""
-
-    command: CommandLine | None = None
-    """`copilot-language-server` only, as `chat_api`: program and arguments that start the server."""
-
-    chat_api: Literal["auto", "conversation", "completion"] = "auto"
-
-    def is_of_a_plugin(self, kinds: Collection[str] | None) -> bool:
-        """Whether a plug-in has to know this kind, given those of the daemon's own."""
-        return kinds is not None and bool(self.kind) and self.kind not in kinds
 
     @property
     def model_names(self) -> list[str]:
@@ -306,7 +271,7 @@ class ProviderConfig(BaseModel):
             yield key, value if key is None else _masked(key, value)
 
 
-_KEPT_TO_ITSELF = ("api_key", "github_token", "headers", "env", "query", "url", "proxy")
+_KEPT_TO_ITSELF = ("api_key", "headers", "env", "query", "url", "proxy")
 
 
 def _masked(key: str, value: Any) -> Any:
@@ -381,16 +346,3 @@ class Config(BaseModel):
         self._from_client = providers
         for name in providers:
             self.providers[name].is_from_client = True
-
-    def unknown_keys(self, kinds: Collection[str] | None = None) -> list[UnknownKey]:
-        """Keys that mean nothing here, for a warning, in the order of their paths.
-
-        Args:
-            kinds: as for `load_config`; keys that belong to a plug-in are left to it.
-        """
-        left_to_plugins = {name for name, table in self.providers.items() if table.is_of_a_plugin(kinds)}
-        return [
-            each
-            for each in sorted(unknown_in(self), key=lambda each: each.key)
-            if not (len(each.path) == 3 and each.path[0] == "providers" and each.path[1] in left_to_plugins)
-        ]

@@ -1,8 +1,7 @@
-"""What one provider's table stands for: its sources read when they are first needed, its `${name}` replaced.
+"""The values of one provider's table: value sources are read when first needed, `${name}` is replaced.
 
-Owns what is remembered of slow sources, that many who need one at the same time read it once, and that it is
-read anew after the provider has refused it. A failure is shared by those who waited, and not remembered.
-Above it are adapters; below it sources and templates.
+Values of slow sources are cached and read again after the provider has refused one. Concurrent callers share
+one read; a failure reaches all of them and is not cached.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,8 +40,6 @@ from jumpseat.system.single_flight import SingleFlight
 _TEMPLATES = ("base_url", "url")
 """Keys of a table that may be named in a template and are templates themselves."""
 
-_SOURCES = ("api_key", "github_token")
-
 MOST_CHARACTERS = 1024 * 1024
 """Of a text whose `${name}` are replaced."""
 
@@ -62,16 +59,25 @@ class _Remembered:
 class Values:
     """One provider's. What is remembered outlives an event loop."""
 
-    def __init__(self, provider: str, table: ProviderConfig, *, names_are_read: bool = True) -> None:
+    def __init__(
+        self,
+        provider: str,
+        table: ProviderConfig,
+        *,
+        names_are_read: bool = True,
+        source_keys: Collection[str] = (),
+    ) -> None:
         """
         Args:
             provider: the provider's id, for errors.
             table: its table; nothing of it is read before it is needed.
             names_are_read: whether a plain value that names a set environment variable stands for that.
+            source_keys: the kind's own keys that hold a value source, as `api_key` does.
         """
         self._provider = provider
         self._table = table
         self._names_are_read = names_are_read
+        self._source_keys = {"api_key", *source_keys}
         self._remembered: dict[str, _Remembered] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
         self.readings = 0
@@ -305,7 +311,7 @@ class Values:
         found = own_value(self._table, name)
         if isinstance(found, str) and name in _TEMPLATES:
             return await self._filled(name, found, model, further, known)
-        if isinstance(found, str) and (name in _SOURCES or source_prefix(found) is not None):
+        if isinstance(found, str) and (name in self._source_keys or source_prefix(found) is not None):
             return (await self._resolved(name, found, further)).reveal()
         if isinstance(found, str | int | float):
             return _told(name, _spelled(found)).reveal()

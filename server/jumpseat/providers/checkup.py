@@ -45,7 +45,7 @@ async def check_file(path: Path | None) -> Checkup:
         source = read(file, required=path is not None)
     except ConfigError as error:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
-    config, found = sound_part(source)
+    config, found = sound_part(source, KINDS)
     tables = source.tables.get("providers")
     config.note_origins(file.absolute(), tables if isinstance(tables, Mapping) else {})
     errors = [fault for _, fault in found]
@@ -81,7 +81,8 @@ async def _further_faults(
         model = config.default_model
         if model is not None and (mistyped := await fault_of_model(registry, model)) is not None:
             yield ("default_model",), mistyped, True
-        for provider, table in config.providers.items():
+        for provider in config.providers:
+            table = registry.table(provider)
             for path, told in faults_of_values(provider, table):
                 yield ("providers", provider, *path), told, True
             for path, told in warnings_of_values(table):

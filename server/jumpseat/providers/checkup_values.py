@@ -20,6 +20,7 @@ from jumpseat.config.templates import TemplateError, is_template, pieces
 from jumpseat.config.values import is_unset_variable, own_value
 from jumpseat.http import is_loopback
 from jumpseat.http.network import check_certificates, check_proxy
+from jumpseat.providers.kinds import KINDS
 from jumpseat.system.secrets import names_credential
 
 
@@ -59,7 +60,7 @@ def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
             yield path, f"names the variable {name}, which is not set here"
         elif prefix in (None, "file:") and _is_literal(value, filled=prefix is None and path[0] in _FILLED):
             yield path, _LITERAL
-        elif path[0] in ("api_key", "github_token") and is_unset_variable(value):
+        elif path[0] in _credential_keys(table) and is_unset_variable(value):
             yield (
                 path,
                 "looks like the name of a variable, which is not set here; the name would be sent",
@@ -90,14 +91,19 @@ def _located(provider: str, message: str) -> tuple[KeyPath, str]:
 
 def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Every text that may name a source."""
-    for key in ("api_key", "github_token", "proxy"):
-        if (value := getattr(table, key)) is not None:
+    for key in (*_credential_keys(table), "proxy"):
+        if isinstance(value := getattr(table, key, None), str):
             yield (key,), value
     for key in ("env", "headers"):
         for name, value in getattr(table, key).items():
             yield (key, name), value
     if table.client_cert is not None and table.client_cert.password is not None:
         yield ("client_cert", "password"), table.client_cert.password
+
+
+def _credential_keys(table: ProviderConfig) -> tuple[str, ...]:
+    spec = KINDS.get(table.kind)
+    return ("api_key", *(spec.source_keys if spec is not None else ()))
 
 
 def _malformed(prefix: str, argument: str, table: ProviderConfig) -> str | None:

@@ -1,48 +1,69 @@
-"""The kinds of providers, those that are there without configuration, and the tables of a configuration.
-
-Above it is the registry. Above this package no provider is mentioned by name.
-"""
+"""The built-in kinds of providers, one row each, and the tables of a configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
+from jumpseat.adapters.base.spec import ProviderSpec
 from jumpseat.config import Config, ProviderConfig
 
-KINDS: Mapping[str, str] = {
-    "anthropic": "jumpseat.adapters.anthropic.adapter:AnthropicAdapter",
-    "copilot": "jumpseat.adapters.github.copilot.adapter:CopilotAdapter",
-    "copilot-language-server": "jumpseat.adapters.github.language_server.adapter:LanguageServerAdapter",
-    "local": "jumpseat.adapters.local.adapter:LocalAdapter",
-    "ollama": "jumpseat.adapters.ollama.adapter:OllamaAdapter",
-    "openai": "jumpseat.adapters.openai.adapter:OpenAIAdapter",
-    "openai-responses": "jumpseat.adapters.openai.responses:OpenAIResponsesAdapter",
-}
-"""Where each kind's adapter lives: `module:class`, made with `(provider id, its config, http)`."""
 
-BUILT_IN: Mapping[str, ProviderConfig] = {
-    "copilot": ProviderConfig(kind="copilot", name="GitHub Copilot"),
-    "local": ProviderConfig(kind="local", name="Local model"),
-}
-"""Providers that are present without any configuration, the one first that is the default if it can be."""
+class Specs(Mapping[str, ProviderSpec]):
+    """Specs by kind. Each is imported when it is first looked up; the names alone import nothing."""
+
+    def __init__(self, rows: Mapping[str, str]) -> None:
+        """
+        Args:
+            rows: `module:name` of each kind's spec.
+        """
+        self._rows = rows
+
+    def __getitem__(self, kind: str) -> ProviderSpec:
+        module, _, name = self._rows[kind].partition(":")
+        spec: ProviderSpec = getattr(import_module(module), name)
+        return spec
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+KINDS = Specs(
+    {
+        "anthropic": "jumpseat.adapters.anthropic.spec:ANTHROPIC",
+        "copilot": "jumpseat.adapters.github.copilot.spec:COPILOT",
+        "copilot-language-server": "jumpseat.adapters.github.language_server.spec:LANGUAGE_SERVER",
+        "local": "jumpseat.adapters.local.spec:LOCAL",
+        "ollama": "jumpseat.adapters.ollama.spec:OLLAMA",
+        "openai": "jumpseat.adapters.openai.spec:OPENAI",
+        "openai-responses": "jumpseat.adapters.openai.spec:RESPONSES",
+    }
+)
+
+BUILT_IN = ("copilot", "local")
+"""The kinds whose specs have a `display_name`: each is a provider without configuration, under its own name.
+In the order in which they are considered as the default."""
 
 SIGN_IN_PROVIDER = "copilot"
-"""Whom a client means that asks to sign in and names nobody."""
+"""The provider of a sign-in request that names none."""
 
 
 def tables_of(config: Config) -> dict[str, ProviderConfig]:
     """Every provider's table by its id, built-in ones first.
 
-    One whose table is wrong has one of its kind alone: it is a provider, which its adapter's error explains.
+    A provider whose table is wrong is kept with its kind alone; its adapter raises the error.
     """
+    built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}
-    return {
-        name: _with_kind(name, table) for name, table in {**BUILT_IN, **config.providers, **broken}.items()
-    }
-
-
-def _with_kind(name: str, table: ProviderConfig) -> ProviderConfig:
-    built_in = BUILT_IN.get(name)
-    if not table.kind and built_in is not None:
-        return table.model_copy(update={"kind": built_in.kind, "name": table.name or built_in.name})
-    return table
+    tables = {**built_in, **config.providers, **broken}
+    for name, table in tables.items():
+        if not table.kind and name in BUILT_IN:
+            own = {"kind": name, "name": table.name or built_in[name].name}
+            tables[name] = table.model_copy(update=own)
+    return tables

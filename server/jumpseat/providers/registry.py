@@ -10,7 +10,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from jumpseat.providers.facts import KnownModel, known_by_name
 from jumpseat.providers.kinds import BUILT_IN, KINDS, tables_of
 from jumpseat.providers.lists import ModelLists
 from jumpseat.providers.plugins import Plugins
-from jumpseat.providers.settings import rows_of
 from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
@@ -120,14 +118,14 @@ class Registry:
     @property
     def user_defined(self) -> Sequence[str]:
         """The ids that have a table in the user's configuration, or are a client's own."""
-        touched = self.config.from_client & BUILT_IN.keys()  # A few settings of it define no provider.
+        touched = self.config.from_client.intersection(BUILT_IN)  # A few settings of it define no provider.
         tables = [*self.config.providers, *self.config.faults]
         return [provider for provider in tables if provider not in touched]
 
     @property
     def from_client(self) -> Set[str]:
         """The ids of providers that exist for this client alone."""
-        return self.config.from_client - BUILT_IN.keys()
+        return self.config.from_client.difference(BUILT_IN)
 
     def table(self, provider: str) -> ProviderConfig:
         """The provider's configuration.
@@ -157,15 +155,11 @@ class Registry:
             if provider in self.config.faults:
                 raise error_of(self.config.faults[provider], provider)
             http = self._http.for_provider(provider, table)
-            where = KINDS.get(table.kind)
-            if where is None:
+            spec = KINDS.get(table.kind)
+            if spec is None:
                 made = self._plugins.make(provider, table, http)
             else:
-                module, _, name = where.partition(":")
-                make: Callable[[str, ProviderConfig, HttpClient], Adapter] = getattr(
-                    import_module(module), name
-                )
-                made = make(provider, table, http)
+                made = spec.create(provider, table, http)
             made.client_info = self.client_info
             made.on_auth_change = self._auth_changed
             made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
@@ -239,14 +233,16 @@ class Registry:
         return Capabilities(**values), sources
 
     def settings_rows(self, provider: str) -> dict[str, SettingRow]:
-        """The provider's settings schema: its kind's rows, changed and added to by the configuration."""
+        """The provider's settings schema, in the order of a form; configured rows take precedence."""
         table = self.table(provider)
-        own: Mapping[str, SettingRow] = {}
-        if table.kind not in KINDS:
-            # A plug-in that cannot be used has no rows; whoever asks it for a chat is told why.
+        rows: Mapping[str, SettingRow] = {}
+        if (spec := KINDS.get(table.kind)) is not None:
+            rows = spec.settings_rows
+        else:
+            # A plug-in that cannot be used has no rows; a chat with it is answered with the reason.
             with contextlib.suppress(ChatError):
-                own = self.adapter(provider).settings_rows
-        return rows_of(table, own)
+                rows = self.adapter(provider).settings_rows
+        return dict(sorted({**rows, **table.settings}.items(), key=lambda item: item[1].order))
 
     async def settings_schemas(self, *named: str) -> dict[str, dict[str, SettingRow]]:
         """Every provider's id, with the settings schema of those that are named."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base.spec import ProviderSpec
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, load_config
+from jumpseat.config.own_keys import unknown_keys
 
-KINDS = ("openai",)
+KINDS = {"openai": ProviderSpec(kind="openai", adapter="", settings_rows={})}
 FILE = """
 [providers.theirs]
 kind = "acme"
@@ -44,7 +46,7 @@ def test_a_key_beside_a_kind_that_is_not_ours_is_left_to_its_plug_in(
 
 
 def test_where_nobody_says_which_kinds_are_ours_every_key_is(home: Path) -> None:
-    assert "providers.theirs.region" in [each.key for each in loaded(home).unknown_keys()]
+    assert "providers.theirs.region" in [each.key for each in unknown_keys(loaded(home), None)]
 
 
 @pytest.mark.requirement("7:plugins", "7:trust")

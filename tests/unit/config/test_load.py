@@ -11,6 +11,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
+from jumpseat.config.own_keys import unknown_keys
 from jumpseat.system.paths import config_file, data_dir, state_dir
 
 CANARY = "sk-canary-4711-never-shown"
@@ -315,7 +316,7 @@ def test_unknown_keys_are_warned_about_with_their_path(
             """,
         )
 
-    assert [unknown.key for unknown in config.unknown_keys()] == [
+    assert [unknown.key for unknown in unknown_keys(config, None)] == [
         "defualt_provider",
         "providers.x.api_kye",
         "providers.x.capabilities.smell",

@@ -193,9 +193,10 @@ async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_cred
 ) -> None:
     for name in ("TEST_KEY", "TEST_NAME", "TEST_OWN"):
         monkeypatch.setenv(name, f"value-of-{name}-4711")
-    of_x = values(api_key="TEST_KEY", github_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
+    table = ProviderConfig(api_key="TEST_KEY", own_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
+    of_x = Values("x", table, source_keys=("own_token",))
 
-    filled = await of_x.filled("headers.a", "${api_key} ${github_token} ${name} ${own_key}")
+    filled = await of_x.filled("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
     assert filled == "value-of-TEST_KEY-4711 value-of-TEST_KEY-4711 TEST_NAME TEST_OWN"
     assert redact("value-of-TEST_KEY-4711") == "***"
 
@@ -276,7 +277,6 @@ def test_a_table_shows_no_value_that_may_be_secret() -> None:
         base_url="http://h/v1",
         url=f"http://h/v1?key={canary}",
         api_key=canary,
-        github_token=canary,
         headers={"A": canary},
         env={"a": canary},
         query={"a": canary},

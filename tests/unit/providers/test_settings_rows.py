@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.config import ProviderConfig
 from jumpseat.providers import KINDS
-from jumpseat.providers.settings import rows_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 
@@ -23,12 +21,12 @@ def told() -> dict[str, list[str]]:
 
 @pytest.mark.requirement("5:settings-schema")
 def test_the_page_names_the_rows_of_every_kind() -> None:
-    assert told() == {kind: sorted(rows_of(ProviderConfig(kind=kind))) for kind in KINDS}
+    assert told() == {kind: sorted(KINDS[kind].settings_rows) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_sent_that_nobody_set_and_every_row_says_what_it_is(kind: str) -> None:
-    for key, row in rows_of(ProviderConfig(kind=kind)).items():
+    for key, row in KINDS[kind].settings_rows.items():
         assert row.description.endswith("."), key
         assert row.optional, key
         assert row.default is None, key

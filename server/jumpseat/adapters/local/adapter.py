@@ -13,11 +13,12 @@ from contextlib import aclosing
 from copy import copy
 from typing import cast
 
-from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.adapters.base import Adapter, Capabilities, read_options
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.local.model import identify, locate, require_engine
+from jumpseat.adapters.local.options import LocalOptions
 from jumpseat.adapters.local.process import LocalServer
 from jumpseat.chat import (
     ChatError,
@@ -48,7 +49,8 @@ class LocalAdapter(Adapter):
         self._provider = provider
         self._config = config
         self._http = http
-        self._model = identify(config.model_path)
+        self._options = read_options(LocalOptions, provider, config)
+        self._model = identify(self._options.model_path)
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
             provider=provider,
@@ -191,7 +193,7 @@ class LocalAdapter(Adapter):
             )
 
     def _check_installed(self) -> None:
-        locate(self._provider, self._config.model_path)
+        locate(self._provider, self._options.model_path)
         require_engine(self._provider)
 
     def _usable(self) -> LocalServer | None:
@@ -223,7 +225,7 @@ class LocalAdapter(Adapter):
             ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
             ChatError: the process died, or has died too often.
         """
-        path = locate(self._provider, self._config.model_path)
+        path = locate(self._provider, self._options.model_path)
         last = self._server
         end = f"{last.end}." if last is not None and last.end is not None else None
         self._starts.take(self._provider, f"The process of the local model {self._model.name}", end)

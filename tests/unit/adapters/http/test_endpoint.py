@@ -136,7 +136,7 @@ async def test_the_log_of_the_http_library_has_the_address_without_the_key(
 @pytest.mark.requirement("7:url")
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic", "ollama"])
 async def test_a_table_with_a_url_alone_asks_for_nothing_but_chats(http: HttpClient, kind: str) -> None:
-    module, _, name = KINDS[kind].partition(":")
+    module, _, name = KINDS[kind].adapter.partition(":")
     made = getattr(__import__(module, fromlist=[name]), name)
     table = {"url": "http://127.0.0.1:1/${model}", "models": ["a"], "default_model": "b", "api_key": KEY}
     adapter: EndpointAdapter = made("x", ProviderConfig(kind=kind, **table), http)

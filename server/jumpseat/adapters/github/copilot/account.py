@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jumpseat.adapters.base import OnPrompt
+from jumpseat.adapters.base import OnPrompt, read_options
 from jumpseat.adapters.base.account import AuthState, AuthStatus, Quota
 from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
+from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, NoOtherCredential, TokenCache
 from jumpseat.adapters.github.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
@@ -58,7 +59,8 @@ class CopilotAccount:
         self._http = http
         self._hosts = hosts
         self._config = config
-        self._values = Values(hosts.provider, config)
+        self._options = read_options(CopilotOptions, hosts.provider, config)
+        self._values = Values(hosts.provider, config, source_keys=SOURCE_KEYS)
         self._headers = headers
         self._on_change = on_change
         self._store = TokenStore()
@@ -146,7 +148,7 @@ class CopilotAccount:
             ChatError: GitHub refused, or cannot be reached.
             ConfigError: this GitHub does not offer device codes, or the token cannot be stored.
         """
-        flow = DeviceFlow(self._http, self._hosts, client_id=self._config.client_id or DEFAULT_CLIENT_ID)
+        flow = DeviceFlow(self._http, self._hosts, client_id=self._options.client_id or DEFAULT_CLIENT_ID)
         device = await flow.start()
         on_prompt(device.prompt)
         token = await flow.wait(device)
@@ -253,7 +255,7 @@ class CopilotAccount:
             return replace(self._found, sign_ins=usable or list(self._rejected.values())[-1:])
 
     async def _find(self, *, general: bool = True) -> FoundSignIns:
-        raw = self._config.github_token
+        raw = self._options.github_token
         configured = None if raw is None else await self._values.resolve("github_token", raw)
         return await find_sign_ins(
             self._hosts, self._store, configured=configured, rejected=self._rejected, general=general
@@ -295,7 +297,7 @@ class CopilotAccount:
         cache, self._cache = self._cache, None
         self._found = self._facts = self._failure = self._denial = None
         self._rejected.clear()
-        self._values = Values(self._hosts.provider, self._config)
+        self._values = Values(self._hosts.provider, self._config, source_keys=SOURCE_KEYS)
         if cache is not None:
             if cache.sign_in.is_ours:
                 # Another process may have replaced or deleted the sign-in before ours was exchanged.

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jumpseat.adapters.base import Adapter, OnPrompt, Replan
+from jumpseat.adapters.base import Adapter, OnPrompt, Replan, read_options
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.base.capabilities import told_by
 from jumpseat.adapters.github.account import quotas_from_headers
@@ -28,6 +28,7 @@ from jumpseat.adapters.github.copilot.models import (
     RESPONSES,
     included_model,
 )
+from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
 from jumpseat.adapters.github.copilot.refusals import (
     AccountDeniedError,
     Place,
@@ -81,13 +82,14 @@ class CopilotAdapter(Adapter):
         super().__init__(provider, config, http)
         self._config = config
         self._http = http
-        self._values = Values(provider, config)
+        self._options = options = read_options(CopilotOptions, provider, config)
+        self._values = Values(provider, config, source_keys=SOURCE_KEYS)
         self._hosts = github_hosts(
-            config.host,
+            options.host,
             provider=provider,
-            github_url=config.github_url,
-            api_url=config.api_url,
-            copilot_url=config.copilot_url,
+            github_url=options.github_url,
+            api_url=options.api_url,
+            copilot_url=options.copilot_url,
             is_the_users_own=not config.is_from_client,
         )
         self._account = CopilotAccount(
@@ -142,7 +144,7 @@ class CopilotAdapter(Adapter):
             headers["anthropic-version"] = ANTHROPIC_VERSION
         refine = self._refine(request, prepared, path)
         url = f"{credential.data_host}{path}"
-        signed_headers = signed(headers, credential, self._config)
+        signed_headers = signed(headers, credential, self._options)
         body = await self._values.body(prepared.body, request.model)
         call = HttpCall("POST", url, signed_headers, body, self._config.timeout)
         for warning in prepared.warnings:
@@ -246,7 +248,7 @@ class CopilotAdapter(Adapter):
         await self._account.aclose()
 
     def _client_headers(self) -> dict[str, str]:
-        return identity_headers(self._config, self.client_info)
+        return identity_headers(self._options, self.client_info)
 
     def _who_asks(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
@@ -328,7 +330,7 @@ class CopilotAdapter(Adapter):
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{credential.data_host}{path}"
             call = HttpCall(
-                method, url, signed(headers, credential, self._config), body, self._config.timeout
+                method, url, signed(headers, credential, self._options), body, self._config.timeout
             )
             try:
                 answer = await get_json(

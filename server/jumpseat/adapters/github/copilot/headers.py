@@ -14,9 +14,9 @@ from collections.abc import Mapping
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
-from jumpseat.config import ProviderConfig
 
 API_VERSION = "2026-06-01"
 """Of the data plane: decides in which shape prices come; both are read. The REST host has its own."""
@@ -31,18 +31,18 @@ _NOT_IN_A_PRODUCT = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CONVERSATIONS = uuid.UUID("7a3a6d0e-64c2-5b0b-9a7f-3d1f5f1f7d55")
 
 
-def identity_headers(config: ProviderConfig, client: ClientInfo | None) -> dict[str, str]:
+def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict[str, str]:
     """Who asks, the same for every request of the data plane and for the exchange of tokens.
 
     Args:
-        config: the provider's table, with `editor_version` and `integration_id`.
+        options: of the provider's table; `editor_version` and `integration_id` are used.
         client: the attached client.
     """
     return {
         "user-agent": _OUR_NAME,
-        "editor-version": config.editor_version or editor_version(client),
+        "editor-version": options.editor_version or editor_version(client),
         "editor-plugin-version": _OUR_NAME,
-        "copilot-integration-id": config.integration_id or INTEGRATION_ID,
+        "copilot-integration-id": options.integration_id or INTEGRATION_ID,
     }
 
 
@@ -57,12 +57,12 @@ def editor_version(client: ClientInfo | None) -> str:
 
 
 def signed(
-    headers: Mapping[str, str], credential: CopilotCredential, config: ProviderConfig
+    headers: Mapping[str, str], credential: CopilotCredential, options: CopilotOptions
 ) -> dict[str, str]:
     """The headers with a credential, for the one host that it belongs to."""
     token = credential.token.reveal()
     result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}
-    if token.startswith("github_pat_") and config.integration_id is None:
+    if token.startswith("github_pat_") and options.integration_id is None:
         result["copilot-integration-id"] = INTEGRATION_ID_OF_PERSONAL_TOKENS
     return result
 

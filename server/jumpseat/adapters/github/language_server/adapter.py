@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jumpseat.adapters.base import Adapter, Capabilities, OnPrompt
+from jumpseat.adapters.base import Adapter, Capabilities, OnPrompt, read_options
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.base.capabilities import told_by
 from jumpseat.adapters.github.default_model import default_model
@@ -27,6 +27,7 @@ from jumpseat.adapters.github.language_server.conversation import Conversations,
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
 from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
@@ -82,7 +83,8 @@ class LanguageServerAdapter(Adapter):
         """
         super().__init__(provider, config, http)
         self._config = config
-        hosts = github_hosts(config.host, provider=provider, github_url=config.github_url)
+        self._options = options = read_options(LanguageServerOptions, provider, config)
+        hosts = github_hosts(options.host, provider=provider, github_url=options.github_url)
         self._server = LanguageServer(
             provider,
             config,
@@ -100,7 +102,7 @@ class LanguageServerAdapter(Adapter):
         self._way_of: Connection | None = None
         """The run of the server of which the way is known; another one may be of another version."""
 
-        self._decide("completion" if config.chat_api == "completion" else "conversation", None)
+        self._decide("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
 
     @property
@@ -265,7 +267,7 @@ class LanguageServerAdapter(Adapter):
         return models
 
     def _is_decided(self, connection: Connection) -> bool:
-        return self._config.chat_api != "auto" or self._way_of is connection
+        return self._options.chat_api != "auto" or self._way_of is connection
 
     async def _decided(self, connection: Connection) -> Way:
         """The way of this run of the server, asked for if no chat has shown it.
@@ -299,7 +301,7 @@ class LanguageServerAdapter(Adapter):
         Raises:
             ConfigError: the table asks for conversations.
         """
-        if self._config.chat_api == "conversation":
+        if self._options.chat_api == "conversation":
             raise ConfigError(
                 f"providers.{self._provider}.chat_api: this language server has no conversations.",
                 provider=self._provider,

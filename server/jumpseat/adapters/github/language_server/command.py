@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from jumpseat.adapters.base import read_options
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.sources import source_prefix
@@ -26,21 +28,15 @@ _ITS_OWN = ("GH_COPILOT_", "GITHUB_COPILOT_")
 
 _NOT_FOR_IT = (
     "api_key",
-    "api_url",
     "base_url",
     "client_cert",
-    "client_id",
     "connect_timeout",
-    "copilot_url",
-    "github_token",
     "headers",
-    "integration_id",
-    "model_path",
     "parameters",
     "query",
     "url",
 )
-"""Keys of other kinds, most of all of those that ask over HTTP."""
+"""Keys of the kinds that make HTTP requests."""
 
 
 def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> list[str]:
@@ -63,7 +59,8 @@ def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, st
             provider=provider,
             hint=f"Put providers.{provider} into your own configuration file.",
         )
-    name, *arguments = config.command or [PROGRAM]
+    command = read_options(LanguageServerOptions, provider, config).command
+    name, *arguments = command or [PROGRAM]
     if Path(name).name == name:
         found = shutil.which(name, path=environ.get("PATH"))
         program = Path(found) if found is not None and Path(found).is_absolute() else None
@@ -71,7 +68,7 @@ def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, st
         program = directory_of(config) / _expanded(name)
         program = program if program.exists() else None
     if program is None:
-        raise _missing(provider, config, name)
+        raise _missing(provider, name, is_configured=command is not None)
     return [str(program), *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
 
 
@@ -160,9 +157,9 @@ def _expanded(path: str) -> Path:
         return Path(path)
 
 
-def _missing(provider: str, config: ProviderConfig, name: str) -> ConfigError:
+def _missing(provider: str, name: str, *, is_configured: bool) -> ConfigError:
     key = f"providers.{provider}.command"
-    if config.command is None:
+    if not is_configured:
         what = f"GitHub's program {PROGRAM} is not on the PATH."
     else:
         what = f"{key} names {name}, which does not exist."

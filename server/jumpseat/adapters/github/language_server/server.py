@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import jumpseat
-from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.base import ClientInfo, read_options
 from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.github.hosts import DOTCOM, github_hosts
 from jumpseat.adapters.github.language_server.command import directory_of, environment_of, find_command
@@ -27,10 +27,11 @@ from jumpseat.adapters.github.language_server.connection import (
     take_progress,
     words_of,
 )
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.words import shown, without_secrets
 from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.config import ProviderConfig, Values
-from jumpseat.http.network import read_options
+from jumpseat.http.network import read_options as read_network_options
 from jumpseat.http.proxies import Proxy
 from jumpseat.system.single_flight import SingleFlight
 from jumpseat.wire import RpcError
@@ -72,6 +73,7 @@ class LanguageServer:
         """
         self._provider = provider
         self._config = config
+        self._options = read_options(LanguageServerOptions, provider, config)
         self._values = values
         self._who = who
         self._on_notification = on_notification
@@ -168,7 +170,7 @@ class LanguageServer:
             # Without it the server opens a browser by itself, on whatever machine this is.
             "capabilities": {"window": {"showDocument": {"support": True}}},
             "initializationOptions": {
-                "editorInfo": editor_info(self._config, self._who()),
+                "editorInfo": editor_info(self._options, self._who()),
                 "editorPluginInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             },
         }
@@ -194,13 +196,13 @@ class LanguageServer:
 
     async def _settings(self) -> dict[str, Any]:
         """What `workspace/didChangeConfiguration` says: only what is configured, and no telemetry."""
-        network = await read_options(self._provider, self._config)
+        network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
         if not network.uses_environment:
             # An empty address is no proxy at all; an absent one would be the environment's.
             proxy = "" if network.proxy is None else _address_of(network.proxy)
             settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}
-        hosts = github_hosts(self._config.host, provider=self._provider, github_url=self._config.github_url)
+        hosts = github_hosts(self._options.host, provider=self._provider, github_url=self._options.github_url)
         if hosts.github != f"https://{DOTCOM}":
             settings["github-enterprise"] = {"uri": hosts.github}
         return settings
@@ -228,10 +230,10 @@ class LanguageServer:
             )
 
 
-def editor_info(config: ProviderConfig, client: ClientInfo | None) -> dict[str, str]:
+def editor_info(options: LanguageServerOptions, client: ClientInfo | None) -> dict[str, str]:
     """The editor as the server is told of it: as configured, else as it named itself, else ourselves."""
-    if config.editor_version is not None:
-        name, _, version = config.editor_version.partition("/")
+    if options.editor_version is not None:
+        name, _, version = options.editor_version.partition("/")
         return {"name": name, "version": version}
     if client is None or not client.name.strip():
         return {"name": "jumpseat", "version": jumpseat.__version__}

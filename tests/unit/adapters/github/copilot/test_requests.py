@@ -8,9 +8,9 @@ from jumpseat import __version__
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.copilot.fitting import fitted
 from jumpseat.adapters.github.copilot.headers import chat_headers, editor_version, identity_headers, signed
+from jumpseat.adapters.github.copilot.options import CopilotOptions
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest, ImageBlock, Message, ModelInfo, ToolResultBlock, ToolUseBlock
-from jumpseat.config import ProviderConfig
 from jumpseat.system.secrets import Secret
 
 OURS = f"jumpseat/{__version__}"
@@ -42,8 +42,8 @@ def test_the_editor_version_is_the_attached_editors_own(client, expected):
 
 @pytest.mark.requirement("copilot:identity")
 def test_we_say_who_we_are_and_configured_identifiers_go_before():
-    plain = identity_headers(ProviderConfig(), ClientInfo("Neovim", "0.11.0"))
-    configured = identity_headers(ProviderConfig(editor_version="Acme/1", integration_id="acme"), None)
+    plain = identity_headers(CopilotOptions(), ClientInfo("Neovim", "0.11.0"))
+    configured = identity_headers(CopilotOptions(editor_version="Acme/1", integration_id="acme"), None)
 
     assert plain["user-agent"] == plain["editor-plugin-version"] == OURS
     assert plain["editor-version"] == "Neovim/0.11.0"
@@ -89,9 +89,9 @@ def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_give_i
 @pytest.mark.parametrize(
     ("token", "options", "expected"),
     [
-        ("tid=1", ProviderConfig(), "vscode-chat"),
-        ("github_pat_11AAAA", ProviderConfig(), "copilot-developer-cli"),
-        ("github_pat_11AAAA", ProviderConfig(integration_id="acme"), "acme"),
+        ("tid=1", CopilotOptions(), "vscode-chat"),
+        ("github_pat_11AAAA", CopilotOptions(), "copilot-developer-cli"),
+        ("github_pat_11AAAA", CopilotOptions(integration_id="acme"), "acme"),
     ],
 )
 def test_a_personal_token_comes_with_the_one_integration_id_that_takes_it(token, options, expected):

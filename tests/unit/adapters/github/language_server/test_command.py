@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base import read_options
 from jumpseat.adapters.github.language_server.command import (
     PROGRAM,
     check_command,
@@ -19,8 +20,10 @@ from jumpseat.adapters.github.language_server.command import (
     environment_of,
     find_command,
 )
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
+from jumpseat.providers import KINDS
 from jumpseat.system import commands as commands_module
 from jumpseat.system.secrets import hidden, redact
 
@@ -40,14 +43,14 @@ def program_at(path: Path) -> Path:
 def configured(home: Path, text: str) -> ProviderConfig:
     """The table `cls` as the daemon reads it from a file."""
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
-    config = load_config(None, None)
+    config = load_config(None, None, kinds=KINDS)
     assert not config.faults, config.faults
     return config.providers["cls"]
 
 
 def fault(home: Path, text: str) -> str:
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
-    (told,) = load_config(None, None).faults["cls"]
+    (told,) = load_config(None, None, kinds=KINDS).faults["cls"]
     return str(told)
 
 
@@ -154,8 +157,11 @@ def test_a_command_of_another_form_is_the_tables_fault(home: Path, value: str, t
 
 
 def test_chat_api_is_one_of_three(home: Path) -> None:
-    assert configured(home, "").chat_api == "auto"
-    assert configured(home, "chat_api = 'completion'").chat_api == "completion"
+    def chat_api(text: str) -> str:
+        return read_options(LanguageServerOptions, "cls", configured(home, text)).chat_api
+
+    assert chat_api("") == "auto"
+    assert chat_api("chat_api = 'completion'") == "completion"
     assert "must be one of 'auto', 'conversation' or 'completion'" in fault(home, "chat_api = 'chat'")
 
 
@@ -163,7 +169,7 @@ def test_chat_api_is_one_of_three(home: Path) -> None:
 def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server"}}}
-    config = load_config(None, overlay).providers["cls"]
+    config = load_config(None, overlay, kinds=KINDS).providers["cls"]
     with pytest.raises(ConfigError, match="workspace") as caught:
         find_command("cls", config, os.environ)
     assert "configuration file" in (caught.value.hint or "")
@@ -174,7 +180,7 @@ def test_a_workspace_names_no_program(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server", "command": ["sh"]}}}
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names a program"):
-        load_config(None, overlay)
+        load_config(None, overlay, kinds=KINDS)
 
 
 # -- its environment

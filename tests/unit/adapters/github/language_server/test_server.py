@@ -10,9 +10,9 @@ import pytest
 
 import jumpseat
 from jumpseat.adapters.base import ClientInfo
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.server import editor_info
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig
 from jumpseat.system.secrets import hidden
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.house import GITHUB_TOKEN, POSIX, SECRET, House, Houses
@@ -57,7 +57,7 @@ async def test_it_is_started_when_it_is_needed_and_told_who_asks(
 def test_the_editor_is_the_configured_one_else_the_attached_one_else_ourselves(
     configured: str | None, client: ClientInfo | None, expected: dict[str, str]
 ) -> None:
-    assert editor_info(ProviderConfig(editor_version=configured), client) == expected
+    assert editor_info(LanguageServerOptions(editor_version=configured), client) == expected
 
 
 @pytest.mark.requirement("language-server:initialize")

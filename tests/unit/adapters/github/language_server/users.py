@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from jumpseat.adapters.base import SignInPrompt
+from jumpseat.adapters.base import SignInPrompt, read_options
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.language_server.identity import LanguageServerIdentity
+from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.server import LanguageServer
 from jumpseat.config import ProviderConfig, Values
 from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
@@ -21,6 +22,7 @@ class User:
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
         config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
+        options = read_options(LanguageServerOptions, "cls", config)
         self.fake = fake
         self.changes: asyncio.Queue[AuthStatus] = asyncio.Queue()
         self.prompts: list[SignInPrompt] = []
@@ -34,7 +36,7 @@ class User:
             on_request=_unasked,
         )
         self.identity = LanguageServerIdentity(
-            github_hosts(config.host, provider="cls", github_url=config.github_url),
+            github_hosts(options.host, provider="cls", github_url=options.github_url),
             self.server,
             on_change=self.changes.put_nowait,
             status_seconds=status_seconds,

@@ -1,0 +1,60 @@
+"""Settings rows that several kinds share.
+
+Ranges are those of each API's reference; where compatible servers differ, the widest. No row has a default:
+only values that a user or a client set are sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.config import SettingRow
+
+
+def row(type_: str, order: int, description: str, **rules: Any) -> SettingRow:
+    """One optional row.
+
+    Args:
+        type_: as `SettingRow.type`.
+        order: position in a form.
+        description: a sentence.
+        rules: the other fields of `SettingRow`.
+    """
+    return SettingRow.model_validate(
+        {"type": type_, "order": order, "description": description, "optional": True, **rules}
+    )
+
+
+TEMPERATURE = row(
+    "number", 1, "Higher is more random; some reasoning models refuse it.", minimum=0, maximum=2
+)
+TOP_P = row(
+    "number", 2, "Sample from the most probable tokens that add up to this share.", minimum=0, maximum=1
+)
+TOP_K = row("integer", 3, "Sample from this many of the most probable tokens.", minimum=0)
+MIN_P = row(
+    "number",
+    4,
+    "Leave out tokens whose probability is below this share of the best one's.",
+    minimum=0,
+    maximum=1,
+)
+REPEAT_PENALTY = row("number", 5, "Above 1, repetitions are avoided.", minimum=0)
+SEED = row("integer", 6, "The same seed gives the same answer, as far as the provider can.")
+MAX_TOKENS = row(
+    "integer", 20, "The longest answer in tokens, for chats that do not say.", minimum=1, mapping="chat"
+)
+THINKING = row(
+    "enum",
+    21,
+    "How much to think, for chats that do not say.",
+    choices=["off", "low", "medium", "high"],
+    mapping="chat",
+)
+
+SAMPLING = {"temperature": TEMPERATURE, "top_p": TOP_P}
+CHAT = {"max_tokens": MAX_TOKENS, "thinking": THINKING}
+"""Settings that stand for a chat's own params."""
+
+LLAMA = {**SAMPLING, "top_k": TOP_K, "min_p": MIN_P, "repeat_penalty": REPEAT_PENALTY, "seed": SEED}
+"""The sampling of llama.cpp, and of servers built on it."""

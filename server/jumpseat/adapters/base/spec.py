@@ -1,0 +1,49 @@
+"""What a provider's folder declares of one kind. Importing a spec imports no adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from pydantic import BaseModel
+
+from jumpseat.adapters.base.interface import Adapter
+from jumpseat.config import ProviderConfig, SettingRow
+from jumpseat.http import HttpClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSpec:
+    """One kind of provider."""
+
+    kind: str
+    """The value of `kind` in a provider's table."""
+
+    adapter: str
+    """`module:class`, constructed with `(provider id, its table, http)`."""
+
+    settings_rows: Mapping[str, SettingRow]
+    """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
+
+    options: type[BaseModel] | None = None
+    """A model of the kind's own keys, as `Adapter.options` of a plug-in."""
+
+    source_keys: Sequence[str] = ()
+    """Own keys that hold a value source."""
+
+    user_only: Mapping[str, str] = field(default_factory=dict)
+    """Keys that a client may not set on a provider it adds: why, as the end of a sentence."""
+
+    display_name: str | None = None
+    """Set if a provider of this kind exists without configuration."""
+
+    def create(self, provider: str, config: ProviderConfig, http: HttpClient) -> Adapter:
+        """Import the adapter's class and construct it.
+
+        Raises:
+            ConfigError: the table cannot be used.
+        """
+        module, _, name = self.adapter.partition(":")
+        factory: Callable[[str, ProviderConfig, HttpClient], Adapter] = getattr(import_module(module), name)
+        return factory(provider, config, http)

@@ -1,0 +1,18 @@
+"""The kind `copilot`."""
+
+from __future__ import annotations
+
+from jumpseat.adapters.base.settings_rows import CHAT, SAMPLING
+from jumpseat.adapters.base.spec import ProviderSpec
+from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
+from jumpseat.adapters.github.options import SIGN_IN_ROUTE
+
+COPILOT = ProviderSpec(
+    kind="copilot",
+    adapter="jumpseat.adapters.github.copilot.adapter:CopilotAdapter",
+    settings_rows={**SAMPLING, **CHAT},
+    options=CopilotOptions,
+    source_keys=SOURCE_KEYS,
+    user_only=SIGN_IN_ROUTE,
+    display_name="GitHub Copilot",
+)

@@ -1,0 +1,26 @@
+"""The keys that both GitHub kinds have beside the common ones."""
+
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+SIGN_IN_ROUTE = {"proxy": "would choose the way of your own sign-in"}
+"""What a client may not set on a provider it adds."""
+
+
+def _name_and_version(text: str) -> str:
+    if not re.fullmatch(r"[\x21-\x7e]{1,100}/[\x21-\x7e]{1,100}", text):
+        raise ValueError("must be a name and a version, as in Vim/9.1")
+    return text
+
+
+class GitHubOptions(BaseModel):
+    """Keys of a provider's table."""
+
+    model_config = ConfigDict(strict=True)
+
+    host: str = "github.com"
+    github_url: str | None = None
+    editor_version: Annotated[str, AfterValidator(_name_and_version)] | None = None

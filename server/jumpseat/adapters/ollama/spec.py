@@ -1,0 +1,19 @@
+"""The kind `ollama`."""
+
+from __future__ import annotations
+
+from jumpseat.adapters.base.settings_rows import CHAT, LLAMA, row
+from jumpseat.adapters.base.spec import ProviderSpec
+
+OLLAMA = ProviderSpec(
+    kind="ollama",
+    adapter="jumpseat.adapters.ollama.adapter:OllamaAdapter",
+    settings_rows={
+        **LLAMA,
+        "num_ctx": row(
+            "integer", 7, "Tokens of context; a change makes the server load the model again.", minimum=1
+        ),
+        "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s; -1m for ever."),
+        **CHAT,
+    },
+)
