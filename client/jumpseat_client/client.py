@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from jumpseat.wire import RequestId
-from jumpseat_client.connection import Connection, OnNotification, OnProgress, OnRequest
+from jumpseat_client.connection import DaemonConnection, OnNotification, OnProgress, OnRequest
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
@@ -51,7 +51,7 @@ class Client:
         self._start_timeout = start_timeout
         self._on_notification = on_notification
         self._on_request = on_request
-        self._connection: Connection | None = None
+        self._connection: DaemonConnection | None = None
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
         self.capabilities: Mapping[str, Any] = {}
@@ -104,7 +104,7 @@ class Client:
             DaemonDied: it ended before it answered.
             RequestFailed: it refused, because of the configuration for one.
         """
-        connection = Connection(self._on_notification, self._on_request)
+        connection = DaemonConnection(self._on_notification, self._on_request)
         answer = await connection.open(
             self._command,
             self._env,
@@ -336,7 +336,7 @@ class Client:
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 
     @property
-    def _open(self) -> Connection:
+    def _open(self) -> DaemonConnection:
         if self._connection is None:
             raise RuntimeError("the client is used outside its block")
         return self._connection

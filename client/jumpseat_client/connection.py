@@ -27,7 +27,7 @@ OnNotification: TypeAlias = Callable[[str, Any], None]
 OnRequest: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
-class Connection:
+class DaemonConnection:
     """A running daemon. Made by `open`."""
 
     def __init__(self, on_notification: OnNotification | None, on_request: OnRequest | None) -> None:

@@ -207,6 +207,16 @@ def circle(sources: Mapping[str, str]) -> list[str]:
     return []
 
 
+def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    """Public classes that share their name with another, with the modules that define them."""
+    places: dict[str, list[str]] = {}
+    for module, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module)
+    return {name: modules for name, modules in places.items() if len(modules) > 1}
+
+
 @pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
 def test_a_module_keeps_the_rules_of_the_house(name: str, source: str) -> None:
     assert faults(name, source) == []
@@ -224,6 +234,20 @@ def test_a_circle_of_modules_is_found() -> None:
     }
 
     assert set(circle(sources)) == sources.keys()
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    assert classes_of_one_name(dict(modules())) == {}
+
+
+def test_two_public_classes_of_one_name_are_found() -> None:
+    sources = {
+        "jumpseat.chat.a": "class Turn: ...\nclass _Turn: ...",
+        "jumpseat.rpc.b": "if True:\n    class Turn: ...\nclass _Turn: ...",
+        "jumpseat_client.c": "class Other: ...",
+    }
+
+    assert classes_of_one_name(sources) == {"Turn": ["jumpseat.chat.a", "jumpseat.rpc.b"]}
 
 
 def test_every_package_of_the_server_is_looked_at() -> None:

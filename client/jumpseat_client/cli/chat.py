@@ -12,7 +12,7 @@ from typing import Any
 
 from jumpseat_client import ChatFailed, ChatStream, Client, default_command
 from jumpseat_client.cli.failures import FAILED, OK, print_client_error, print_json, say
-from jumpseat_client.cli.output import Output, Spinner, make_output, make_spinner
+from jumpseat_client.cli.output import AnswerOutput, Spinner, make_output, make_spinner
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
@@ -120,7 +120,7 @@ async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
     return OK
 
 
-def _finish(output: Output, notes: Sequence[str]) -> None:
+def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
     with suppress(BrokenPipeError):
         output.finish()
     # Not earlier, because on a terminal they would land in the middle of the answer.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.spinner import Spinner as Dots
 
 
-class Output(Protocol):
+class AnswerOutput(Protocol):
     """Takes an answer in pieces."""
 
     def write(self, text: str) -> None:
@@ -116,7 +116,7 @@ def make_spinner() -> Spinner:
     return TerminalSpinner() if sys.stderr.isatty() else Spinner()
 
 
-def make_output() -> Output:
+def make_output() -> AnswerOutput:
     """Rendered Markdown for a person, plain text for a program."""
     if not sys.stdout.isatty():
         return PlainOutput()

@@ -174,7 +174,7 @@ def _as_certificate(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TableOrigin:
     """Where a provider's table comes from."""
 
     file: Path | None = None
@@ -202,10 +202,10 @@ class ProviderConfig(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     _is_from_client: bool = PrivateAttr(default=False)
-    _origin: Origin = PrivateAttr(default=Origin())
+    _origin: TableOrigin = PrivateAttr(default=TableOrigin())
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> TableOrigin:
         """Where the table comes from."""
         return self._origin
 
@@ -339,7 +339,7 @@ class Config(BaseModel):
         self._file = file
         for name, table in self.providers.items():
             if name in tables:
-                table._origin = Origin(file, tables[name])
+                table._origin = TableOrigin(file, tables[name])
 
     def note_from_client(self, providers: frozenset[str]) -> None:
         """Remember which tables a client's overlay has brought."""

@@ -24,7 +24,7 @@ from operator import attrgetter
 from jumpseat.chat import ContentBlock, Message, Origin, Response, ToolUseBlock
 from jumpseat.engine.refusals import Refusals
 from jumpseat.engine.same_answer import completed
-from jumpseat.engine.trail import Trail, Words, words_of
+from jumpseat.engine.trail import MessageWords, Trail, words_of
 
 MAX_ANSWERS = 1000
 """Answers: those of several long agent sessions in one editor."""
@@ -144,7 +144,7 @@ class BlockMemory:
         ]
 
     def _recognised(
-        self, given: Sequence[ContentBlock], words: Words, trail: Trail, origin: Origin | None
+        self, given: Sequence[ContentBlock], words: MessageWords, trail: Trail, origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
         """The client's blocks, completed; None where they are no answer that is known."""
         if words.digest not in self._index:

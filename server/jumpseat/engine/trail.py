@@ -41,7 +41,7 @@ _OTHER_SPACE = (
 """All further white space in UTF-8, by its first byte, which most texts do not have."""
 
 
-class Words(NamedTuple):
+class MessageWords(NamedTuple):
     """What every client keeps of a message."""
 
     digest: bytes
@@ -80,7 +80,7 @@ class Trail:
         other._near = self._near.copy()
         return other
 
-    def step(self, role: Role, words: Words) -> None:
+    def step(self, role: Role, words: MessageWords) -> None:
         """Go past a message; one that holds nothing for such a client is no step."""
         digest = words.digest
         if not digest:
@@ -95,7 +95,7 @@ class Trail:
             self._said_length += words.length
             self._near = blake2b(digest, digest_size=16, person=b"near")
 
-    def signs(self, words: Words) -> Iterator[tuple[bytes, bool]]:
+    def signs(self, words: MessageWords) -> Iterator[tuple[bytes, bool]]:
         """The signs by which an answer of these words is known that is given here, the best one first.
 
         With each comes whether it is good: whether no other answer of these words can have it by chance.
@@ -108,13 +108,13 @@ class Trail:
         yield words.digest, words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls))
 
 
-def _with(way: blake2b, words: Words) -> bytes:
+def _with(way: blake2b, words: MessageWords) -> bytes:
     digest = way.copy()
     digest.update(words.digest)
     return digest.digest()
 
 
-def words_of(content: Sequence[ContentBlock]) -> Words:
+def words_of(content: Sequence[ContentBlock]) -> MessageWords:
     """What every client keeps of a message of these blocks."""
     parts: list[bytes] = []
     calls: list[str] = []
@@ -139,7 +139,7 @@ def words_of(content: Sequence[ContentBlock]) -> Words:
             case _:
                 assert_never(block)
     held = parts[0] if len(parts) == 1 else b"".join(parts)
-    return Words(blake2b(held, digest_size=16).digest() if held else b"", length, calls)
+    return MessageWords(blake2b(held, digest_size=16).digest() if held else b"", length, calls)
 
 
 def _without_space(text: str) -> tuple[bytes, int]:

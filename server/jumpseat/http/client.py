@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from jumpseat.config import ProviderConfig
-from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, Origin, origin_of, read_options
+from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, UrlOrigin, origin_of, read_options
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import TlsOptions, make_context
 
@@ -72,7 +72,7 @@ class Way:
 
     pool: Pool
     proxy: Proxy | None
-    origin: Origin
+    origin: UrlOrigin
 
     @property
     def http(self) -> httpx2.AsyncClient:
@@ -92,7 +92,7 @@ class HttpClient:
         self._provider = provider
         self._table = table
         self._options = NetworkOptions() if table is None else None
-        self._keys: dict[Origin, _Key] = {}
+        self._keys: dict[UrlOrigin, _Key] = {}
         self._pools = _Pools()
 
     @property
@@ -115,7 +115,7 @@ class HttpClient:
         Raises:
             ConfigError: a proxy or a file that the table or the environment names cannot be used.
         """
-        origin = origin_of(url) or Origin("", "", 0)
+        origin = origin_of(url) or UrlOrigin("", "", 0)
         key = self._keys.get(origin)
         if key is not None and (pool := self._pools.known.get(key)) is not None:
             return Way(pool, key[0], origin)
@@ -123,7 +123,7 @@ class HttpClient:
             self._options = await read_options(self._provider, self._table or ProviderConfig())
         return await asyncio.to_thread(self._built, origin, self._options)
 
-    def _built(self, origin: Origin, options: NetworkOptions) -> Way:
+    def _built(self, origin: UrlOrigin, options: NetworkOptions) -> Way:
         proxy = options.proxy_for(origin)
         is_plain = origin.scheme == "http" and (proxy is None or proxy.scheme == "http")
         key = (proxy, None if is_plain else options.tls)

@@ -24,7 +24,7 @@ NO_PROXY = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class UrlOrigin:
     """Scheme, host and port of a URL: all that decides how it is reached."""
 
     scheme: str
@@ -46,11 +46,11 @@ class Origin:
         return address.is_loopback or address.is_unspecified
 
 
-def origin_of(url: str) -> Origin | None:
+def origin_of(url: str) -> UrlOrigin | None:
     """The origin of a URL; None for text that has none."""
     try:
         parts = urlsplit(url)
-        return Origin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
+        return UrlOrigin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
     except ValueError:
         return None
 
@@ -65,7 +65,7 @@ class NetworkOptions:
 
     tls: TlsOptions = field(default_factory=TlsOptions)
 
-    def proxy_for(self, origin: Origin) -> Proxy | None:
+    def proxy_for(self, origin: UrlOrigin) -> Proxy | None:
         """The proxy by which a host is reached; None for none.
 
         This machine is never reached by a proxy: what a proxy calls `localhost` is the proxy itself.

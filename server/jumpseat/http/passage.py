@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ConfigError, ConnectionError
-from jumpseat.http.network import Origin
+from jumpseat.http.network import UrlOrigin
 from jumpseat.http.proxies import FORM, Proxy
 from jumpseat.system.secrets import names_credential
 
@@ -31,7 +31,7 @@ class Passage:
     may think. So the way to the provider has a time of its own, from the first step to the last.
     """
 
-    def __init__(self, proxy: Proxy, origin: Origin, limit: asyncio.Timeout, seconds: float) -> None:
+    def __init__(self, proxy: Proxy, origin: UrlOrigin, limit: asyncio.Timeout, seconds: float) -> None:
         """
         Args:
             proxy: the proxy.

@@ -9,7 +9,7 @@ from jumpseat.rpc.outbox import Outbox
 from jumpseat.wire import encode
 
 
-class Batch:
+class BatchResponse:
     """Collects the responses of a batch and sends them when the last one is there."""
 
     def __init__(self, outbox: Outbox) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.rpc.outbox import Outbox
-from jumpseat.wire import RequestId, Response
+from jumpseat.wire import RequestId, RpcResponse
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class ClientRequests:
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
         self._numbers = itertools.count(1)
-        self._pending: dict[RequestId, asyncio.Future[Response]] = {}
+        self._pending: dict[RequestId, asyncio.Future[RpcResponse]] = {}
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         """Send a request and return its result; None where the client refused, or did not answer in time."""
@@ -44,7 +44,7 @@ class ClientRequests:
             return None
         return response.result
 
-    def settle(self, response: Response) -> bool:
+    def settle(self, response: RpcResponse) -> bool:
         """Hand an answer to whoever asked; False where nobody did."""
         answer = self._pending.get(response.id) if response.id is not None else None
         if answer is None or answer.done():

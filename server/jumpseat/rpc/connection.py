@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jumpseat.rpc.batch import Batch
+from jumpseat.rpc.batch import BatchResponse
 from jumpseat.rpc.dispatcher import Dispatcher
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.outbox import FrameWriter, Outbox
 from jumpseat.rpc.session import InFlight, Session
@@ -24,21 +24,21 @@ from jumpseat.wire import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     SERVER_NOT_INITIALIZED,
+    Batch,
     Invalid,
     Malformed,
     MessageReader,
     Notification,
     Request,
     RequestId,
-    Response,
+    RpcResponse,
     classify,
 )
-from jumpseat.wire import Batch as WireBatch
 
 logger = logging.getLogger(__name__)
 
 
-class Connection:
+class ClientConnection:
     """The daemon's end of one client."""
 
     def __init__(
@@ -85,15 +85,17 @@ class Connection:
 
     def _take(self, value: Any) -> None:
         message = classify(value)
-        if isinstance(message, WireBatch):
-            batch = Batch(self._outbox)
+        if isinstance(message, Batch):
+            batch = BatchResponse(self._outbox)
             for item in message.items:
                 self._take_one(item, batch)
             batch.close()
         else:
             self._take_one(message, None)
 
-    def _take_one(self, message: Request | Notification | Response | Invalid, batch: Batch | None) -> None:
+    def _take_one(
+        self, message: Request | Notification | RpcResponse | Invalid, batch: BatchResponse | None
+    ) -> None:
         match message:
             case Request():
                 if batch is not None:
@@ -108,11 +110,11 @@ class Connection:
                 if batch is not None:
                     batch.expect()
                 self._refuse(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
-            case Response():
+            case RpcResponse():
                 if not self.session.client_requests.settle(message):
                     logger.warning("a response to nothing that was asked, with the id %r", message.id)
 
-    def _request(self, message: Request, batch: Batch | None) -> None:
+    def _request(self, message: Request, batch: BatchResponse | None) -> None:
         session = self.session
         if session.shutting_down:
             raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; only exit is taken now.")
@@ -124,7 +126,7 @@ class Connection:
         params = method.params.model_validate(message.params)
         entry = session.admit(message.id, message.method, batch)
         session.line_up(entry, changes=method.changes)
-        call = Call(params, message.id, entry)
+        call = MethodCall(params, message.id, entry)
         try:
             if method.admit is not None:
                 method.admit(session, call)
@@ -147,9 +149,9 @@ class Connection:
             return
         entry = InFlight(message.method)
         self.session.line_up(entry, changes=method.changes)
-        self._dispatcher.notification(message.method, Call(params, entry=entry))
+        self._dispatcher.notification(message.method, MethodCall(params, entry=entry))
 
-    def _answer(self, request_id: RequestId, outcome: Outcome) -> None:
+    def _answer(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
             return  # It was answered already.
@@ -162,10 +164,12 @@ class Connection:
         except ValueError as error:  # JSON has no form for the result: a defect, but never a silence.
             self._refuse(request_id, error, entry.batch)
 
-    def _refuse(self, request_id: RequestId | None, error: Exception, batch: Batch | None) -> None:
+    def _refuse(self, request_id: RequestId | None, error: Exception, batch: BatchResponse | None) -> None:
         self._respond(request_id, "error", wire_error(error).as_dict(), batch)
 
-    def _respond(self, request_id: RequestId | None, member: str, value: Any, batch: Batch | None) -> None:
+    def _respond(
+        self, request_id: RequestId | None, member: str, value: Any, batch: BatchResponse | None
+    ) -> None:
         response = {"jsonrpc": "2.0", "id": request_id, member: value}
         if batch is not None:
             batch.add(response)
@@ -173,6 +177,6 @@ class Connection:
             self._outbox.send(response)
 
 
-def _in_words(outcome: Outcome) -> str:
+def _in_words(outcome: HandlerOutcome) -> str:
     """How a request ended, for the log: never what was in it."""
     return "answered" if outcome.error is None else f"error {outcome.error.code}"

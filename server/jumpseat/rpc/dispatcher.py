@@ -18,11 +18,11 @@ from pygls.protocol.json_rpc import JsonRPCRequestMessage, JsonRPCResponseMessag
 from pygls.server import JsonRPCServer
 
 from jumpseat.rpc.faults import CANCELLED, wire_error
-from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.session import Session
 from jumpseat.wire import RequestId
 
-Answer = Callable[[RequestId, Outcome], None]
+Answer = Callable[[RequestId, HandlerOutcome], None]
 
 
 class _Protocol(JsonRPCProtocol):
@@ -36,10 +36,10 @@ class _Protocol(JsonRPCProtocol):
         A handler's own outcome is the `result`, since handlers never raise. An error is pygls's own: the
         request was cancelled before its handler ran.
         """
-        if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, Outcome):
+        if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:
-            self.answer(data.id, Outcome(error=CANCELLED))
+            self.answer(data.id, HandlerOutcome(error=CANCELLED))
 
 
 class Dispatcher:
@@ -57,18 +57,18 @@ class Dispatcher:
         self._protocol = server.protocol
         assert isinstance(self._protocol, _Protocol)  # noqa: S101 - narrows pygls's declared type
         self._protocol.answer = answer
-        self._notified: dict[str, Callable[[Call[Any]], Any]] = {}
+        self._notified: dict[str, Callable[[MethodCall[Any]], Any]] = {}
         for method in methods:
             if method.kind == "request":
                 server.feature(method.name)(_guarded(method, session))
             else:
                 self._notified[method.name] = _guarded(method, session)
 
-    def request(self, request_id: RequestId, method: str, call: Call[Any]) -> None:
+    def request(self, request_id: RequestId, method: str, call: MethodCall[Any]) -> None:
         """Run a request's handler; a plain function at once, a coroutine function as a task."""
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
-    def notification(self, method: str, call: Call[Any]) -> None:
+    def notification(self, method: str, call: MethodCall[Any]) -> None:
         """Run a notification's handler; a plain function at once, a coroutine function in the background.
 
         pygls has no part in it: it would take `$/cancelRequest` for itself, and adds nothing to the others.
@@ -95,7 +95,7 @@ class Dispatcher:
         return True
 
 
-def _guarded(method: Method, session: Session) -> Callable[[Call[Any]], Any]:
+def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
     """The handler as pygls gets it: it never raises, so that no text of an exception can leak."""
     handler = method.handler
     # `shutdown` ends what waits, so it waits for nothing itself.
@@ -103,26 +103,26 @@ def _guarded(method: Method, session: Session) -> Callable[[Call[Any]], Any]:
 
     if inspect.iscoroutinefunction(handler):
 
-        async def run(call: Call[Any]) -> Outcome:
+        async def run(call: MethodCall[Any]) -> HandlerOutcome:
             try:
                 if in_order:
                     await session.wait_for_its_turn(call.entry)
                 return _outcome(await handler(session, call))
             except asyncio.CancelledError:
-                return Outcome(error=CANCELLED)
+                return HandlerOutcome(error=CANCELLED)
             except Exception as error:
-                return Outcome(error=wire_error(error))
+                return HandlerOutcome(error=wire_error(error))
 
         return run
 
-    def run_now(call: Call[Any]) -> Outcome:
+    def run_now(call: MethodCall[Any]) -> HandlerOutcome:
         try:
             return _outcome(handler(session, call))
         except Exception as error:
-            return Outcome(error=wire_error(error))
+            return HandlerOutcome(error=wire_error(error))
 
     return run_now
 
 
-def _outcome(result: Any) -> Outcome:
-    return result if isinstance(result, Outcome) else Outcome(result)
+def _outcome(result: Any) -> HandlerOutcome:
+    return result if isinstance(result, HandlerOutcome) else HandlerOutcome(result)

@@ -14,7 +14,7 @@ P = TypeVar("P", bound=Params)
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[P]):
+class MethodCall(Generic[P]):
     """One message that reached its handler: validated, admitted."""
 
     params: P
@@ -26,7 +26,7 @@ class Call(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HandlerOutcome:
     """What a handler came to, where it is not just a result."""
 
     result: Any = None

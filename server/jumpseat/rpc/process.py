@@ -17,7 +17,7 @@ import threading
 from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 
-from jumpseat.rpc.connection import Connection
+from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.parent import watch_process
 from jumpseat.system.secrets import SecretFilter
 from jumpseat.wire import Transport, claim_stdio, open_fds
@@ -124,7 +124,7 @@ async def _serve(descriptors: tuple[int, int], config_file: Path | None, parent:
         watching.append(watch_process(process_id, gone.set))
 
     received: list[bytes] = []
-    connection: Connection | None = None
+    connection: ClientConnection | None = None
 
     def on_data(data: bytes) -> None:
         if connection is None:
@@ -133,7 +133,9 @@ async def _serve(descriptors: tuple[int, int], config_file: Path | None, parent:
             connection.receive(data)
 
     transport = await open_fds(*descriptors, on_data=on_data, on_eof=gone.set)
-    connection = Connection(transport, config_file=config_file, stop=gone.set, watch_parent=watch_parent)
+    connection = ClientConnection(
+        transport, config_file=config_file, stop=gone.set, watch_parent=watch_parent
+    )
     for data in received:
         connection.receive(data)
     if parent is not None:
@@ -156,7 +158,7 @@ def _stop_on_signals(gone: asyncio.Event) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(gone.set))
 
 
-async def _finish(connection: Connection, transport: Transport) -> None:
+async def _finish(connection: ClientConnection, transport: Transport) -> None:
     """End turns, so that no provider goes on answering, and let the client read what it still wants."""
     await connection.session.cancel_others(None, CANCEL_SECONDS)
     await transport.flush(FLUSH_SECONDS)

@@ -23,7 +23,7 @@ from jumpseat.rpc.params import ClientInfoParam
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
-    from jumpseat.rpc.batch import Batch
+    from jumpseat.rpc.batch import BatchResponse
 
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class InFlight:
     """A request that has no response yet, or a notification that has not taken effect."""
 
     method: str
-    batch: Batch | None = None
+    batch: BatchResponse | None = None
     turn_id: str | None = None
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a turn depends on no later change: it sent its first event, or it ended."""
@@ -104,7 +104,7 @@ class Session:
     def registry(self, registry: Registry) -> None:
         self._registry = registry
 
-    def admit(self, request_id: RequestId, method: str, batch: Batch | None) -> InFlight:
+    def admit(self, request_id: RequestId, method: str, batch: BatchResponse | None) -> InFlight:
         """Note a request as in flight.
 
         Raises:

@@ -27,7 +27,7 @@ from jumpseat.wire.messages import (
     Notification,
     Request,
     RequestId,
-    Response,
+    RpcResponse,
     classify,
     encode,
 )
@@ -57,8 +57,8 @@ __all__ = [
     "PeerClosed",
     "Request",
     "RequestId",
-    "Response",
     "RpcError",
+    "RpcResponse",
     "Transport",
     "claim_stdio",
     "classify",

@@ -26,7 +26,7 @@ async def start_child(
     on_request: Callable[[str, Any], Awaitable[Any]],
     on_log: Callable[[str], None],
     stall_seconds: float = STALL_SECONDS,
-) -> Child:
+) -> FramedChild:
     """Start a program in a process group of its own.
 
     Args:
@@ -41,12 +41,12 @@ async def start_child(
     Raises:
         OSError: it cannot be started.
     """
-    child = Child(on_notification, on_request, on_log, stall_seconds)
+    child = FramedChild(on_notification, on_request, on_log, stall_seconds)
     await child.start(argv, env=env, directory=directory)
     return child
 
 
-class Child(system_child.Child):
+class FramedChild(system_child.Child):
     """A program that can be sent requests until it ends. Created by `start_child`."""
 
     def __init__(

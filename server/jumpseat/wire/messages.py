@@ -43,7 +43,7 @@ class Notification:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class RpcResponse:
     """The answer to a request of ours: a result, unless `error` is set."""
 
     id: RequestId | None
@@ -63,7 +63,7 @@ class Invalid:
     reason: str
 
 
-Message: TypeAlias = Request | Notification | Response | Invalid
+Message: TypeAlias = Request | Notification | RpcResponse | Invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,10 @@ def _classify_response(value: dict[str, Any], answer_id: RequestId | None) -> Me
     if answer_id is None and value["id"] is not None:
         return Invalid(None, "The id of a response must be a string or an integer.")
     if error is None:
-        return Response(answer_id, value["result"])
+        return RpcResponse(answer_id, value["result"])
     if not isinstance(error, dict):
         return Invalid(answer_id, "The error of a response must be an object.")
-    return Response(answer_id, None, error)
+    return RpcResponse(answer_id, None, error)
 
 
 def encode(value: Mapping[str, Any] | Sequence[Any]) -> bytes:

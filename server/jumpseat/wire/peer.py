@@ -24,7 +24,7 @@ from jumpseat.wire.messages import (
     Notification,
     Request,
     RequestId,
-    Response,
+    RpcResponse,
     classify,
     encode,
 )
@@ -183,7 +183,7 @@ class Peer:
 
     def _take(self, message: Message) -> None:
         match message:
-            case Response():
+            case RpcResponse():
                 self._settle(message)
             case Notification(method=method, params=params) if method == self._cancel_method:
                 wanted = params.get("id") if isinstance(params, dict) else None
@@ -204,7 +204,7 @@ class Peer:
                     self._answer_error(message.id, RpcError(INVALID_REQUEST, message.reason))
                 self._on_malformed(message.reason)
 
-    def _settle(self, response: Response) -> None:
+    def _settle(self, response: RpcResponse) -> None:
         future = self._pending.pop(response.id, None) if response.id is not None else None
         if future is None:
             log.debug("An answer to no request of ours was ignored.")

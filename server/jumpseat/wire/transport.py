@@ -27,7 +27,7 @@ class Input(Protocol):
     def close(self) -> None: ...  # noqa: D102 - the class says it
 
 
-class Output(Protocol):
+class Writer(Protocol):
     """The writing half."""
 
     @property
@@ -51,7 +51,7 @@ class Transport:
         self._on_data = on_data
         self._on_eof = on_eof
         self._input: Input | None = None
-        self._output: Output | None = None
+        self._output: Writer | None = None
         self._ended = False
         self._output_gone = False
         self._closed = False

@@ -19,8 +19,7 @@ from jumpseat.dialects.chat_completions import encode as encode_chat
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.ollama_chat.encode import ServerFacts
 from jumpseat.dialects.ollama_chat.encode import encode as encode_ollama
-from jumpseat.dialects.responses import EndpointFacts as ResponsesFacts
-from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.dialects.responses import ResponsesDecoder, ResponsesFacts
 from jumpseat.dialects.responses import encode as encode_responses
 from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import Reply, assert_laws

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jumpseat.rpc.batch import Batch
-from jumpseat.rpc.connection import Connection
-from jumpseat.rpc.method import Call, Method
+from jumpseat.rpc.batch import BatchResponse
+from jumpseat.rpc.connection import ClientConnection
+from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.session import Session
@@ -17,15 +17,15 @@ from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 
 
-async def echo(session: Session, call: Call[Any]) -> Any:
+async def echo(session: Session, call: MethodCall[Any]) -> Any:
     return call.request_id
 
 
-async def for_ever(session: Session, call: Call[Any]) -> Any:
+async def for_ever(session: Session, call: MethodCall[Any]) -> Any:
     await asyncio.Event().wait()
 
 
-def unspeakable(session: Session, call: Call[Any]) -> Any:
+def unspeakable(session: Session, call: MethodCall[Any]) -> Any:
     return object()
 
 
@@ -36,7 +36,7 @@ class Client:
         self.writer = RecordingWriter()
         self.stopped = 0
         own = {"echo": echo, "for_ever": for_ever, "unspeakable": unspeakable, **handlers}
-        self.connection = Connection(
+        self.connection = ClientConnection(
             self.writer,
             config_file=None,
             stop=self.stop,
@@ -187,7 +187,7 @@ async def test_an_id_twice_in_a_batch_is_refused_the_second_time(client: Client)
 
 def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
     writer = RecordingWriter()
-    batch = Batch(Outbox(writer))
+    batch = BatchResponse(Outbox(writer))
     batch.expect()
     batch.add({"id": 1})
     assert writer.messages == []

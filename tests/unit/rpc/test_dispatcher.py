@@ -10,7 +10,7 @@ import pytest
 from jumpseat.chat import RequestError
 from jumpseat.rpc.dispatcher import Dispatcher
 from jumpseat.rpc.faults import CANCELLED
-from jumpseat.rpc.method import Call, Method, Outcome
+from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import NoParams
 from jumpseat.rpc.session import Session
@@ -21,7 +21,7 @@ class Desk:
     """A dispatcher of these handlers, and the answers that it gives."""
 
     def __init__(self, kind: Literal["request", "notification"] = "request", **handlers: Any) -> None:
-        self.answers: list[tuple[Any, Outcome]] = []
+        self.answers: list[tuple[Any, HandlerOutcome]] = []
         self.changed = asyncio.Event()
         session = Session(
             outbox=Outbox(RecordingWriter()),
@@ -33,14 +33,14 @@ class Desk:
         rows = [Method(name, handler, kind=kind) for name, handler in handlers.items()]
         self.dispatcher = Dispatcher(session, rows, self.answer)
 
-    def answer(self, request_id: Any, outcome: Outcome) -> None:
+    def answer(self, request_id: Any, outcome: HandlerOutcome) -> None:
         self.answers.append((request_id, outcome))
         self.changed.set()
 
     def ask(self, request_id: Any, method: str) -> None:
-        self.dispatcher.request(request_id, method, Call(NoParams(), request_id))
+        self.dispatcher.request(request_id, method, MethodCall(NoParams(), request_id))
 
-    async def until(self, count: int) -> list[tuple[Any, Outcome]]:
+    async def until(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
         """Wait for so many answers, and a moment longer for one too many."""
         async with asyncio.timeout(10):
             while len(self.answers) < count:
@@ -51,28 +51,28 @@ class Desk:
         return self.answers
 
 
-def now(session: Session, call: Call[Any]) -> Any:
+def now(session: Session, call: MethodCall[Any]) -> Any:
     return call.request_id
 
 
-async def later(session: Session, call: Call[Any]) -> Any:
+async def later(session: Session, call: MethodCall[Any]) -> Any:
     await asyncio.sleep(0)
     return call.request_id
 
 
-async def for_ever(session: Session, call: Call[Any]) -> Any:
+async def for_ever(session: Session, call: MethodCall[Any]) -> Any:
     await asyncio.Event().wait()
 
 
 def fails(error: Exception) -> Any:
-    def handler(session: Session, call: Call[Any]) -> None:
+    def handler(session: Session, call: MethodCall[Any]) -> None:
         raise error
 
     return handler
 
 
 def fails_later(error: Exception) -> Any:
-    async def handler(session: Session, call: Call[Any]) -> None:
+    async def handler(session: Session, call: MethodCall[Any]) -> None:
         raise error
 
     return handler
@@ -83,11 +83,11 @@ async def test_a_result_is_answered_under_its_id() -> None:
     desk.ask(1, "later")
     desk.ask("1", "now")
 
-    assert await desk.until(2) == [("1", Outcome("1")), (1, Outcome(1))]
+    assert await desk.until(2) == [("1", HandlerOutcome("1")), (1, HandlerOutcome(1))]
 
 
 async def test_an_outcome_is_handed_on_as_it_is() -> None:
-    outcome = Outcome(error=CANCELLED)
+    outcome = HandlerOutcome(error=CANCELLED)
     desk = Desk(now=lambda session, call: outcome)
     desk.ask(1, "now")
 
@@ -119,7 +119,7 @@ async def test_a_cancelled_request_is_answered_once(started: bool) -> None:
 
     assert desk.dispatcher.cancel(1) is True
     assert desk.dispatcher.cancel(1) is False
-    assert await desk.until(1) == [(1, Outcome(error=CANCELLED))]
+    assert await desk.until(1) == [(1, HandlerOutcome(error=CANCELLED))]
 
 
 async def test_a_cancel_of_what_is_unknown_finished_or_of_another_type_is_false() -> None:
@@ -136,7 +136,7 @@ async def test_a_cancel_of_what_is_unknown_finished_or_of_another_type_is_false(
 @pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
 async def test_a_notification_is_answered_by_nothing(handler: Any) -> None:
     desk = Desk("notification", note=handler)
-    desk.dispatcher.notification("note", Call(NoParams()))
+    desk.dispatcher.notification("note", MethodCall(NoParams()))
     for _ in range(3):
         await asyncio.sleep(0)
 

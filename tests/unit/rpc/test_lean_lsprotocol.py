@@ -38,12 +38,12 @@ def test_pygls_dispatches_on_top_of_it() -> None:
     told = run(
         "from jumpseat.rpc.lean_lsprotocol import import_lean; import_lean()\n"
         "from jumpseat.rpc.dispatcher import Dispatcher\n"
-        "from jumpseat.rpc.method import Call, Method\n"
+        "from jumpseat.rpc.method import MethodCall, Method\n"
         "from jumpseat.rpc.params import NoParams\n"
         "answers = []\n"
         "methods = [Method('add', lambda session, call: 1 + 1)]\n"
         "dispatcher = Dispatcher(None, methods, lambda key, outcome: answers.append((key, outcome.result)))\n"
-        "dispatcher.request(7, 'add', Call(NoParams(), 7))\n"
+        "dispatcher.request(7, 'add', MethodCall(NoParams(), 7))\n"
         "print(answers)\n"
     )
     assert told == "[(7, 2)]"

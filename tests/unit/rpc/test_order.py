@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jumpseat.rpc.connection import Connection
-from jumpseat.rpc.method import Call, Method
+from jumpseat.rpc.connection import ClientConnection
+from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.session import Session
 from jumpseat.wire import encode, encode_frame
@@ -30,7 +30,7 @@ class Office:
             Method("ask", self.ask),
             Method("turn", self.turn, admit=self.reserve),
         )
-        self.connection = Connection(
+        self.connection = ClientConnection(
             self.writer,
             config_file=None,
             stop=lambda: None,
@@ -43,19 +43,19 @@ class Office:
     def gate(self, name: Any) -> asyncio.Event:
         return self.gates.setdefault(name, asyncio.Event())
 
-    async def change(self, session: Session, call: Call[Any]) -> None:
+    async def change(self, session: Session, call: MethodCall[Any]) -> None:
         name = call.request_id or "notified"
         self.log.append(f"{name} begins")
         await self.gate(name).wait()
         self.log.append(f"{name} took effect")
 
-    async def ask(self, session: Session, call: Call[Any]) -> None:
+    async def ask(self, session: Session, call: MethodCall[Any]) -> None:
         self.log.append(call.request_id)
 
-    def reserve(self, session: Session, call: Call[Any]) -> None:
+    def reserve(self, session: Session, call: MethodCall[Any]) -> None:
         call.entry.turn_id = str(call.request_id)
 
-    async def turn(self, session: Session, call: Call[Any]) -> None:
+    async def turn(self, session: Session, call: MethodCall[Any]) -> None:
         self.log.append(call.request_id)
         await self.gate(call.request_id).wait()
         self.log.append(f"{call.request_id} begins")

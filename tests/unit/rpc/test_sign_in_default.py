@@ -10,7 +10,7 @@ import pytest
 from jumpseat.adapters.base import OnPrompt
 from jumpseat.adapters.base.account import AuthState, AuthStatus
 from jumpseat.config import SavedSettings
-from jumpseat.rpc.connection import Connection
+from jumpseat.rpc.connection import ClientConnection
 from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
@@ -41,7 +41,9 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     home: Path, comes_to: AuthState, configured: dict[str, Any], expected: str | None
 ) -> None:
     writer = RecordingWriter()
-    connection = Connection(writer, config_file=None, stop=lambda: None, watch_parent=lambda process_id: None)
+    connection = ClientConnection(
+        writer, config_file=None, stop=lambda: None, watch_parent=lambda process_id: None
+    )
 
     async def request(request_id: int, method: str, params: dict[str, Any]) -> Any:
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jumpseat.wire import PeerClosed, RpcError
-from jumpseat.wire.child import Child, start_child
+from jumpseat.wire.child import FramedChild, start_child
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 
 AT_ONCE_SECONDS = 1.0
@@ -49,7 +49,7 @@ class Told:
                 self.logged.clear()
                 await self.logged.wait()
 
-    async def start(self, argv: list[str], env: Mapping[str, str] | None = None, **more: Any) -> Child:
+    async def start(self, argv: list[str], env: Mapping[str, str] | None = None, **more: Any) -> FramedChild:
         return await start_child(
             argv,
             env=dict(os.environ) if env is None else env,
@@ -65,7 +65,7 @@ async def bounded(awaitable: Any, seconds: float = PATIENCE_SECONDS) -> Any:
         return await awaitable
 
 
-async def waiting_request(child: Child, fake: FakeLanguageServer) -> asyncio.Task[Any]:
+async def waiting_request(child: FramedChild, fake: FakeLanguageServer) -> asyncio.Task[Any]:
     """A request that has arrived and is not answered."""
     fake.on("ask", NEVER)
     task = asyncio.ensure_future(child.peer.request("ask"))

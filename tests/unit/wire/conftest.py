@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from jumpseat.wire.child import Child
+from jumpseat.wire.child import FramedChild
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import Told, bounded
 
@@ -23,7 +23,7 @@ async def told() -> Told:
 
 
 @pytest.fixture
-async def child(fake: FakeLanguageServer, told: Told) -> AsyncIterator[Child]:
+async def child(fake: FakeLanguageServer, told: Told) -> AsyncIterator[FramedChild]:
     """The fake's process, which said nothing yet."""
     started = await told.start(fake.command)
     await fake.wait_for_start()

@@ -13,7 +13,7 @@ import pytest
 
 from jumpseat.system.child import KEPT_LINES, MAX_LINE_BYTES, MAX_LINES_AT_ONCE
 from jumpseat.wire import RpcError
-from jumpseat.wire.child import Child
+from jumpseat.wire.child import FramedChild
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import (
     PATIENCE_SECONDS,
@@ -46,7 +46,7 @@ async def deaf(fake: FakeLanguageServer, told: Told) -> None:
 
 
 async def test_requests_and_notifications_go_both_ways(
-    child: Child, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, told: Told
 ) -> None:
     fake.on("sum", lambda params: sum(params))
     assert await bounded(child.peer.request("sum", [1, 2])) == 3
@@ -61,14 +61,18 @@ async def test_requests_and_notifications_go_both_ways(
     assert child.pid == fake.current.pid
 
 
-async def test_a_message_beyond_any_pipes_size_arrives_whole(child: Child, fake: FakeLanguageServer) -> None:
+async def test_a_message_beyond_any_pipes_size_arrives_whole(
+    child: FramedChild, fake: FakeLanguageServer
+) -> None:
     fake.on("length", len)
     fake.on("give", "b" * 3_000_000)
     assert await bounded(child.peer.request("length", "a" * 3_000_000)) == 3_000_000
     assert len(await bounded(child.peer.request("give"))) == 3_000_000
 
 
-async def test_a_cancelled_caller_takes_the_request_back(child: Child, fake: FakeLanguageServer) -> None:
+async def test_a_cancelled_caller_takes_the_request_back(
+    child: FramedChild, fake: FakeLanguageServer
+) -> None:
     task = await waiting_request(child, fake)
     task.cancel()
     asked = next(each for each in fake.received if each["method"] == "ask")
@@ -193,7 +197,7 @@ async def test_one_that_reads_slowly_is_given_its_time(told: Told, is_slow: bool
 
 
 async def test_lines_of_stderr_are_told_as_they_come_whole_bounded_and_without_orders_to_a_terminal(
-    child: Child, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, told: Told
 ) -> None:
     fake.stderr(b"first\r\n\n\x1b[31mred\x1b[0m \xff\nbe")
     await told.until_logged(2)
@@ -204,7 +208,7 @@ async def test_lines_of_stderr_are_told_as_they_come_whole_bounded_and_without_o
 
 
 async def test_a_line_without_an_end_costs_no_memory(
-    child: Child, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, told: Told
 ) -> None:
     fake.stderr("x" * 2_000_000)
     assert await fake.request("after it") == ["after it", None]
@@ -215,7 +219,7 @@ async def test_a_line_without_an_end_costs_no_memory(
 
 
 async def test_of_a_flood_only_the_last_lines_are_kept(
-    child: Child, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, told: Told
 ) -> None:
     fake.stderr("".join(f"{number}\n" for number in range(1000)))
     await told.until_logged(1000)
@@ -223,7 +227,7 @@ async def test_of_a_flood_only_the_last_lines_are_kept(
 
 
 async def test_of_more_lines_than_there_is_time_for_the_last_are_told_and_how_many_were_not(
-    child: Child, told: Told
+    child: FramedChild, told: Told
 ) -> None:
     lines = [str(number) for number in range(3 * MAX_LINES_AT_ONCE)]
     child._take_stderr(b"begun")

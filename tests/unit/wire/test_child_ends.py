@@ -13,7 +13,7 @@ import pytest
 
 from jumpseat.system import child as child_module
 from jumpseat.wire import PeerClosed
-from jumpseat.wire.child import Child
+from jumpseat.wire.child import FramedChild
 from tests.attempts import is_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.unit.wire.children import (
@@ -55,7 +55,7 @@ async def test_kill_9_fails_whoever_waits_within_a_second_and_says_the_signal(
 
 
 async def test_what_it_said_before_it_died_is_heard_first(
-    child: Child, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, told: Told
 ) -> None:
     task = await waiting_request(child, fake)
     for number in range(200):
@@ -94,7 +94,7 @@ async def test_what_is_still_in_its_streams_when_it_is_gone_is_heard(
 
 
 async def test_a_grandchild_that_holds_its_streams_delays_nobody_and_goes_with_it(
-    child: Child, fake: FakeLanguageServer
+    child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     grandchild = await fake.grandchild()
     task = await waiting_request(child, fake)
@@ -146,7 +146,7 @@ async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_
     ids=["text", "no JSON", "bad header", "no message", "no answer"],
 )
 async def test_what_is_no_message_ends_it_at_once(
-    child: Child, fake: FakeLanguageServer, garbage: bytes, reason: str
+    child: FramedChild, fake: FakeLanguageServer, garbage: bytes, reason: str
 ) -> None:
     grandchild = await fake.grandchild()
     task = await waiting_request(child, fake)

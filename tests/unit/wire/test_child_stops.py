@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from jumpseat.wire.child import Child
+from jumpseat.wire.child import FramedChild
 from tests.attempts import ATTEMPTS, is_quick
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import (
@@ -29,7 +29,9 @@ pytestmark = POSIX
 # -- stopping
 
 
-async def test_stop_ends_its_input_and_waits_for_its_own_end(child: Child, fake: FakeLanguageServer) -> None:
+async def test_stop_ends_its_input_and_waits_for_its_own_end(
+    child: FramedChild, fake: FakeLanguageServer
+) -> None:
     task = await waiting_request(child, fake)
     await bounded(child.stop(10 * PATIENCE_SECONDS))
     assert await failure_of(task) == "it was stopped"
@@ -93,7 +95,9 @@ async def test_whoever_is_cancelled_while_it_stops_has_it_killed_at_once(
     assert await bounded(child.ended()) == "it was stopped"
 
 
-async def test_stopping_twice_or_what_is_dead_is_nothing(child: Child, fake: FakeLanguageServer) -> None:
+async def test_stopping_twice_or_what_is_dead_is_nothing(
+    child: FramedChild, fake: FakeLanguageServer
+) -> None:
     fake.exit(0)
     await bounded(child.ended())
     await bounded(child.stop(60), 1)

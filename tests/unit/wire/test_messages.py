@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.wire import Batch, Invalid, Message, Notification, Request, Response, classify, encode
+from jumpseat.wire import Batch, Invalid, Message, Notification, Request, RpcResponse, classify, encode
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ from jumpseat.wire import Batch, Invalid, Message, Notification, Request, Respon
         ({"jsonrpc": "2.0", "id": "1", "method": "m", "params": [1]}, Request("1", "m", [1])),
         ({"jsonrpc": "2.0", "id": -1, "method": "", "params": 5, "more": 1}, Request(-1, "", 5)),
         ({"jsonrpc": "2.0", "method": "m", "params": {"a": 1}}, Notification("m", {"a": 1})),
-        ({"jsonrpc": "2.0", "id": 1, "result": None}, Response(1, None, None)),
-        ({"jsonrpc": "2.0", "id": 1, "result": 5, "error": None}, Response(1, 5, None)),
-        ({"jsonrpc": "2.0", "id": None, "error": {"code": 1}}, Response(None, None, {"code": 1})),
+        ({"jsonrpc": "2.0", "id": 1, "result": None}, RpcResponse(1, None, None)),
+        ({"jsonrpc": "2.0", "id": 1, "result": 5, "error": None}, RpcResponse(1, 5, None)),
+        ({"jsonrpc": "2.0", "id": None, "error": {"code": 1}}, RpcResponse(None, None, {"code": 1})),
     ],
 )
 def test_a_message_is_told_by_its_members(value: Any, expected: Message) -> None:

@@ -12,7 +12,7 @@ from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
 from jumpseat.chat import ChatRequest
 from jumpseat.config import ProviderConfig
-from jumpseat.dialects.responses import EndpointFacts
+from jumpseat.dialects.responses import ResponsesFacts
 from jumpseat.http import HttpClient
 
 _COUNTED = frozenset(
@@ -37,7 +37,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         super().__init__(provider, config, http)
         openais_own = self._base_url == self.default_base_url
         self._route = ResponsesRoute(
-            EndpointFacts(
+            ResponsesFacts(
                 provider=provider,
                 obfuscates=openais_own,
                 takes_unfollowed=not openais_own,

@@ -6,9 +6,9 @@ settings. `parse(render(x))` is `x` but for what is not text (`opaque`, `signatu
 `rpc`; it does no I/O. The form: section 5 of the protocol page.
 """
 
-from jumpseat.chat.transcript.form import RoleNames, Transcript, Turn
+from jumpseat.chat.transcript.form import RoleNames, Section, Transcript
 from jumpseat.chat.transcript.front_matter import FrontMatter
 from jumpseat.chat.transcript.parse import parse, parse_front_matter
 from jumpseat.chat.transcript.render import render
 
-__all__ = ["FrontMatter", "RoleNames", "Transcript", "Turn", "parse", "parse_front_matter", "render"]
+__all__ = ["FrontMatter", "RoleNames", "Section", "Transcript", "parse", "parse_front_matter", "render"]

@@ -46,7 +46,7 @@ class RoleNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Section:
     """One section of a text: lines count line feeds from 0, the end is exclusive."""
 
     role: Role
@@ -66,7 +66,7 @@ class Transcript:
     system: str | None = None
     model: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    turns: Sequence[Turn] = ()
+    turns: Sequence[Section] = ()
 
 
 @dataclass(frozen=True, slots=True)

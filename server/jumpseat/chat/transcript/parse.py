@@ -17,8 +17,8 @@ from jumpseat.chat.transcript.form import (
     THINKING_END,
     Form,
     RoleNames,
+    Section,
     Transcript,
-    Turn,
     form_of,
     is_blank,
     is_mark,
@@ -46,13 +46,13 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
     front = read_front_matter(lines) if front is None else front
     body = _Body(lines, form)
     messages: list[Message] = []
-    turns: list[Turn] = []
+    turns: list[Section] = []
     for role, heading, first, end in body.sections(front.end_line):
         content = body.blocks(first, end)
         index = None if content is None else len(messages)
         if content is not None:
             messages.append(Message(role, tuple(content)))
-        turns.append(Turn(role, heading, end, index))
+        turns.append(Section(role, heading, end, index))
     return Transcript(
         messages=tuple(messages),
         system=front.system,

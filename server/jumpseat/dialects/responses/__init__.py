@@ -1,7 +1,7 @@
 """The dialect of OpenAI's Responses API."""
 
 from jumpseat.dialects.responses.decode import ResponsesDecoder
-from jumpseat.dialects.responses.encode import EndpointFacts, encode
+from jumpseat.dialects.responses.encode import ResponsesFacts, encode
 from jumpseat.dialects.responses.history import (
     without_encrypted_content,
     without_item_ids,
@@ -10,8 +10,8 @@ from jumpseat.dialects.responses.history import (
 from jumpseat.dialects.responses.refusals import refused_by_model, unsupported, without
 
 __all__ = [
-    "EndpointFacts",
     "ResponsesDecoder",
+    "ResponsesFacts",
     "encode",
     "refused_by_model",
     "unsupported",

@@ -21,7 +21,7 @@ ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointFacts:
+class ResponsesFacts:
     """What the encoder must know of the endpoint."""
 
     provider: str
@@ -40,7 +40,7 @@ class EndpointFacts:
     """Parameters that the endpoint refuses; `reasoning.summary` names a member of one."""
 
 
-def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
+def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     """The JSON body of the request, with the complete conversation: the provider stores nothing.
 
     Stop sequences (see `unsupported`), blocks that the dialect does not have, and opaque data of another

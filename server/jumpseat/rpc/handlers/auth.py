@@ -8,12 +8,12 @@ from typing import Any
 from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.providers import SIGN_IN_PROVIDER, choose_default, default_provider, no_default
 from jumpseat.rpc.encode import auth_to_wire, to_wire
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 from jumpseat.rpc.session import Session
 
 
-async def auth_status(session: Session, call: Call[AuthStatusParams]) -> dict[str, Any]:
+async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
     """Whether a provider can be used, as whom, and what to do next; of the default one if none is named."""
     registry = session.registry
     provider = call.params.provider or await default_provider(registry)
@@ -29,7 +29,7 @@ async def auth_status(session: Session, call: Call[AuthStatusParams]) -> dict[st
     return auth_to_wire(status)
 
 
-async def sign_in(session: Session, call: Call[SignInParams]) -> dict[str, Any]:
+async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Tell the client what a person has to do, and answer once they have done it."""
     params = call.params
     registry = session.registry
@@ -54,7 +54,7 @@ async def sign_in(session: Session, call: Call[SignInParams]) -> dict[str, Any]:
     return auth_to_wire(status)
 
 
-async def sign_out(session: Session, call: Call[SignOutParams]) -> dict[str, Any]:
+async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Forget the credential that a sign-in brought, and say what is left."""
     provider = call.params.provider or SIGN_IN_PROVIDER
     return auth_to_wire(await session.registry.adapter(provider).sign_out())

@@ -12,7 +12,7 @@ from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.method import Call, Outcome
+from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_PARAMS
@@ -22,7 +22,7 @@ _KEPT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 T = TypeVar("T", bound=TurnParams)
 
 
-def reserve_turn(session: Session, call: Call[TurnParams]) -> None:
+def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     """Give the turn its id before anything else is read, so that a cancel right behind it finds it.
 
     Raises:
@@ -41,7 +41,7 @@ def reserve_turn(session: Session, call: Call[TurnParams]) -> None:
     call.entry.turn_id = turn_id
 
 
-async def chat_start(session: Session, call: Call[ChatStartParams]) -> Outcome:
+async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
     """Run a turn, streaming its events, and answer with the whole response."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
@@ -53,8 +53,8 @@ async def chat_start(session: Session, call: Call[ChatStartParams]) -> Outcome:
 
 
 async def outcome_of_turn(
-    session: Session, call: Call[T], run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]]
-) -> Outcome:
+    session: Session, call: MethodCall[T], run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]]
+) -> HandlerOutcome:
     """Run any kind of turn that was reserved; its failure carries what had come.
 
     Args:
@@ -75,15 +75,15 @@ async def outcome_of_turn(
         on_begin=call.entry.begun.set,
     )
     try:
-        return Outcome(await run(sink, turn_id))
+        return HandlerOutcome(await run(sink, turn_id))
     except ChatError as error:
         told = wire_error(error)
         if error.partial is not None:
             told.data["partial"] = result_to_wire(error.partial, turn_id)
-        return Outcome(error=told)
+        return HandlerOutcome(error=told)
 
 
-def chat_cancel(session: Session, call: Call[ChatCancelParams]) -> dict[str, Any]:
+def chat_cancel(session: Session, call: MethodCall[ChatCancelParams]) -> dict[str, Any]:
     """Cancel a turn by its id, for clients whose library hides request ids."""
     request_id = session.request_of_turn(call.params.turn_id)
     return {"cancelled": request_id is not None and session.cancel(request_id)}

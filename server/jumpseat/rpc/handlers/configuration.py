@@ -14,7 +14,7 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
 from jumpseat.providers import BUILT_IN, KINDS
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import DidChangeConfigurationParams
 from jumpseat.rpc.session import Session
 from jumpseat.system.paths import config_file
@@ -52,7 +52,7 @@ def follow_configuration(session: Session, watcher: Watcher) -> None:
     session.run_in_background("following the configuration file", follow)
 
 
-async def did_change_configuration(session: Session, call: Call[DidChangeConfigurationParams]) -> None:
+async def did_change_configuration(session: Session, call: MethodCall[DidChangeConfigurationParams]) -> None:
     """Read the file anew; `settings.jumpseat`, where it is there, takes the place of the overlay."""
     overlay = call.params.settings.get("jumpseat")
     if not isinstance(overlay, dict | list | None):

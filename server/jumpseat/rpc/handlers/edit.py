@@ -9,12 +9,12 @@ from jumpseat.rpc.decode import edit_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.chat import outcome_of_turn
-from jumpseat.rpc.method import Call, Outcome
+from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import EditStartParams
 from jumpseat.rpc.session import Session
 
 
-async def edit_start(session: Session, call: Call[EditStartParams]) -> Outcome:
+async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> HandlerOutcome:
     """Run the turn that rewrites the target, streaming its events, and answer with the replacement too."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jumpseat.rpc.handlers.configuration import (
     watcher_of,
 )
 from jumpseat.rpc.handlers.settings import follow_saved_settings
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
 from jumpseat.rpc.session import Session
@@ -49,7 +49,7 @@ CANCEL_AT_SHUTDOWN_SECONDS = 1.0
 """How long `shutdown` waits for the turns it cancels: they only have to close a socket."""
 
 
-def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]:
+def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:
     """Read the configuration and say what this daemon can do.
 
     A wrong configuration is the answer's error, and the client may try again.
@@ -94,26 +94,26 @@ def initialize(session: Session, call: Call[InitializeParams]) -> dict[str, Any]
     }
 
 
-def initialized(session: Session, call: Call[NoParams]) -> None:
+def initialized(session: Session, call: MethodCall[NoParams]) -> None:
     """The client has read the answer: from now on it can show what is wrong in the configuration."""
     tell_faults(session, session.registry.config.faults)
 
 
-def mark_shutting_down(session: Session, call: Call[NoParams]) -> None:
+def mark_shutting_down(session: Session, call: MethodCall[NoParams]) -> None:
     """From here on, requests are refused."""
     session.shutting_down = True
 
 
-async def shutdown(session: Session, call: Call[NoParams]) -> None:
+async def shutdown(session: Session, call: MethodCall[NoParams]) -> None:
     """Cancel what is under way, and answer once that has been answered."""
     await session.cancel_others(call.request_id, CANCEL_AT_SHUTDOWN_SECONDS)
 
 
-def exit_(session: Session, call: Call[NoParams]) -> None:
+def exit_(session: Session, call: MethodCall[NoParams]) -> None:
     """End the connection; the exit code is 0 after `shutdown`, else 1."""
     session.stop()
 
 
-def cancel_request(session: Session, call: Call[CancelParams]) -> None:
+def cancel_request(session: Session, call: MethodCall[CancelParams]) -> None:
     """Cancel a request; one that is unknown or finished is ignored."""
     session.cancel(call.params.id)

@@ -10,12 +10,12 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
 from jumpseat.providers import ProviderFailure, default_provider, resolve_model
 from jumpseat.rpc.encode import model_to_wire, to_wire
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ModelsListParams, SetPolicyParams
 from jumpseat.rpc.session import Session
 
 
-async def models_list(session: Session, call: Call[ModelsListParams]) -> dict[str, Any]:
+async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
     """The models of one provider, or of all; a provider that fails is told beside the others' models."""
     registry = session.registry
     named = call.params.provider
@@ -46,7 +46,7 @@ def _rows(
     ]
 
 
-async def models_set_policy(session: Session, call: Call[SetPolicyParams]) -> dict[str, Any]:
+async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams]) -> dict[str, Any]:
     """Accept a model's terms, because the client asks for it; answers with the model's row as it is now."""
     registry = session.registry
     target = await resolve_model(registry, call.params.model)

@@ -7,12 +7,12 @@ from typing import Any
 from jumpseat.chat import ChatError
 from jumpseat.providers import default_provider, describe
 from jumpseat.rpc.encode import provider_to_wire
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import ProvidersListParams
 from jumpseat.rpc.session import Session
 
 
-async def providers_list(session: Session, call: Call[ProvidersListParams]) -> dict[str, Any]:
+async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:
     """Every provider, what it can do and whether it can be used."""
     registry = session.registry
     try:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.providers import fault_of_model
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import NoParams, SettingsSaveParams
 from jumpseat.rpc.session import Session
 
 DID_CHANGE = "settings/didChange"
 
 
-async def settings_get(session: Session, call: Call[NoParams]) -> dict[str, Any]:
+async def settings_get(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
     """What is saved, read anew: another process may have written a moment ago."""
     saved = session.registry.saved
     await saved.refresh()
     return {"settings": saved.values}
 
 
-async def settings_save(session: Session, call: Call[SettingsSaveParams]) -> dict[str, Any]:
+async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) -> dict[str, Any]:
     """Merge what the client sends into what is saved, and answer with the whole."""
     registry, patch = session.registry, call.params.settings
     providers = patch.get("providers")

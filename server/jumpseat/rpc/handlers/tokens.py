@@ -7,12 +7,12 @@ from typing import Any
 from jumpseat.engine import count_tokens
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.encode import to_wire
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import CountTokensParams
 from jumpseat.rpc.session import Session
 
 
-async def chat_count_tokens(session: Session, call: Call[CountTokensParams]) -> dict[str, Any]:
+async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams]) -> dict[str, Any]:
     """How many tokens a chat with these params would send, and who says so."""
     params = call.params
     counted = await count_tokens(

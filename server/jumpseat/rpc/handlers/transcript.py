@@ -11,12 +11,12 @@ from jumpseat.engine import with_what_is_remembered
 from jumpseat.providers import resolve_model
 from jumpseat.rpc.decode import messages_from_wire
 from jumpseat.rpc.encode import to_wire
-from jumpseat.rpc.method import Call
+from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
 from jumpseat.rpc.session import Session
 
 
-async def transcript_parse(session: Session, call: Call[TranscriptParseParams]) -> dict[str, Any]:
+async def transcript_parse(session: Session, call: MethodCall[TranscriptParseParams]) -> dict[str, Any]:
     """Read a conversation out of a text; what the daemon remembers of it comes back with it."""
     text = call.params.text
     front = await asyncio.to_thread(parse_front_matter, text)
@@ -33,7 +33,7 @@ async def transcript_parse(session: Session, call: Call[TranscriptParseParams]) 
     return result
 
 
-async def transcript_render(session: Session, call: Call[TranscriptRenderParams]) -> dict[str, Any]:
+async def transcript_render(session: Session, call: MethodCall[TranscriptRenderParams]) -> dict[str, Any]:
     """Write a conversation as a text."""
     params = call.params
     text = await asyncio.to_thread(

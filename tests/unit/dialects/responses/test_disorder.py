@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jumpseat.chat import ChatRequest, Message, ProtocolError
-from jumpseat.dialects.responses import EndpointFacts, encode
+from jumpseat.dialects.responses import ResponsesFacts, encode
 from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.responses import function_call, message, reasoning, response_stream
 from tests.unit.dialects.responses.answers import fold_of, read, stream
@@ -50,4 +50,4 @@ def test_one_event_out_of_place_breaks_no_law_and_loses_no_item(change):
             assert type(error) is ProtocolError
             assert position == len(EVENTS) - 1, "only without its last event an answer is not complete"
         request = ChatRequest(messages=(Message.user("Hi"), fold.partial().as_message()), model="asked")
-        json.dumps(encode(request, EndpointFacts(provider="acme")))
+        json.dumps(encode(request, ResponsesFacts(provider="acme")))

@@ -14,12 +14,12 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import EndpointFacts, encode, refused_by_model, unsupported, without
+from jumpseat.dialects.responses import ResponsesFacts, encode, refused_by_model, unsupported, without
 
 
 def body_of(*messages, model="m", facts=None, **fields):
     request = ChatRequest(messages=messages or (Message.user("Hi"),), model=model, **fields)
-    return encode(request, EndpointFacts(provider="acme", **(facts or {})))
+    return encode(request, ResponsesFacts(provider="acme", **(facts or {})))
 
 
 def items_of(*messages):

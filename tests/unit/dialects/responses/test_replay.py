@@ -13,7 +13,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import EndpointFacts, encode, without_encrypted_content, without_unfollowed
+from jumpseat.dialects.responses import ResponsesFacts, encode, without_encrypted_content, without_unfollowed
 from tests.unit.dialects.responses.answers import CREATED, added, answer, completed, delta, done, part, whole
 
 ASKED = Origin("acme", "asked")
@@ -27,7 +27,7 @@ def request_of(*messages, model="asked"):
 
 
 def sent(*messages, provider="acme", model="asked"):
-    return encode(request_of(*messages, model=model), EndpointFacts(provider=provider))["input"]
+    return encode(request_of(*messages, model=model), ResponsesFacts(provider=provider))["input"]
 
 
 def sent_back(*output, **where):

@@ -51,8 +51,7 @@ from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import EndpointFacts
-from jumpseat.dialects.responses import EndpointFacts as ResponsesFacts
-from jumpseat.dialects.responses import without_item_ids
+from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)

@@ -28,7 +28,7 @@ from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
-from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
+from jumpseat.adapters.github.language_server.server import LanguageServer, ServerConnection
 from jumpseat.chat import (
     DEFAULT_MAX_TOKENS,
     AuthenticationError,
@@ -99,7 +99,7 @@ class LanguageServerAdapter(Adapter):
         self._conversations = Conversations(provider, self._server, silence_seconds=silence)
         self._completions = Completions(provider, self._server, silence_seconds=silence)
         self._way: Way = "conversation"
-        self._way_of: Connection | None = None
+        self._way_of: ServerConnection | None = None
         """The run of the server of which the way is known; another one may be of another version."""
 
         self._decide("completion" if options.chat_api == "completion" else "conversation", None)
@@ -266,10 +266,10 @@ class LanguageServerAdapter(Adapter):
         self._listed_for = self._identity.account
         return models
 
-    def _is_decided(self, connection: Connection) -> bool:
+    def _is_decided(self, connection: ServerConnection) -> bool:
         return self._options.chat_api != "auto" or self._way_of is connection
 
-    async def _decided(self, connection: Connection) -> Way:
+    async def _decided(self, connection: ServerConnection) -> Way:
         """The way of this run of the server, asked for if no chat has shown it.
 
         Raises:
@@ -288,14 +288,14 @@ class LanguageServerAdapter(Adapter):
             has_it = True
         return self._decide("conversation" if has_it else "completion", connection)
 
-    def _decide(self, way: Way, connection: Connection | None) -> Way:
+    def _decide(self, way: Way, connection: ServerConnection | None) -> Way:
         self._way, self._way_of = way, connection
         before, self.capabilities = self.capabilities, CAPABILITIES[way]
         if self.capabilities != before and self.on_capabilities_change is not None:
             self.on_capabilities_change()
         return way
 
-    def _note_missing(self, connection: Connection, missing: NotOffered) -> None:
+    def _note_missing(self, connection: ServerConnection, missing: NotOffered) -> None:
         """The server has no conversations: chats are completed from here on, if they may be.
 
         Raises:

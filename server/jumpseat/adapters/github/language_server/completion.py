@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.github.language_server.connection import Connection
+from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND, request_error
 from jumpseat.adapters.github.language_server.exchange import Exchange
 from jumpseat.adapters.github.language_server.server import LanguageServer
@@ -110,7 +110,7 @@ class Completions:
         for event in blocks.take():
             yield event
 
-    async def _answer(self, connection: Connection, document: Document, model: str) -> str:
+    async def _answer(self, connection: ServerConnection, document: Document, model: str) -> str:
         """The panel's first completion that says something, else the first that is offered in the text."""
         place = {"textDocument": {"uri": document.uri, "version": 1}, "position": document.end}
         unknown = []
@@ -135,7 +135,7 @@ class Completions:
         )
 
     async def _items(
-        self, connection: Connection, method: str, params: Mapping[str, Any]
+        self, connection: ServerConnection, method: str, params: Mapping[str, Any]
     ) -> AsyncGenerator[Mapping[str, Any]]:
         """The items in the order in which they come; reading no further takes the request back."""
         token = f"jumpseat-{uuid4()}"

@@ -15,7 +15,7 @@ from typing import Any
 from jumpseat.adapters.github.language_server.words import without_secrets
 from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.wire import PeerClosed, RpcError
-from jumpseat.wire.child import Child
+from jumpseat.wire.child import FramedChild
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +29,11 @@ MAX_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000
 
 
-class Connection:
+class ServerConnection:
     """A server that has been initialized, or is about to be."""
 
     def __init__(
-        self, provider: str, child: Child, progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]]
+        self, provider: str, child: FramedChild, progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]]
     ) -> None:
         """
         Args:
@@ -146,7 +146,7 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
             queue.put_nowait(params["value"])
 
 
-def words_of(child: Child) -> str:
+def words_of(child: FramedChild) -> str:
     """What it wrote last to its stderr, bounded and without secrets, for behind a sentence; may be empty."""
     words = " / ".join(_shown_of(line) for line in child.last_words.splitlines())
     if len(words) > MAX_WORDS_CHARACTERS:

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.github.language_server.connection import Connection
+from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.adapters.github.language_server.errors import request_error
 from jumpseat.adapters.github.language_server.exchange import Exchange
 from jumpseat.adapters.github.language_server.notices import notice_in
@@ -67,7 +67,7 @@ class Conversations:
         self._server = server
         self._silence_seconds = silence_seconds
         self._known: OrderedDict[str, str] = OrderedDict()
-        self._connection: Connection | None = None
+        self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None
         """Of the limit that was told last to be used up. The server tells it once, and may refuse later."""
@@ -181,7 +181,7 @@ class Conversations:
         decoder.conversation_id = conversation_id
         return decoder
 
-    async def _prepare(self, connection: Connection) -> None:
+    async def _prepare(self, connection: ServerConnection) -> None:
         """Whatever a new server has to be told before its first conversation; an old one's are forgotten."""
         async with self._preparing:
             if self._connection is not connection:
@@ -189,7 +189,7 @@ class Conversations:
                 await self._take_tools_away(connection)
                 self._connection = connection
 
-    async def _take_tools_away(self, connection: Connection) -> None:
+    async def _take_tools_away(self, connection: ServerConnection) -> None:
         """Have it offer the model no tools of its own, which read files that nobody has attached."""
         try:
             tools = await connection.request(
@@ -217,13 +217,13 @@ class Conversations:
             self._give_up(chat.connection, oldest)
         return True
 
-    def _give_up(self, connection: Connection, conversation_id: str) -> None:
+    def _give_up(self, connection: ServerConnection, conversation_id: str) -> None:
         """Have the server forget a conversation. Nobody waits for that, or minds if it fails."""
         errand = asyncio.ensure_future(self._destroy(connection, conversation_id))
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)
 
-    async def _destroy(self, connection: Connection, conversation_id: str) -> None:
+    async def _destroy(self, connection: ServerConnection, conversation_id: str) -> None:
         told = {"conversationId": conversation_id, "options": {}}
         try:
             await connection.request("conversation/destroy", told, seconds=SERVICE_SECONDS)
@@ -238,7 +238,7 @@ def _is_well(event: StreamEvent) -> bool:
 class _Chat:
     """What a turn is made of, whichever conversation it goes to."""
 
-    def __init__(self, connection: Connection, request: ChatRequest, turns: Sequence[Turn]) -> None:
+    def __init__(self, connection: ServerConnection, request: ChatRequest, turns: Sequence[Turn]) -> None:
         self.connection = connection
         self.request = request
         self.turns = turns

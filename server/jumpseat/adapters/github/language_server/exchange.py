@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from jumpseat.adapters.github.language_server.connection import Connection
+from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.chat import ConnectionError
 
 GRACE_SECONDS = 5.0
@@ -25,7 +25,7 @@ class Exchange:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ServerConnection,
         method: str,
         params: Mapping[str, Any],
         *,

@@ -23,7 +23,7 @@ from jumpseat.adapters.github.language_server.account import (
     read_sign_in,
 )
 from jumpseat.adapters.github.language_server.errors import request_error
-from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
+from jumpseat.adapters.github.language_server.server import LanguageServer, ServerConnection
 from jumpseat.adapters.github.language_server.sign_in import DeviceSignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, RequestError
 from jumpseat.system.single_flight import SingleFlight
@@ -71,7 +71,7 @@ class LanguageServerIdentity:
         self._on_change = on_change
         self._status_seconds = status_seconds
         self._sign_in: SignInReport | None = None
-        self._heard_of: Connection | None = None
+        self._heard_of: ServerConnection | None = None
         """The run of the server that told it; what another one knows has to be asked."""
 
         self._kind = "Normal"
@@ -119,7 +119,7 @@ class LanguageServerIdentity:
         self._told = replace(self._known() if is_known else self._status("signed_out"), message=why)
         return self._told
 
-    async def require(self, connection: Connection) -> None:
+    async def require(self, connection: ServerConnection) -> None:
         """Let a chat begin if somebody is signed in, as far as the server knows without asking GitHub.
 
         Raises:
@@ -274,7 +274,7 @@ class LanguageServerIdentity:
                 self._note_account(answer if isinstance(answer, Mapping) else {})
         return self._tell()
 
-    async def _check(self, connection: Connection, options: Mapping[str, bool]) -> None:
+    async def _check(self, connection: ServerConnection, options: Mapping[str, bool]) -> None:
         """Ask the server who is signed in.
 
         Raises:
@@ -284,7 +284,7 @@ class LanguageServerIdentity:
         answer = await connection.request("checkStatus", {"options": options}, seconds=REFRESH_SECONDS)
         self._take(connection, read_sign_in(answer))
 
-    def _take(self, connection: Connection | None, now: SignInReport) -> None:
+    def _take(self, connection: ServerConnection | None, now: SignInReport) -> None:
         """Take what the server says, with what it said before where that is more."""
         before = self._sign_in if self._heard_of is connection else None
         if before is not None:

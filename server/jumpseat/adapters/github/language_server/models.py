@@ -14,7 +14,7 @@ from typing import Any
 
 from jumpseat.adapters.github.default_model import choose_default
 from jumpseat.adapters.github.language_server.errors import request_error
-from jumpseat.adapters.github.language_server.server import Connection
+from jumpseat.adapters.github.language_server.server import ServerConnection
 from jumpseat.chat import (
     AuthorizationError,
     Billing,
@@ -61,7 +61,7 @@ class LanguageServerModels:
         """What the list says of a model, without asking."""
         return next((each for each in self.known if each.model == model), None)
 
-    async def listed(self, connection: Connection, *, completion: bool = False) -> Sequence[ModelInfo]:
+    async def listed(self, connection: ServerConnection, *, completion: bool = False) -> Sequence[ModelInfo]:
         """The list, asked for now.
 
         Args:
@@ -80,7 +80,7 @@ class LanguageServerModels:
         self.known = read_models(answer, self._provider, completion=completion)
         return self.known
 
-    async def explained(self, connection: Connection, model: str, error: RequestError) -> ChatError:
+    async def explained(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
         """The refusal of a chat, better said where the model's terms were not accepted.
 
         The server calls such a model one that is not supported. The list, which it remembers, tells more.
@@ -107,7 +107,7 @@ class LanguageServerModels:
         )
 
     async def accept_terms(
-        self, connection: Connection, model: str, *, completion: bool = False
+        self, connection: ServerConnection, model: str, *, completion: bool = False
     ) -> ModelInfo:
         """Accept a model's terms for the account, and check that it took effect.
 

@@ -22,7 +22,7 @@ from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.github.hosts import DOTCOM, github_hosts
 from jumpseat.adapters.github.language_server.command import directory_of, environment_of, find_command
 from jumpseat.adapters.github.language_server.connection import (
-    Connection,
+    ServerConnection,
     log_to,
     take_progress,
     words_of,
@@ -35,9 +35,9 @@ from jumpseat.http.network import read_options as read_network_options
 from jumpseat.http.proxies import Proxy
 from jumpseat.system.single_flight import SingleFlight
 from jumpseat.wire import RpcError
-from jumpseat.wire.child import Child, start_child
+from jumpseat.wire.child import FramedChild, start_child
 
-__all__ = ["Connection", "LanguageServer"]
+__all__ = ["LanguageServer", "ServerConnection"]
 
 logger = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class LanguageServer:
         self._who = who
         self._on_notification = on_notification
         self._on_request = on_request
-        self._connection: Connection | None = None
-        self._flight: SingleFlight[Connection] = SingleFlight()
+        self._connection: ServerConnection | None = None
+        self._flight: SingleFlight[ServerConnection] = SingleFlight()
         self._starts = StartBudget(clock)
         self._failure: str | None = None
         """Why the last start failed; None where it did not."""
@@ -88,12 +88,12 @@ class LanguageServer:
         self._closed = False
 
     @property
-    def running(self) -> Connection | None:
+    def running(self) -> ServerConnection | None:
         """The connection, where there is one that works."""
         connection = self._connection
         return connection if connection is not None and connection.running else None
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> ServerConnection:
         """A server that is ready: the one that runs, else a new one, started once for all who ask.
 
         Raises:
@@ -122,7 +122,7 @@ class LanguageServer:
 
     # -- the start
 
-    async def _start(self) -> Connection:
+    async def _start(self) -> ServerConnection:
         argv = find_command(self._provider, self._config, os.environ)
         self._command_line = without_secrets(shlex.join(argv))
         env = await environment_of(self._provider, self._config, self._values, os.environ)
@@ -150,7 +150,7 @@ class LanguageServer:
             )
         except OSError as error:
             raise self._failed(f"cannot be started: {error.strerror or error}", "") from None
-        connection = Connection(self._provider, child, progress)
+        connection = ServerConnection(self._provider, child, progress)
         try:
             await self._initialize(connection, child, settings)
         except BaseException:
@@ -160,7 +160,9 @@ class LanguageServer:
         logger.info("%s runs %s, version %s", self._provider, argv[0], connection.server_version)
         return connection
 
-    async def _initialize(self, connection: Connection, child: Child, settings: Mapping[str, Any]) -> None:
+    async def _initialize(
+        self, connection: ServerConnection, child: FramedChild, settings: Mapping[str, Any]
+    ) -> None:
         params = {
             # It ends by itself when this process is gone, whoever still holds its streams.
             "processId": os.getpid(),

@@ -19,7 +19,7 @@ from jumpseat.adapters.base import OnPrompt
 from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.language_server.errors import request_error
-from jumpseat.adapters.github.language_server.server import Connection
+from jumpseat.adapters.github.language_server.server import ServerConnection
 from jumpseat.chat import AuthenticationError, ConnectionError, ProtocolError
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
@@ -43,7 +43,7 @@ _PAGE = re.compile(r"[\x21-\x7e]{1,300}")
 class DeviceSignIn:
     """Runs one sign-in of one server."""
 
-    def __init__(self, connection: Connection, hosts: GitHubHosts, on_prompt: OnPrompt) -> None:
+    def __init__(self, connection: ServerConnection, hosts: GitHubHosts, on_prompt: OnPrompt) -> None:
         """
         Args:
             connection: the running server.

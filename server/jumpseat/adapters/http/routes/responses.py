@@ -13,8 +13,8 @@ from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.parameters import dropped_parameter
 from jumpseat.dialects.responses import (
-    EndpointFacts,
     ResponsesDecoder,
+    ResponsesFacts,
     encode,
     refused_by_model,
     unsupported,
@@ -50,7 +50,7 @@ class ResponsesRoute:
 
     path = "/responses"
 
-    def __init__(self, facts: EndpointFacts) -> None:
+    def __init__(self, facts: ResponsesFacts) -> None:
         """
         Args:
             facts: the initial facts of the endpoint.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jumpseat.adapters.base import ClientInfo
-from jumpseat.adapters.github.language_server.server import Connection, LanguageServer
+from jumpseat.adapters.github.language_server.server import LanguageServer, ServerConnection
 from jumpseat.chat import ChatError
 from jumpseat.config import ProviderConfig, Values
 from tests.fakes.language_server import NEVER, FakeLanguageServer
@@ -44,7 +44,7 @@ class House:
     async def on_request(self, method: str, params: Any) -> Any:
         return [method, params]
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> ServerConnection:
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await self.server.connection()
 
@@ -73,7 +73,7 @@ class Houses:
 
 
 async def started_request(
-    connection: Connection, fake: FakeLanguageServer, seconds: float | None = None
+    connection: ServerConnection, fake: FakeLanguageServer, seconds: float | None = None
 ) -> asyncio.Task[Any]:
     """A request that has arrived and is not answered."""
     fake.on("ask", NEVER)

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.adapters.base.starts import MAX_STARTS, STARTS_WITHIN_SECONDS
 from jumpseat.adapters.github.language_server import server as server_module
 from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
-from jumpseat.wire.child import Child, start_child
+from jumpseat.wire.child import FramedChild, start_child
 from tests.attempts import is_quick
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.house import (
@@ -104,7 +104,7 @@ async def test_the_next_one_is_not_started_before_the_last_one_is_gone(
     ends: list[asyncio.Task[str]] = []
     were_gone: list[bool] = []
 
-    async def start(*argv: Any, **more: Any) -> Child:
+    async def start(*argv: Any, **more: Any) -> FramedChild:
         were_gone.extend(end.done() for end in ends)
         child = await start_child(*argv, **more)
         ends.append(asyncio.ensure_future(child.ended()))
