@@ -28,10 +28,10 @@ class ScriptedServer:
     def __init__(self, provider, path, name):
         pass
 
-    def start(self):
+    async def start(self):
         self.alive = True
 
-    def close(self):
+    async def close(self):
         self.alive = False
 
 

@@ -178,6 +178,9 @@ class Child(asyncio.SubprocessProtocol):
         assert stdin is None or isinstance(stdin, asyncio.WriteTransport)  # noqa: S101 - narrows it too
         self._stdin = stdin
         self._outputs = {fd for fd in (1, 2) if transport.get_pipe_transport(fd) is not None}
+        if not self.running:
+            # It was stopped while it was being started.
+            self._kill_group()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """It wrote something."""

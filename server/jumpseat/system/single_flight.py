@@ -1,4 +1,4 @@
-"""Many callers, one piece of work: whoever asks while it runs gets its result, or its failure."""
+"""One run of some work at a time: all callers while it runs share its result, or its failure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
+class WorkCancelled(asyncio.CancelledError):
+    """`aclose` cancelled the work; the caller itself is not cancelled."""
+
+
 class SingleFlight(Generic[T]):
-    """Runs one coroutine at a time. A caller that is cancelled leaves the work to the others."""
+    """Runs one coroutine at a time. If a caller is cancelled, the work continues for the others."""
 
     def __init__(self, *, ends_with_its_callers: bool = False) -> None:
         """
         Args:
-            ends_with_its_callers: cancel the work when the last one who waited for it is cancelled.
+            ends_with_its_callers: cancel the work when its last caller is cancelled.
         """
         self._task: asyncio.Task[T] | None = None
         self._callers = 0
@@ -24,35 +28,41 @@ class SingleFlight(Generic[T]):
 
     @property
     def is_running(self) -> bool:
-        """Whether there is work under way."""
+        """Whether work is under way."""
         return self._task is not None and not self._task.done()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
-        """The work under way, begun now if there is none."""
+        """The work under way; starts it if there is none."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(work())
-            self._task.add_done_callback(_seen)
+            self._task.add_done_callback(_mark_retrieved)
         return self._task
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of the work under way, begun now if there is none.
+        """The result of the work under way; starts it if there is none.
 
         Raises:
+            WorkCancelled: `aclose` was called meanwhile.
             Exception: whatever the work raises, for every caller.
         """
         task = self.start(work)
         self._callers += 1
         try:
             return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and not caller.cancelling():
+                raise WorkCancelled from None
+            raise
         finally:
             self._callers -= 1
             if self._ends_with_its_callers and not self._callers and not task.done():
-                # Whoever comes now begins anew, and does not join what is being cancelled.
+                # The next caller starts the work again, and does not join the cancelled run.
                 self._task = None
                 task.cancel()
 
     async def aclose(self) -> None:
-        """Cancel what is under way and wait for its end."""
+        """Cancel the work under way and wait for its end."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -60,7 +70,7 @@ class SingleFlight(Generic[T]):
                 await task
 
 
-def _seen(task: asyncio.Task[Any]) -> None:
-    # Every caller may be gone by the time that it fails; that is no "exception was never retrieved".
+def _mark_retrieved(task: asyncio.Task[Any]) -> None:
+    # All callers may be gone when it fails: asyncio would report "exception was never retrieved".
     if not task.cancelled():
         task.exception()

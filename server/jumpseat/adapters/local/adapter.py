@@ -1,17 +1,13 @@
-"""The local provider: llama.cpp with a GGUF file, on this machine, with no account and no network.
+"""The local provider: llama.cpp with a GGUF file, on this machine, without an account or a network.
 
-Owns one server, started by the first chat and kept: `local_model` says which file, `local_process` runs it,
-and from then on this is one more chat-completions provider, asked over loopback HTTP. So a real answer
-goes the same way as one from a cloud.
+The first chat starts one server, which is kept. The adapter speaks chat completions to it over loopback HTTP.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from copy import copy
-from typing import cast
 
 from jumpseat.adapters.base import Adapter, Capabilities, read_options
 from jumpseat.adapters.base.account import AuthStatus
@@ -27,6 +23,7 @@ from jumpseat.chat import (
     ModelInfo,
     ProgressEvent,
     RequestError,
+    ServerError,
     StreamEvent,
 )
 from jumpseat.config import ProviderConfig
@@ -34,6 +31,7 @@ from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointF
 from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.system.secrets import hidden
+from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 
 
 class LocalAdapter(Adapter):
@@ -59,8 +57,7 @@ class LocalAdapter(Adapter):
         )
         self._server: LocalServer | None = None
         self._starts = StartBudget()
-        self._loading: asyncio.Task[LocalServer] | None = None
-        """The load under way, or the one that made `_server`. Only the event loop touches it, so no lock."""
+        self._flight: SingleFlight[LocalServer] = SingleFlight()
 
     @property
     def provider_name(self) -> str:
@@ -69,7 +66,7 @@ class LocalAdapter(Adapter):
 
     @property
     def default_max_tokens(self) -> int:
-        """What the model can fill without repeating itself."""
+        """As many as the model writes without repeating itself."""
         return self._model.max_tokens
 
     @property
@@ -78,10 +75,10 @@ class LocalAdapter(Adapter):
         return self._model.name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Load the model if no earlier chat has, then ask it.
+        """Load the model if no earlier chat did, then send the request.
 
         Raises:
-            RequestError: another model is asked for; nothing was loaded.
+            RequestError: another model is requested; nothing was loaded.
             ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
             ChatError: as `stream_events` raises it.
         """
@@ -92,7 +89,7 @@ class LocalAdapter(Adapter):
         server = await self._started()
         call = self._call(server, "/v1/chat/completions", request)
         decoder = ChatCompletionsDecoder(self._provider, request.model)
-        # Closing the connection is what makes llama.cpp stop; within a token, as measured.
+        # Closing the connection stops llama.cpp, within one token as measured.
         async with aclosing(stream_events(self._http, call, decoder, provider=self._provider)) as events:
             async for event in events:
                 yield event
@@ -100,10 +97,10 @@ class LocalAdapter(Adapter):
     async def count_tokens(self, request: ChatRequest) -> int:
         """llama.cpp's own count, with its template applied; -1 while the model is not loaded.
 
-        Nobody waits for a model to load just to see a number.
+        Counting never waits for a model to load.
 
         Raises:
-            RequestError: another model is asked for.
+            RequestError: another model is requested.
             ChatError: the server failed.
         """
         self._check_name(request.model)
@@ -136,17 +133,17 @@ class LocalAdapter(Adapter):
         ]
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The context of one chat: as llama.cpp says once it is loaded, before that as far as it is known."""
+        """The context of one chat: as llama.cpp reports it; before it is loaded, the known value or None."""
         if model != self._model.name:
             return None
         server = self._usable()
         return self._model.context_tokens if server is None else server.context_tokens
 
     def check(self) -> Sequence[str]:
-        """The model's file and llama.cpp are there.
+        """Check that the model's file and llama.cpp are installed.
 
         Raises:
-            ConfigError: one is not, or the file is no model.
+            ConfigError: one is not, or the file is not a model.
         """
         self._check_installed()
         return ()
@@ -161,24 +158,23 @@ class LocalAdapter(Adapter):
 
     def _no_sign_in(self) -> ConfigError:
         return ConfigError(
-            f"Nobody signs in to {self._provider}: no credential is required.",
+            f"There is no sign-in to {self._provider}: no credential is required.",
             provider=self._provider,
-            hint="`jumpseat status` says what it needs instead.",
+            hint="`jumpseat status` shows what it needs instead.",
         )
 
     async def aclose(self) -> None:
-        """Stop the server; a load under way ends with it."""
+        """Stop the server, and a load under way."""
+        await self._flight.aclose()
         if self._server is not None:
-            await asyncio.to_thread(self._server.close)
-        if self._loading is not None:
-            await asyncio.gather(self._loading, return_exceptions=True)
+            await self._server.close()
 
     def _call(self, server: LocalServer, path: str, request: ChatRequest) -> HttpCall:
         return HttpCall(
             "POST",
             f"{server.address}{path}",
-            # llama.cpp closes a connection behind a streamed answer although it announces to keep it; a next
-            # chat that took it from the pool would fail. On loopback a new one costs nothing.
+            # llama.cpp closes the connection after a streamed answer although its headers promise to keep it;
+            # the next chat that took it from the pool would fail. A new loopback connection is cheap.
             headers={"authorization": f"Bearer {hidden(server.api_key).reveal()}", "connection": "close"},
             body=encode(request, self._facts),
             timeout=self._config.timeout,
@@ -198,22 +194,25 @@ class LocalAdapter(Adapter):
 
     def _usable(self) -> LocalServer | None:
         """The server, if it is loaded and still alive."""
-        task = self._loading
-        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
-            return None
-        return task.result() if task.result().alive else None
+        return self._server if self._server is not None and self._server.alive else None
 
     async def _started(self) -> LocalServer:
-        """The loaded server; however many chats wait for it, one load serves them all.
+        """The loaded server; one load serves all chats that wait for it.
 
-        A chat that is cancelled stops waiting; the load goes on and serves the next one.
+        A chat that is cancelled stops waiting; the load continues and serves the next one.
         """
-        if self._usable() is None and (self._loading is None or self._loading.done()):
-            self._loading = asyncio.create_task(self._load())
-            # If every waiter was cancelled, nobody else would look at a failure.
-            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        server = self._usable()
+        if server is not None:
+            return server
         try:
-            return await asyncio.shield(cast("asyncio.Task[LocalServer]", self._loading))
+            return await self._flight.run(self._load)
+        except WorkCancelled:
+            raise ServerError(
+                f"The provider {self._provider} was closed while the model was loading.",
+                provider=self._provider,
+                hint="The provider's table has changed, or the daemon ends. Send the request again.",
+                retryable=False,
+            ) from None
         except ChatError as error:
             # Each waiting chat gets an error of its own: the engine writes the chat's partial answer into it.
             raise copy(error) from error
@@ -229,11 +228,9 @@ class LocalAdapter(Adapter):
         last = self._server
         end = f"{last.end}." if last is not None and last.end is not None else None
         self._starts.take(self._provider, f"The process of the local model {self._model.name}", end)
-        if last is not None:
-            await asyncio.to_thread(last.close)  # It died by itself; its pipes are still open.
         server = self._server = LocalServer(self._provider, path, self._model.name)
         try:
-            await asyncio.to_thread(server.start)
+            await server.start()
         except ConfigError:
             self._starts.give_back()
             raise

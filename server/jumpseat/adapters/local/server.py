@@ -1,15 +1,14 @@
-"""The child process that runs llama.cpp's HTTP server for `local_process`, its parent.
+"""The child process that runs llama.cpp's HTTP server; its parent is `process.py`.
 
-A process of its own, because of what xllamacpp does inside ours: it holds the GIL for as long as a model
-loads, so no other chat would move; its destructor waits for open streams, up to half a minute; and a
-crash of native code would take every connection with it.
+xllamacpp needs a process of its own: it holds the GIL while a model loads, which would block every other
+chat; its destructor waits for open streams, up to half a minute; and a crash of native code would end every
+connection.
 
-One line of JSON comes in (`ServerOrder`), one goes out (`ServerReply`), then standard input stays open for
-as long as the parent wants the server. The API key travels that way and no other: arguments and
-environments can be read by other programs.
+It reads one line of JSON (`ServerOrder`) and writes one (`ServerReply`). Then it serves until standard input
+closes. The API key is passed on standard input only: other programs can read arguments and environments.
 
-When the parent is gone, standard input closes and this process ends. One that is stopped (SIGSTOP) reads
-nothing: Linux kills it then, by PR_SET_PDEATHSIG. On macOS it ends once it is continued; Windows has no such
+When the parent is gone, standard input closes and this process ends. If it is stopped (SIGSTOP), it cannot
+read that: Linux then kills it by PR_SET_PDEATHSIG; on macOS it ends once it is continued; Windows has no such
 stop.
 """
 
@@ -17,21 +16,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-from contextlib import suppress
 from typing import Any, NotRequired, TypedDict
 from urllib.parse import urlsplit
+
+from jumpseat.system.child import end_with_parent
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 """How long the server may take to describe its loaded model to its own process."""
 
 ERRORS_ONLY = 1
-"""llama.cpp's verbosity: above this it writes some hundred lines for each load."""
-
-
-PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(2): the signal that this process gets when the thread that started it ends."""
+"""llama.cpp's verbosity: above this it writes about a hundred lines for each load."""
 
 
 class ServerOrder(TypedDict):
@@ -56,15 +51,13 @@ class ServerReply(TypedDict):
     """Why xllamacpp could not be imported."""
 
     model_error: NotRequired[str]
-    """Why xllamacpp did not serve the model; its own reasons went to standard error."""
+    """Why xllamacpp does not serve the model; llama.cpp's own messages went to standard error."""
 
 
 def main() -> None:
     """Serve until standard input closes."""
-    # An interrupt in the terminal reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_parent()
-    # Native code may print: from here on that goes to the log, never between the parent and the reply.
+    end_with_parent()
+    # Native code may print to standard output: from here on that goes to the log, not into the reply.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -73,20 +66,12 @@ def main() -> None:
     print(json.dumps(reply), file=replies, flush=True)
     if server is not None:
         sys.stdin.read()
-    # No destructors: they would wait for streams that nobody reads any more.
+    # No destructors: they would wait for streams that are no longer read.
     os._exit(0)
 
 
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        import ctypes  # Deferred: the daemon, which imports this module, has no use for it.
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _serve(order: ServerOrder) -> tuple[ServerReply, object]:
-    """The reply, and the server itself: it runs for as long as somebody holds it."""
+    """The reply, and the server itself, which runs as long as it is referenced."""
     try:
         import xllamacpp
     except ImportError as error:
@@ -106,8 +91,8 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [order["api_key"]]
-    # llama.cpp divides the context by the slots, so that each gets its full share and none can starve
-    # another: a shared (unified) buffer would fail one long chat because of a second one.
+    # llama.cpp divides the context by the slots. A shared (unified) buffer would let one long chat fail
+    # because of a second one.
     params.kv_unified = False
     params.n_parallel = order["slots"]
     params.n_ctx = order["slots"] * order["context_tokens"]
@@ -121,17 +106,17 @@ def _params(xllamacpp: Any, order: ServerOrder) -> Any:
 
 
 def _context_tokens(address: str, api_key: str) -> int:
-    """The context that one chat really gets: a model trained on less has less."""
+    """The context of one chat: smaller than requested if the model was trained on less."""
     import http.client  # Deferred: the daemon imports this module too, for its types.
 
     url = urlsplit(address)
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=REQUEST_TIMEOUT_SECONDS)
     try:
         connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {api_key}"})
-        found = json.loads(connection.getresponse().read())["data"][0]["meta"]["n_ctx"]
+        model = json.loads(connection.getresponse().read())["data"][0]
     finally:
         connection.close()
-    return int(found)
+    return int(model["meta"]["n_ctx"])
 
 
 if __name__ == "__main__":

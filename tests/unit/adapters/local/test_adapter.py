@@ -1,8 +1,7 @@
-"""The local provider around a llama.cpp that is a script: when it loads, how often, and what it says."""
+"""The local provider with a scripted llama.cpp: when it loads, how often, and what it answers."""
 
 import asyncio
 import contextlib
-import threading
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from jumpseat.chat import (
     Message,
     ProgressEvent,
     RequestError,
+    ServerError,
     TextDeltaEvent,
 )
 from jumpseat.config import ProviderConfig
@@ -43,13 +43,13 @@ MODEL = next(
 
 
 class ScriptedServer:
-    """Stands for `LocalServer`: loads when the test says so, and answers through the fake upstream."""
+    """Replaces `LocalServer`: loads when the test allows it, and answers through the fake upstream."""
 
-    made: list["ScriptedServer"]
+    started: list["ScriptedServer"]
     origin: str
     fails: bool
-    may_load: threading.Event
-    loading: threading.Event
+    may_load: asyncio.Event
+    loading: asyncio.Event
 
     def __init__(self, provider, path, name):
         self.address = self.origin
@@ -57,18 +57,19 @@ class ScriptedServer:
         self.context_tokens = 4096
         self.alive = False
         self.end = None
-        self.made.append(self)
+        self.closed = False
+        self.started.append(self)
 
-    def start(self):
+    async def start(self):
         self.loading.set()
-        assert self.may_load.wait(WAIT_SECONDS)
+        await asyncio.wait_for(self.may_load.wait(), WAIT_SECONDS)
         if self.fails:
             raise ConfigError("llama.cpp cannot load it.", provider="local")
         self.alive = True
 
-    def close(self):
+    async def close(self):
         self.alive = False
-        self.may_load.set()
+        self.closed = True
 
 
 @pytest.fixture
@@ -79,13 +80,13 @@ async def upstream():
 
 
 @pytest.fixture
-def server_class(upstream, monkeypatch):
+async def server_class(upstream, monkeypatch):
     class Scripted(ScriptedServer):
-        made: ClassVar = []
+        started: ClassVar = []
         origin = upstream.origin
         fails = False
-        may_load = threading.Event()
-        loading = threading.Event()
+        may_load = asyncio.Event()
+        loading = asyncio.Event()
 
     Scripted.may_load.set()
     monkeypatch.setattr(local, "LocalServer", Scripted)
@@ -123,10 +124,6 @@ async def answer_of(adapter):
     return fold.response().text
 
 
-async def until(thread_event):
-    assert await asyncio.to_thread(thread_event.wait, WAIT_SECONDS)
-
-
 async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
     upstream.script(Reply.json({"error": {"message": "Invalid API key: key-of-this-server"}}, 401))
     with pytest.raises(AuthenticationError) as failed:
@@ -140,43 +137,35 @@ async def test_the_first_chat_says_that_it_loads_and_the_second_does_not(adapter
     assert first[0] == ProgressEvent("Loading SmolLM2-135M-Instruct…")
     assert isinstance(first[-1], DoneEvent)
     assert not any(isinstance(event, ProgressEvent) for event in second)
-    assert len(server_class.made) == 1
+    assert len(server_class.started) == 1
 
 
 async def test_ten_chats_at_once_load_once(adapter, server_class, upstream):
     server_class.may_load.clear()
     chats = [asyncio.create_task(answer_of(adapter)) for _ in range(10)]
-    await until(server_class.loading)
+    await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
     server_class.may_load.set()
     assert await asyncio.wait_for(asyncio.gather(*chats), WAIT_SECONDS) == ["Hello"] * 10
-    assert len(server_class.made) == 1
-
-
-async def test_the_loop_is_free_while_the_model_loads(adapter, server_class):
-    server_class.may_load.clear()
-    chat = asyncio.create_task(answer_of(adapter))
-    await until(server_class.loading)  # Would never come back if the load held the loop.
-    server_class.may_load.set()
-    assert await chat == "Hello"
+    assert len(server_class.started) == 1
 
 
 async def test_a_cancelled_chat_leaves_the_load_to_the_next_one(adapter, server_class):
     server_class.may_load.clear()
     chat = asyncio.create_task(answer_of(adapter))
-    await until(server_class.loading)
+    await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
     chat.cancel()
     with pytest.raises(asyncio.CancelledError):
         await chat
     server_class.may_load.set()
     assert await answer_of(adapter) == "Hello"
-    assert len(server_class.made) == 1
+    assert len(server_class.started) == 1
 
 
 async def test_a_failed_load_fails_every_waiting_chat_with_an_error_of_its_own(adapter, server_class):
     server_class.fails = True
     server_class.may_load.clear()
     chats = [asyncio.create_task(collect(adapter)) for _ in range(3)]
-    await until(server_class.loading)
+    await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
     server_class.may_load.set()
     errors = await asyncio.gather(*chats, return_exceptions=True)
     assert {type(error) for error in errors} == {ConfigError}
@@ -188,24 +177,24 @@ async def test_a_failed_load_fails_every_waiting_chat_with_an_error_of_its_own(a
 
 async def test_a_server_that_died_is_started_again(adapter, server_class):
     await collect(adapter)
-    server_class.made[0].alive = False
+    server_class.started[0].alive = False
     events = await collect(adapter)
     assert isinstance(events[0], ProgressEvent)
-    assert len(server_class.made) == 2
+    assert len(server_class.started) == 2
 
 
 async def test_a_server_that_dies_again_and_again_is_not_started_for_ever(adapter, server_class):
     for _ in range(MAX_STARTS):
         await collect(adapter)
-        server_class.made[-1].alive = False
-        server_class.made[-1].end = "it was killed by signal 9"
+        server_class.started[-1].alive = False
+        server_class.started[-1].end = "it was killed by signal 9"
     with pytest.raises(ConnectionError) as failed:
         await collect(adapter)
     assert f"has ended {MAX_STARTS} times within 3 minutes" in failed.value.message
     assert failed.value.hint.endswith("The last time it was killed by signal 9.")
     assert "log" in failed.value.hint
     assert not failed.value.retryable
-    assert len(server_class.made) == MAX_STARTS
+    assert len(server_class.started) == MAX_STARTS
 
 
 async def test_a_file_that_cannot_be_loaded_does_not_count_as_a_server_that_died(adapter, server_class):
@@ -264,16 +253,23 @@ async def test_leaving_the_stream_closes_the_connection(adapter, upstream):
 async def test_another_model_is_refused_by_name_before_anything_is_loaded(adapter, server_class):
     with pytest.raises(RequestError, match=f"local has no model 'gpt-4.1'; it has {NAME}"):
         await collect(adapter, ask(model="gpt-4.1"))
-    assert server_class.made == []
+    assert server_class.started == []
 
 
-async def test_closing_stops_the_server_and_a_load_under_way(adapter, server_class):
+async def test_closing_stops_the_server(adapter, server_class):
+    await collect(adapter)
+    await adapter.aclose()
+    assert server_class.started[0].closed
+
+
+async def test_closing_stops_a_load_under_way_and_fails_the_chat_that_waits_for_it(adapter, server_class):
     server_class.may_load.clear()
     chat = asyncio.create_task(collect(adapter))
-    await until(server_class.loading)
+    await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
     await asyncio.wait_for(adapter.aclose(), WAIT_SECONDS)
-    await asyncio.gather(chat, return_exceptions=True)
-    assert server_class.may_load.is_set()
+    with pytest.raises(ServerError, match="was closed while"):
+        await asyncio.wait_for(chat, WAIT_SECONDS)
+    assert server_class.started[0].closed
 
 
 async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
@@ -294,7 +290,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     for nobody in (adapter.sign_in(lambda prompt: None), adapter.sign_out()):
         with pytest.raises(ConfigError, match="no credential is required"):
             await nobody
-    assert server_class.made == []
+    assert server_class.started == []
 
 
 async def test_the_list_is_had_without_loading(adapter, server_class):
@@ -302,7 +298,7 @@ async def test_the_list_is_had_without_loading(adapter, server_class):
     assert (model.id, model.name) == (f"local:{NAME}", "SmolLM2-135M-Instruct")
     assert (model.max_context_tokens, model.supports_tool_use, model.is_default) == (8192, False, True)
     assert (await adapter.auth_status()).state == "not_required"
-    assert server_class.made == []
+    assert server_class.started == []
 
 
 async def test_a_loaded_server_knows_its_context_better(adapter):

@@ -1,11 +1,11 @@
 """The child process that runs llama.cpp: its slots, its failures, and the real model."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from contextlib import suppress
@@ -13,12 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from jumpseat.adapters.local import process as local_process
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local.process import SLOTS, LocalServer, slots_for, threads_for
 from jumpseat.chat import ConfigError, ServerError
-from tests.processes import ends
+from jumpseat.system.child import Child
+from tests.processes import ends, is_gone
 
 WAIT_SECONDS = 30.0
 GIGABYTE = 1 << 30
@@ -35,18 +37,18 @@ needs_model = pytest.mark.skipif(
 
 
 def child_that(code, monkeypatch, tmp_path):
-    """Run this Python code instead of `local_server`."""
+    """Run this Python code instead of llama.cpp's server."""
     package = tmp_path / "instead"
     package.mkdir()
     script = package / "child.py"
     script.write_text(code)
-    popen = local_process.subprocess.Popen
+    start = Child.start
 
-    def started(command, **options):
-        assert command[0] == sys.executable
-        return popen([sys.executable, str(script)], **options)
+    async def start_script(child, argv, **options):
+        assert argv[0] == sys.executable
+        await start(child, [sys.executable, str(script)], **options)
 
-    monkeypatch.setattr(local_process.subprocess, "Popen", started)
+    monkeypatch.setattr(Child, "start", start_script)
     model = tmp_path / "model.gguf"
     model.write_bytes(b"GGUF")
     return LocalServer("local", model, "model")
@@ -61,11 +63,11 @@ def test_a_model_that_fills_the_memory_gets_one_slot(file_bytes, memory_bytes, s
 
 
 @pytest.mark.parametrize(("processors", "threads"), [(None, 1), (1, 1), (2, 1), (8, 7)])
-def test_one_processor_is_left_to_everybody_else(processors, threads):
+def test_one_processor_is_left_to_other_programs(processors, threads):
     assert threads_for(processors) == threads
 
 
-def test_no_key_of_our_environment_reaches_the_child(monkeypatch, tmp_path):
+async def test_no_api_key_of_the_environment_reaches_the_child(monkeypatch, tmp_path):
     monkeypatch.setenv("SOME_API_KEY", "secret")
     code = (
         "import json, os, sys\n"
@@ -74,25 +76,19 @@ def test_no_key_of_our_environment_reaches_the_child(monkeypatch, tmp_path):
         "print(json.dumps({'address': found, 'context_tokens': 1}), flush=True)\n"
     )
     server = child_that(code, monkeypatch, tmp_path)
-    server.start()
-    server.close()
+    await server.start()
+    await server.close()
     assert server.address == ""
 
 
-def test_a_child_that_ends_without_reading_its_order_may_still_say_why(monkeypatch, tmp_path):
-    server = child_that('print(\'{"engine_error": "no"}\')', monkeypatch, tmp_path)
-    write = json.dumps
-
-    def late(order):
-        server._process.wait(WAIT_SECONDS)
-        return write(order)
-
-    monkeypatch.setattr(local_process.json, "dumps", late)
+async def test_a_child_that_ends_without_reading_its_order_may_still_say_why(monkeypatch, tmp_path):
+    code = 'import os; os.close(0); print(\'{"engine_error": "no"}\')'
+    server = child_that(code, monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match="cannot be imported: no"):
-        server.start()
+        await server.start()
 
 
-def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, tmp_path):
+async def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, tmp_path):
     code = (
         "import json, sys\n"
         "order = json.loads(sys.stdin.readline())\n"
@@ -101,50 +97,54 @@ def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, 
         "sys.stdin.read()\n"
     )
     server = child_that(code, monkeypatch, tmp_path)
-    server.start()
+    await server.start()
     assert server.alive
     assert (server.address, server.context_tokens) == (server.api_key, local_process.SLOT_CONTEXT_TOKENS)
-    server.close()
+    await server.close()
     assert not server.alive
-    server.close()
+    await server.close()
 
 
-def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tmp_path):
+async def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tmp_path):
     server = child_that("raise SystemExit(3)", monkeypatch, tmp_path)
     with pytest.raises(
         ServerError, match=r"before the model was loaded: it ended with exit code 3\."
     ) as raised:
-        server.start()
+        await server.start()
     assert not raised.value.retryable
     assert not server.alive
 
 
-def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
-    server = child_that("import sys; sys.stdin.read()", monkeypatch, tmp_path)
-    failures = []
-
-    def load():
-        try:
-            server.start()
-        except ServerError as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    server.close()
-    thread.join(WAIT_SECONDS)
-    assert not thread.is_alive()
-    assert len(failures) == 1
+async def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
+    server = child_that("import time; time.sleep(600)", monkeypatch, tmp_path)
+    load = asyncio.create_task(server.start())
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not server._process.pid:  # noqa: ASYNC110 - its start is not reported
+            await asyncio.sleep(0)
+        await server.close()
+        with pytest.raises(ServerError, match="it was stopped"):
+            await load
 
 
-def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
+async def test_a_server_that_is_closed_while_it_starts_does_not_stay(monkeypatch, tmp_path):
+    server = child_that("import time; time.sleep(600)", monkeypatch, tmp_path)
+    load = asyncio.create_task(server.start())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(WAIT_SECONDS):
+        await server.close()
+        with pytest.raises(ServerError, match="it was stopped"):
+            await load
+    assert await is_gone(server._process.pid)
+
+
+async def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(local_process, "LOAD_TIMEOUT_SECONDS", 0.01)
     server = child_that("import sys; sys.stdin.read()", monkeypatch, tmp_path)
-    with pytest.raises(ServerError):
-        server.start()
+    with pytest.raises(ServerError, match=r"it did not answer within 0\.01 s"):
+        await server.start()
 
 
-def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypatch, tmp_path, caplog):
+async def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypatch, tmp_path, caplog):
     code = (
         "import sys\n"
         "for _ in range(5000): print('x' * 100, file=sys.stderr)\n"
@@ -152,30 +152,30 @@ def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypatch, t
     )
     server = child_that(code, monkeypatch, tmp_path)
     with caplog.at_level("WARNING"), pytest.raises(ConfigError, match=r"cannot load .*model\.gguf"):
-        server.start()
+        await server.start()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-def test_an_engine_that_cannot_be_imported_is_told_apart_from_a_bad_file(monkeypatch, tmp_path):
+async def test_an_engine_that_cannot_be_imported_is_another_error_than_a_bad_file(monkeypatch, tmp_path):
     server = child_that('print(\'{"engine_error": "GLIBC_2.99 not found"}\')', monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match=r"xllamacpp cannot be imported: GLIBC_2\.99") as raised:
-        server.start()
+        await server.start()
     assert "pip install" in raised.value.hint
 
 
 @needs_engine
-def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
+async def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF and then nothing that makes sense")
     with pytest.raises(ConfigError, match="the file is damaged"):
-        LocalServer("local", damaged, "damaged").start()
+        await LocalServer("local", damaged, "damaged").start()
 
 
 @needs_engine
 @needs_model
 @pytest.mark.local_model
 def test_the_server_ends_when_its_parent_is_gone(tmp_path):
-    """A daemon that was killed cannot clean up; all that is left of it is a closed pipe."""
+    """A daemon that was killed cannot clean up; only the closed pipe shows that it is gone."""
     order = {
         "model_path": str(MODEL),
         "name": "m",
@@ -203,24 +203,25 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
 def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
     """The parent is killed, and its child, which cannot read that its input has ended, is gone too."""
     code = (
-        "import os, signal, sys, time\n"
-        "from jumpseat.adapters import local_process, local_server\n"
-        "child = os.path.abspath(sys.argv[1])\n"
-        "local_process.sys.executable = child\n"
+        "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
-        "server = local_process.LocalServer('local', Path(child), 'model')\n"
-        "server.start()\n"
-        "os.kill(int(server.address), signal.SIGSTOP)\n"
-        "print(server.address, flush=True)\n"
-        "time.sleep(60)\n"
+        "from jumpseat.adapters.local import process\n"
+        "sys.executable = os.path.abspath(sys.argv[1])\n"
+        "async def main():\n"
+        "    server = process.LocalServer('local', Path(sys.executable), 'model')\n"
+        "    await server.start()\n"
+        "    os.kill(int(server.address), signal.SIGSTOP)\n"
+        "    print(server.address, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
     )
     child = tmp_path / "child"
     child.write_text(
         f"#!{sys.executable}\n"
         "import json, os\n"
-        "from jumpseat.adapters import local_server\n"
-        "local_server._serve = lambda order: ({'address': str(os.getpid()), 'context_tokens': 1}, order)\n"
-        "local_server.main()\n"
+        "from jumpseat.adapters.local import server\n"
+        "server._serve = lambda order: ({'address': str(os.getpid()), 'context_tokens': 1}, order)\n"
+        "server.main()\n"
     )
     child.chmod(0o755)
     parent = subprocess.Popen(
@@ -236,12 +237,12 @@ def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def real_server():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def real_server():
     server = LocalServer("local", Path(MODEL or ""), "smollm2-135m-instruct")
-    server.start()
+    await server.start()
     yield server
-    server.close()
+    await server.close()
 
 
 def get(server, path, key):

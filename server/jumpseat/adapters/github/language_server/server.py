@@ -33,7 +33,7 @@ from jumpseat.chat import ConnectionError, ProtocolError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.http.network import read_options as read_network_options
 from jumpseat.http.proxies import Proxy
-from jumpseat.system.single_flight import SingleFlight
+from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.wire import RpcError
 from jumpseat.wire.child import FramedChild, start_child
 
@@ -106,11 +106,8 @@ class LanguageServer:
             return running
         try:
             return await self._flight.run(self._start)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and not task.cancelling():
-                # It is the start that was cancelled, by `aclose`, and not whoever waits for it.
-                self._check_open()
+        except WorkCancelled:
+            self._check_open()
             raise
 
     async def aclose(self) -> None:
