@@ -30,6 +30,9 @@ ORDER = (
 )
 """Every package of the server, lowest first: one may import those before it, and itself."""
 
+INDEPENDENT = ("chat", "system")
+"""These packages import no other package of the server, not even a lower one."""
+
 ABOVE_ALL = ("__main__", "testing")
 LONGEST_MODULE = 400
 SHARED_BY_ADAPTERS = ("base", "http")
@@ -132,10 +135,16 @@ def _client_imports(name: str, imports: set[str]) -> list[str]:
 
 
 def _arrows_that_go_up(layer: str, imports: set[str]) -> list[str]:
-    allowed = (*ORDER[: ORDER.index(layer) + 1], "__version__", "")
+    lower = ORDER[: ORDER.index(layer)]
+    allowed = (*lower, layer, "__version__", "")
     reached = {each for each in imports if _is_under(each, "jumpseat") and _layer(each) not in allowed}
     reached |= {each for each in imports if _is_under(each, "jumpseat_client")}
-    return [f"imports {each}, which is above {layer}" for each in sorted(reached)]
+    found = [f"imports {each}, which is above {layer}" for each in sorted(reached)]
+    if layer in INDEPENDENT:
+        found += [
+            f"imports {each}, but {layer} is independent" for each in sorted(imports) if _layer(each) in lower
+        ]
+    return found
 
 
 def _other_adapters(name: str, imports: set[str]) -> list[str]:
@@ -267,6 +276,8 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.config.schema", "class ProviderConfig:\n    github_url: str", "the provider github"),
         ("jumpseat.config.overlay", "if kind == 'copilot': ...", "the provider copilot"),
         ("jumpseat.config.reading", "FORMS = {'ollama': 1}", "the provider ollama"),
+        ("jumpseat.system.state_file", "from jumpseat.chat import ConfigError", "but system is independent"),
+        ("jumpseat.system.state_file", "from jumpseat.config import Config", "above system"),
         ("jumpseat.shelf.stuff", "", "no place in the order"),
         ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters import local", "the adapter local"),
         ("jumpseat.adapters.base.interface", "import jumpseat.adapters.http.endpoint", "the adapter http"),

@@ -23,7 +23,7 @@ from jumpseat.config.saved_rules import (
     without_empty_objects,
 )
 from jumpseat.system.paths import state_dir
-from jumpseat.system.state_file import StateFile
+from jumpseat.system.state_file import StateError, StateFile
 from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -214,7 +214,7 @@ class SavedSettings:
         file = self._file
         async with self._one_at_a_time:
             if file is not None and (again or not self._is_loaded):
-                self._take(await asyncio.to_thread(file.read))
+                self._take(await _in_thread(file.read))
 
     def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """The settings in the file's content; those that somebody broke by hand are not overwritten."""
@@ -230,10 +230,11 @@ class SavedSettings:
     async def _update(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Put what this makes of the content in its place; it must leave what it is given as it is."""
         async with self._one_at_a_time:
-            if self._file is None:
+            file = self._file
+            if file is None:
                 self._take(change(self._content))
             else:
-                self._take(await asyncio.to_thread(self._file.update, change))
+                self._take(await _in_thread(lambda: file.update(change)))
 
     def _take(self, content: dict[str, Any]) -> None:
         """Make this the known content, and tell of it if clients can see the difference."""
@@ -242,6 +243,18 @@ class SavedSettings:
         if was_loaded and self.values != before:
             for listener in self._on_change:
                 listener()
+
+
+async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read or write the file.
+
+    Raises:
+        ConfigError: the file cannot be used.
+    """
+    try:
+        return await asyncio.to_thread(work)
+    except StateError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def _may_replace(content: Mapping[str, Any], current: Any, providers: Collection[str]) -> bool:

@@ -21,7 +21,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jumpseat.chat import ConfigError
 from jumpseat.system.regular_file import read_regular
 from jumpseat.system.watch import stamp_of
 
@@ -42,6 +41,15 @@ MOST_BYTES = 16 * 1024 * 1024
 VERSION_KEY = "version"
 
 Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class StateError(Exception):
+    """A state file cannot be used; `message` is a sentence, `hint` what the user can do."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
 
 
 class StateFile:
@@ -78,7 +86,7 @@ class StateFile:
         and counts as empty.
 
         Raises:
-            ConfigError: the file cannot be opened, or is private and others can open it.
+            StateError: the file cannot be opened, or is private and others can open it.
         """
         content = self._read()
         if content is None:
@@ -92,12 +100,12 @@ class StateFile:
         """Replace the content as one step; the caller holds the lock if it built on what it read.
 
         Raises:
-            ConfigError: the file belongs to a newer version, or cannot be written.
+            StateError: the file belongs to a newer version, or cannot be written.
         """
         self._refuse_newer()
         body = _written({VERSION_KEY: self.version, **content})
         if len(body) > MOST_BYTES:  # It could not be read again.
-            raise ConfigError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
+            raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         try:
             self._replace(body)
         except OSError as error:
@@ -107,7 +115,7 @@ class StateFile:
         """Read, change and write under the lock, and return what was written.
 
         Raises:
-            ConfigError: as `read`, `write` and `locked` raise it.
+            StateError: as `read`, `write` and `locked` raise it.
         """
         with self.locked():
             changed = dict(change(self.read()))
@@ -123,7 +131,7 @@ class StateFile:
             The copies that could not be removed.
 
         Raises:
-            ConfigError: the file is as it was.
+            StateError: the file is as it was.
         """
         with self.locked():
             changed = change(self.read())
@@ -147,7 +155,7 @@ class StateFile:
         The operating system gives the lock back if the holder dies.
 
         Raises:
-            ConfigError: somebody else held it for too long, or there is no place for it.
+            StateError: somebody else held it for too long, or there is no place for it.
         """
         from filelock import FileLock, Timeout  # Deferred: reading needs no lock.
 
@@ -159,12 +167,12 @@ class StateFile:
             lock = FileLock(lock_path, mode=0o600, is_singleton=True)
             lock.acquire(timeout=seconds, poll_interval=0.01)
         except Timeout:
-            raise ConfigError(
+            raise StateError(
                 f"{lock_path} has been held by another process for {seconds:g} s.",
                 hint="If no other jumpseat is running, end the process that holds the file open.",
             ) from None
         except OSError as error:
-            raise ConfigError(
+            raise StateError(
                 f"{lock_path} cannot be locked: {_reason(error)}.", hint=self._how_to_write
             ) from None
         try:
@@ -201,8 +209,8 @@ class StateFile:
             file.flush()
             os.fsync(file.fileno())
 
-    def _not_written(self, error: OSError) -> ConfigError:
-        return ConfigError(f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write)
+    def _not_written(self, error: OSError) -> StateError:
+        return StateError(f"{self.path} cannot be written: {_reason(error)}.", hint=self._how_to_write)
 
     @property
     def _how_to_write(self) -> str:
@@ -217,11 +225,11 @@ class StateFile:
             return {}
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise ConfigError(
+                raise StateError(
                     f"{self.path} is a symbolic link; a file with secrets must be a file of its own.",
                     hint=f"Move the file it points to in its place: {self.path}",
                 ) from None
-            raise ConfigError(f"{self.path} cannot be read: {_reason(error)}.") from None
+            raise StateError(f"{self.path} cannot be read: {_reason(error)}.") from None
         try:
             content = json.loads(body)
         except (ValueError, RecursionError):
@@ -253,7 +261,7 @@ class StateFile:
     def _refuse_newer(self) -> None:
         found = (self._read() or {}).get(VERSION_KEY, self.version)
         if isinstance(found, int) and found > self.version:
-            raise ConfigError(
+            raise StateError(
                 f"{self.path} was written by a newer version of jumpseat and is left as it is.",
                 hint="Update jumpseat, or move the file away.",
             )
@@ -264,13 +272,13 @@ class StateFile:
         try:
             self.path.replace(aside)
         except OSError as error:
-            raise ConfigError(f"{self.path} is broken and cannot be set aside: {_reason(error)}.") from None
+            raise StateError(f"{self.path} is broken and cannot be set aside: {_reason(error)}.") from None
         logger.warning("%s was no JSON object; it is kept as %s, and a new one is begun", self.path, aside)
 
     def _refuse_linked_directory(self) -> None:
         directory = self.path.parent
         if self._private and directory.is_symlink():
-            raise ConfigError(
+            raise StateError(
                 f"{directory} is a symbolic link; files with secrets must lie in a directory of their own.",
                 hint=f"Move the directory that it points to in its place: {directory}",
             )
@@ -312,7 +320,7 @@ def _written(content: Mapping[str, Any]) -> bytes:
 
 def _refuse_loose(found: os.stat_result, path: Path, mode: str) -> None:
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise ConfigError(
+        raise StateError(
             f"{path} can be opened by other users, so the secrets in it are not used.",
             hint=f"Run: chmod {mode} {path}",
         )

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import SavedSettings, load_config
 from jumpseat.system.regular_file import read_regular
-from jumpseat.system.state_file import MOST_BYTES, StateFile
+from jumpseat.system.state_file import MOST_BYTES, StateError, StateFile
 
 DESCRIPTORS = Path("/proc/self/fd")
 
@@ -88,7 +88,7 @@ def test_a_file_of_state_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: P
     tmp_path.chmod(0o700)
     os.mkfifo(tmp_path / "sign_ins.json", 0o600)
 
-    with pytest.raises(ConfigError, match="it is not a regular file"):
+    with pytest.raises(StateError, match="it is not a regular file"):
         StateFile(tmp_path / "sign_ins.json", private=private).read()
     assert [path.name for path in tmp_path.iterdir()] == ["sign_ins.json"]
 
@@ -97,6 +97,6 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "settings.json")
     file.write({"a": 1})
 
-    with pytest.raises(ConfigError, match="nothing is saved"):
+    with pytest.raises(StateError, match="nothing is saved"):
         file.write({"a": "x" * MOST_BYTES})
     assert file.read() == {"a": 1}

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.chat import ConfigError
 from jumpseat.system import state_file
-from jumpseat.system.state_file import StateFile
+from jumpseat.system.state_file import StateError, StateFile
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX's")
 
@@ -82,7 +81,7 @@ def test_secrets_that_others_can_open_are_refused_with_the_command_that_mends_it
     path = file.path if loose == "file" else file.path.parent
     path.chmod(path.stat().st_mode | 0o040)
 
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(StateError) as caught:
         file.read()
 
     assert caught.value.hint == f"Run: chmod {mode} {path}"
@@ -96,7 +95,7 @@ def test_secrets_are_not_read_through_a_symbolic_link(tmp_path: Path) -> None:
     file.path.parent.mkdir(mode=0o700)
     file.path.symlink_to(elsewhere.path)
 
-    with pytest.raises(ConfigError, match="is a symbolic link"):
+    with pytest.raises(StateError, match="is a symbolic link"):
         file.read()
 
 
@@ -175,7 +174,7 @@ def test_a_file_of_a_newer_version_is_read_but_never_overwritten(file: StateFile
     StateFile(file.path, version=9).write({"a": 1})
 
     assert file.read() == {"a": 1}
-    with pytest.raises(ConfigError, match="newer version"):
+    with pytest.raises(StateError, match="newer version"):
         file.write({})
     assert StateFile(file.path, version=9).read() == {"a": 1}
 
@@ -239,7 +238,7 @@ def test_waiting_for_a_lock_ends_with_a_sentence(file: StateFile) -> None:
     try:
         assert held.wait(10)
         with (
-            pytest.raises(ConfigError, match="has been held by another process"),
+            pytest.raises(StateError, match="has been held by another process"),
             file.locked(0.05),
         ):
             pass
@@ -268,7 +267,7 @@ def test_what_cannot_be_written_is_a_sentence_and_leaves_nothing_behind(tmp_path
     in_the_way = tmp_path / "state"
     in_the_way.write_text("a file", "utf-8")
 
-    with pytest.raises(ConfigError, match="cannot be read: Not a directory"):
+    with pytest.raises(StateError, match="cannot be read: Not a directory"):
         StateFile(in_the_way / "settings.json").write({})
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 

@@ -14,20 +14,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.system.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
 from jumpseat.system.paths import state_dir
 from jumpseat.system.secrets import Secret, hidden
-from jumpseat.system.state_file import StateFile
+from jumpseat.system.state_file import StateError, StateFile
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Storage: TypeAlias = Literal["keyring", "file"]
 
 FILE_NAME = "sign_ins.json"
@@ -77,7 +78,7 @@ class TokenStore:
             ConfigError: the file is open to others, or cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
-        entry = _table(_entries(await asyncio.to_thread(self._file.read)).get(_name(hosts)))
+        entry = _table(_entries(await _in_thread(self._file.read)).get(_name(hosts)))
         if entry.get("signed_out") is True:
             return StoredSignIn(signed_out=True)
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
@@ -127,7 +128,7 @@ class TokenStore:
             AuthenticationError: the token is in a keyring that does not delete it; it stays as it was.
         """
         try:
-            entries = _entries(await asyncio.to_thread(self._file.read))
+            entries = _entries(await _in_thread(self._file.read))
             names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
             for name in names:
                 if _table(entries.get(name)).get("storage") == "keyring":
@@ -136,7 +137,7 @@ class TokenStore:
             def signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
                 return _with(content, {name: {"signed_out": True} for name in names})
 
-            left = await asyncio.to_thread(self._file.erase, signed_out)
+            left = await _in_thread(lambda: self._file.erase(signed_out))
         except ConfigError as error:
             raise ConfigError(
                 f"{self._file.path} may still hold the token: {error.message}",
@@ -157,7 +158,19 @@ class TokenStore:
             ) from None
 
     async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
-        await asyncio.to_thread(self._file.update, lambda content: _with(content, {_name(hosts): entry}))
+        await _in_thread(lambda: self._file.update(lambda content: _with(content, {_name(hosts): entry})))
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Read or write the file.
+
+    Raises:
+        ConfigError: the file cannot be used.
+    """
+    try:
+        return await asyncio.to_thread(work)
+    except StateError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def still_there(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:

@@ -13,10 +13,9 @@ from jumpseat.adapters.github.copilot.exchange_lock import exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.token_store import auth_directory, still_there
-from jumpseat.chat import ConfigError
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret
-from jumpseat.system.state_file import StateFile, erased
+from jumpseat.system.state_file import StateError, StateFile, erased
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ class SharedTokenFile:
         """The token, and when a token was last replaced before its time (seconds since 1970)."""
         try:
             content = await asyncio.to_thread(self._file.read)
-        except ConfigError as error:
+        except StateError as error:
             _log_not_shared(error)
             return None, None
         replaced_at = content.get("replaced_at")
@@ -75,7 +74,7 @@ class SharedTokenFile:
         """Replace the content."""
         try:
             await asyncio.to_thread(self._file.write, {**token.to_json(), "replaced_at": replaced_at})
-        except ConfigError as error:
+        except StateError as error:
             _log_not_shared(error)
 
     async def erase(self) -> None:
@@ -106,7 +105,7 @@ async def forget_shared_tokens(
         raise still_there(left, hosts)
 
 
-def _log_not_shared(error: ConfigError) -> None:
+def _log_not_shared(error: StateError) -> None:
     logger.warning("tokens are not shared with other daemons: %s %s", error.message, error.hint or "")
 
 
