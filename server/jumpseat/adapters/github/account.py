@@ -1,7 +1,7 @@
-"""The account behind a sign-in: its name, its plan, where its Copilot is served, what is left of its quotas.
+"""What GitHub says of an account: its name, plan, data host and quotas.
 
 Owns `GET /copilot_internal/user` and the quota headers of the data plane. Source of the shapes: recorded
-answers of both; the older form of the free plan as open-source clients still read it.
+answers of both; the older form of the free plan as open-source clients read it.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
 from jumpseat.system.secrets import Secret
 
 REST_SECONDS = 15.0
-"""The longest that the REST host may take, in all: a chat may be waiting for it."""
+"""The time limit of a request to the REST host: a chat may be waiting for it."""
 
 SNAPSHOT_HEADER = "x-quota-snapshot-"
 _OLDER_NAMES = {"premium_models": "premium_interactions"}
-"""Quotas that some answers still call by a name of before."""
+"""Former names of quotas that some answers still use."""
 
 THRESHOLDS = (80.0, 95.0, 100.0)
-"""Percent of a quota used, at which a person is told."""
+"""Percentages of use at which a quota is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """What GitHub says of the account. Fields are None where it did not say."""
+    """What GitHub says of the account. A field is None where GitHub says nothing."""
 
     login: str | None = None
     plan: str | None = None
-    """`free`, `individual`, `individual_pro`, `business`, `enterprise`; an open set."""
+    """`free`, `individual`, `individual_pro`, `business`, `enterprise`; more values may come."""
 
     sku: str | None = None
     chat_enabled: bool | None = None
     endpoint: str | None = None
-    """`endpoints.api`, not yet checked: `GitHubHosts.data_host` does that."""
+    """`endpoints.api`, not checked yet: `GitHubHosts.data_host` does that."""
 
     organizations: Sequence[str] = ()
     quotas: Sequence[Quota] = ()
@@ -55,12 +55,12 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
 
     Args:
         http: the shared client.
-        hosts: whom to ask.
+        hosts: the GitHub.
         token: the GitHub token, never the short-lived Copilot one.
-        source: where the sign-in came from, for errors.
+        source: the source of the sign-in, for errors.
 
     Raises:
-        ChatError: as `error_from_github` says, or GitHub could not be reached.
+        ChatError: as `error_from_github` makes it, or GitHub cannot be reached.
     """
     url = f"{hosts.api}/copilot_internal/user"
     answer = await ask_github(http, hosts, url, token)
@@ -78,10 +78,10 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
 async def ask_github(
     http: HttpClient, hosts: GitHubHosts, url: str, token: Secret, headers: Mapping[str, str] | None = None
 ) -> HttpAnswer:
-    """One GET of the REST host, bounded in time as a whole.
+    """One GET request to the REST host, with one time limit for all of it.
 
     Raises:
-        ChatError: it could not be reached, or redirects.
+        ChatError: it cannot be reached, or redirects.
     """
     sent = {
         "accept": "application/json",
@@ -105,7 +105,7 @@ async def ask_github(
 
 
 def read_account(body: Mapping[str, Any]) -> AccountFacts:
-    """The account of an answer of `/copilot_internal/user`; what is not as expected counts as unsaid."""
+    """The account of an answer of `/copilot_internal/user`; values of an unexpected type are ignored."""
     endpoints = _table(body.get("endpoints"))
     chat = body.get("chat_enabled")
     organizations = [
@@ -128,7 +128,7 @@ def _quotas(body: Mapping[str, Any]) -> list[Quota]:
     snapshots = _table(body.get("quota_snapshots"))
     if snapshots:
         return [_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
-    # The older form of the free plan: totals in one table, what is left in another.
+    # The older form of the free plan: totals in one table, remaining amounts in another.
     totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
     reset = moment_in(body.get("limited_user_reset_date")) or reset
     found = []
@@ -161,7 +161,7 @@ def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quot
     if percent is None:
         percent = 100.0 * remaining / entitlement if remaining is not None and entitlement else 100.0
     overage = row.get("overage_permitted")
-    # An unlimited bucket carries zeros, which are no amounts.
+    # An unlimited quota has zeros here, which are not amounts.
     return Quota(
         name=str(name),
         unlimited=unlimited,
@@ -174,23 +174,23 @@ def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quot
 
 
 def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
-    """The quotas that an answer of the data plane tells in its headers; none where it has none.
+    """The quotas in the headers of a data plane answer; may be empty.
 
-    Each is a form: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
+    Each header is URL-encoded: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
     """
     found: dict[str, Quota] = {}
-    # Older names first, so that where both are told the newer one stays.
+    # Former names first, so that the current name wins.
     for header, value in sorted(headers.items(), key=lambda item: not _has_older_name(item[0])):
         if not header.lower().startswith(SNAPSHOT_HEADER):
             continue
         name = header[len(SNAPSHOT_HEADER) :].lower()
         name = _OLDER_NAMES.get(name, name)
-        told = {key: values[-1] for key, values in parse_qs(value).items()}
-        percent, entitlement = _number(told.get("rem")), _number(told.get("ent"))
+        fields = {key: values[-1] for key, values in parse_qs(value).items()}
+        percent, entitlement = _number(fields.get("rem")), _number(fields.get("ent"))
         if percent is None or entitlement is None:
             continue
         unlimited = entitlement == -1
-        remaining = _number(told.get("totRem"))
+        remaining = _number(fields.get("totRem"))
         if remaining is None or remaining < 0:
             remaining = entitlement * percent / 100
         found[name] = Quota(
@@ -199,8 +199,8 @@ def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
             percent_remaining=100.0 if unlimited else percent,
             entitlement=None if unlimited else entitlement,
             remaining=None if unlimited else remaining,
-            overage_permitted=told["ovPerm"] == "true" if "ovPerm" in told else None,
-            reset_at=moment_in(told.get("rst")),
+            overage_permitted=fields["ovPerm"] == "true" if "ovPerm" in fields else None,
+            reset_at=moment_in(fields.get("rst")),
         )
     return list(found.values())
 
@@ -210,16 +210,16 @@ def _has_older_name(header: str) -> bool:
 
 
 def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
-    """The quotas known before, those told anew in their places, and new ones behind them."""
+    """The earlier quotas in their order, updated, then those that are new."""
     fresh = {quota.name: quota for quota in after}
     kept = [fresh.pop(quota.name, quota) for quota in before]
     return [*kept, *fresh.values()]
 
 
 def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
-    """The quotas that have passed one of `THRESHOLDS`, each with the highest that it has passed.
+    """The quotas that have passed one of `THRESHOLDS`, each with the highest that it passed.
 
-    A quota that was not known before counts as unused then, so the first news of a full one is told too.
+    A quota that was not known before counts as unused, so one that is used up at first sight is reported too.
     """
     used_before = {quota.name: _used(quota) for quota in before}
     found = []

@@ -1,7 +1,6 @@
-"""Which model of an account's list a chat gets that names none, where models have terms and prices.
+"""The default model of a Copilot account, from models with terms and prices.
 
-Pure. Above it are the adapters that come to one Copilot account by two ways, whose lists tell the same in two
-spellings; below it the vocabulary.
+Serves both adapters for Copilot, whose lists say the same in two spellings.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ def default_model(models: Iterable[ModelInfo]) -> str | None:
 
 
 def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
-    """The first of these names that can be used, else what costs least of what pickers show.
+    """The first of these names that can be used, else the cheapest model that pickers show.
 
     Args:
         models: the list.
-        named: what the service marks as its default, then as its fallback; "" where it marks none.
+        named: the models that the service marks as default and fallback; "" where it marks none.
     """
     usable = [model for model in models if can_be_used(model)]
     for name in filter(None, named):
@@ -35,12 +34,12 @@ def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelIn
 
 
 def can_be_used(model: ModelInfo) -> bool:
-    """Whether nothing stands between the account and the model: no terms, no policy."""
+    """Whether no terms and no policy keep the account from the model."""
     return model.policy in (None, "enabled")
 
 
 def cost(model: ModelInfo) -> float:
-    """A number to compare prices by; what is not known counts as dear."""
+    """A number to compare prices by; an unknown price counts as high."""
     billing = model.billing
     if billing is None:
         return 1.0

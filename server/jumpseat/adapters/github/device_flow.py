@@ -1,8 +1,8 @@
-"""OAuth 2.0's device authorization grant (RFC 8628), as GitHub speaks it.
+"""OAuth 2.0's device authorization grant (RFC 8628), as GitHub implements it.
 
-Owns the two requests, the waiting between them and every answer to them. It keeps no token: the caller
-gets it and stores it. Source of the answers: RFC 8628 section 3.5 and GitHub's page on the device flow;
-GitHub sends its errors under HTTP 200, and forms instead of JSON where `Accept` gets lost on the way.
+Makes the requests and waits between them; the caller stores the token. Source of the answers: RFC 8628
+section 3.5 and GitHub's page on the device flow. GitHub sends errors with status 200, and form data instead
+of JSON where a proxy drops `Accept`.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret, hidden
 
 DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
-"""The GitHub App of GitHub's own Copilot plug-ins: the exchange answers to the tokens of few others."""
+"""The GitHub App of GitHub's own Copilot plug-ins: the exchange takes the tokens of few other apps."""
 
 SCOPE = "read:user"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 
 DEFAULT_INTERVAL_SECONDS = 5.0
-"""RFC 8628 section 3.2, where the server names none."""
+"""The default of RFC 8628 section 3.2."""
 
 SHORTEST_INTERVAL_SECONDS = 1.0
 
 SLOWER_BY_SECONDS = 5.0
-"""RFC 8628 section 3.5, where `slow_down` brings no interval of its own."""
+"""RFC 8628 section 3.5: the increase where `slow_down` comes without an interval."""
 
 MARGIN = 1.2
-"""The interval is stretched by this: a poll that is early by a moment costs five seconds more each time."""
+"""Factor on the interval: each poll that is early makes the interval 5 s longer."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
 LONGEST_LIFETIME_SECONDS = 3600.0
 LONGEST_PAUSE_SECONDS = 60.0
 MAX_FAILURES_IN_A_ROW = 8
-"""Polls that may fail one after the other, with doubling pauses: minutes of a lost network."""
+"""With doubling pauses this bridges minutes without a network."""
 
 REQUEST_SECONDS = 30.0
 
@@ -64,7 +64,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]{4,4096}")
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """A sign-in that was begun: what a person is shown, and what the polls send."""
+    """A sign-in under way: what the user sees, and what polls send."""
 
     prompt: SignInPrompt
     code: Secret
@@ -73,7 +73,7 @@ class DeviceCode:
 
 
 class DeviceFlow:
-    """Signs a person in on one GitHub. One object may run several flows."""
+    """Signs users in to one GitHub. One object may run several flows."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class DeviceFlow:
         Args:
             http: the shared client.
             hosts: where to sign in.
-            client_id: the OAuth or GitHub App in whose name the person signs in.
+            client_id: the OAuth or GitHub App that the user authorizes.
             clock: measures and waits.
         """
         self._http = http
@@ -99,10 +99,10 @@ class DeviceFlow:
         """Ask for a code.
 
         Raises:
-            ConfigError: the host does not offer this, or does not know the client id.
-            ChatError: it could not be asked, or its answer cannot be trusted.
+            ConfigError: the host has no device flow, or does not know the client id.
+            ChatError: the request failed, or the answer cannot be trusted.
         """
-        began = self._clock.monotonic()
+        started = self._clock.monotonic()
         answer = await self._post("/login/device/code", {"client_id": self._client_id, "scope": SCOPE})
         body = _fields(answer)
         error = body.get("error")
@@ -124,19 +124,19 @@ class DeviceFlow:
             expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
             interval_seconds=_interval(body.get("interval")),
         )
-        return DeviceCode(prompt, hidden(device_code), began + lifetime)
+        return DeviceCode(prompt, hidden(device_code), started + lifetime)
 
     async def wait(self, device: DeviceCode) -> Secret:
-        """Poll until the person has signed in, and return the GitHub token. Cancelling ends it.
+        """Poll until the user has signed in, and return the GitHub token.
 
         Raises:
-            AuthenticationError: they did not, or not in time.
-            ChatError: GitHub refused for another reason, or could not be reached for too long.
+            AuthenticationError: the user denied it, or the code expired.
+            ChatError: GitHub refused for another reason, or cannot be reached for too long.
         """
         interval = device.prompt.interval_seconds
         failures, retry_after = 0, 0.0
         while True:
-            # After a failure the pauses grow, as RFC 8628 section 3.5 asks.
+            # Pauses grow after a failure (RFC 8628 section 3.5).
             pause = min(interval * MARGIN * 2**failures, max(LONGEST_PAUSE_SECONDS, interval * MARGIN))
             pause = max(pause, retry_after)
             if self._clock.monotonic() + pause >= device.deadline:
@@ -199,7 +199,7 @@ class DeviceFlow:
             ) from None
 
     def _passing_failure(self, answer: HttpAnswer) -> ChatError | None:
-        """The error of an answer that says nothing of the sign-in: GitHub, or what is before it, failed."""
+        """The error of an answer that does not concern the sign-in: GitHub or a proxy failed."""
         if answer.status == 429 or answer.status >= 500:
             return self._from_status(answer)
         body = _fields(answer)
@@ -212,9 +212,9 @@ class DeviceFlow:
         return hidden(token)
 
     def _trusted(self, page: object) -> str:
-        """The page that the person is sent to, if it is on the configured host: phishing starts elsewhere."""
-        moved = urlsplit(self._hosts.github)
-        own = {(moved.scheme, moved.netloc), ("https", self._hosts.authority)}
+        """The page for the user. It must be on the configured host, to prevent phishing."""
+        configured = urlsplit(self._hosts.github)
+        own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
         try:
             parts = urlsplit(page) if isinstance(page, str) else None
         except ValueError:
@@ -227,7 +227,7 @@ class DeviceFlow:
             or (parts.scheme, parts.netloc.lower()) not in own
         ):
             raise ProtocolError(
-                f"{self._hosts.authority} names a sign-in page that is not its own, so it is not shown.",
+                f"{self._hosts.authority} named a sign-in page on another host, so it is not shown.",
                 provider=self._hosts.provider,
                 hint="Check the network and the proxy before you sign in anywhere.",
             )
@@ -235,7 +235,7 @@ class DeviceFlow:
 
     def _expired(self) -> AuthenticationError:
         return AuthenticationError(
-            "The sign-in was not finished in time; its code has expired.",
+            "The sign-in was not finished in time: the code has expired.",
             provider=self._hosts.provider,
             provider_code="expired_token",
             hint=f"Start again: `{self._hosts.login_command}`.",
@@ -244,8 +244,8 @@ class DeviceFlow:
     def _not_offered(self, answer: HttpAnswer) -> ConfigError:
         name = self._hosts.provider
         return ConfigError(
-            f"{self._hosts.authority} does not offer this sign-in: it is no GitHub, does not know the client "
-            "id, or has the device flow switched off.",
+            f"{self._hosts.authority} does not offer this sign-in: it is not GitHub, does not know the "
+            "client id, or has the device flow disabled.",
             provider=name,
             status_code=answer.status,
             hint=f"Check providers.{name}.host and providers.{name}.client_id.",
@@ -256,9 +256,9 @@ class DeviceFlow:
             return self._from_status(answer)
         code = body.get("error")
         words = body.get("error_description") or code
-        told = plain_words(words) if isinstance(words, str) else ""
+        reason = plain_words(words) if isinstance(words, str) else ""
         return AuthenticationError(
-            f"{self._hosts.authority} refused the sign-in{': ' if told else ''}{told.rstrip('.')}.",
+            f"{self._hosts.authority} refused the sign-in{': ' if reason else ''}{reason.rstrip('.')}.",
             provider=self._hosts.provider,
             status_code=answer.status if answer.status >= 400 else None,
             provider_code=code if isinstance(code, str) else None,
@@ -272,7 +272,7 @@ class DeviceFlow:
 
 
 def _fields(answer: HttpAnswer) -> dict[str, Any]:
-    """The answer's fields, from JSON or from a form; none where it is neither."""
+    """The answer's fields, from JSON or form data; empty for anything else."""
     try:
         body = answer.json()
     except ValueError:
@@ -282,13 +282,13 @@ def _fields(answer: HttpAnswer) -> dict[str, Any]:
 
 
 def _interval(value: object) -> float:
-    # None at all is asked for by nobody but a server on a desk; it is not taken at its word.
+    # Only test servers ask for no interval; a real one would be polled in a loop.
     return SHORTEST_INTERVAL_SECONDS if value in (0, "0") else _positive(value, DEFAULT_INTERVAL_SECONDS)
 
 
 def _positive(value: object, default: float) -> float:
     if isinstance(value, str) and re.fullmatch(r"\d{1,6}", value):
-        value = int(value)  # A form has no numbers.
+        value = int(value)  # Form data has no numbers.
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6:
         return float(value)
     return default

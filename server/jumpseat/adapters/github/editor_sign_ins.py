@@ -1,8 +1,7 @@
-"""Copilot sign-ins that editors' plug-ins have left on this machine: `hosts.json`, `apps.json`, `auth.db`.
+"""Copilot sign-ins of editor plug-ins on this machine: `hosts.json`, `apps.json`, `auth.db`.
 
-These files belong to others: they are opened for reading, never locked, never created, and a broken one
-is passed over with a note. Blocks; its caller is on a thread. Source of places and shapes: the plug-ins
-that write them. `sign_ins.py`, above, decides when they are asked.
+The files belong to the plug-ins: they are only read, never locked or created, and a broken one is skipped
+with a note. Blocks: call it on a thread. Source of places and shapes: the plug-ins that write them.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 1_000_000
 DATABASE_SECONDS = 1.0
-"""How long to wait where the plug-in is just writing."""
+"""How long to wait while the plug-in writes."""
 
 CLEAR_SCHEMA = 0
-"""`token_schema_version` of rows whose token is in the clear; later ones are encrypted for their owner."""
+"""`token_schema_version` of rows with a token in clear text; later versions are encrypted."""
 
 GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 
 
 @dataclass(frozen=True, slots=True)
 class EditorSignIn:
-    """A token, the file that it stood in, and whose it is if the file says so."""
+    """A token, the name of its file, and the login if the file has it."""
 
     token: Secret
     source: str
@@ -41,10 +40,7 @@ class EditorSignIn:
 
 
 def copilot_directory(environ: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Where the plug-ins keep their files; None where the environment does not tell.
-
-    On macOS too it is below `~/.config`.
-    """
+    """The directory of the plug-ins' files, on macOS too below `~/.config`; None if there is no home."""
     configured = environ.get("XDG_CONFIG_HOME")
     if configured:
         return Path(configured) / "github-copilot"
@@ -60,12 +56,11 @@ def copilot_directory(environ: Mapping[str, str], platform: str = sys.platform) 
 def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn], list[str]]:
     """The sign-ins for one host, and a note for each file that could not be used.
 
-    The older files come first: they hold a token in the clear or they are not there, where `auth.db` is
-    mostly encrypted.
+    The JSON files come first: their tokens are in clear text, those of `auth.db` are mostly encrypted.
 
     Args:
-        directory: where the plug-ins keep their files.
-        authority: the host, with its port where it has one; another host's sign-ins are passed over.
+        directory: as `copilot_directory` gives it.
+        authority: the host, with a port if it has one; sign-ins for other hosts are skipped.
     """
     found: list[EditorSignIn] = []
     notes: list[str] = []
@@ -85,17 +80,17 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
 
 def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
     if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("no file")  # Opening a pipe waits for whoever writes it.
+        raise ValueError("no file")  # Opening a pipe waits for its writer.
     with path.open("rb") as file:
         content = json.loads(file.read(MAX_FILE_BYTES))
     if not isinstance(content, dict):
         raise ValueError("no object")
     for key, entry in content.items():
-        # "github.com", or "github.com:Iv1.…" with the app's id; what only begins alike is another host.
+        # "github.com", or "github.com:Iv1.…" with the app's id. A longer name is another host.
         if not (key == authority or key.startswith(f"{authority}:")) or not isinstance(entry, dict):
             continue
         if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
-            continue  # The host on another port.
+            continue  # The same host on another port.
         token = _token(entry.get("oauth_token"))
         user = entry.get("user")
         if token is not None:
@@ -105,7 +100,7 @@ def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
 def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[EditorSignIn]:
     if not path.is_file():
         return
-    import sqlite3  # Deferred: most people have no such file.
+    import sqlite3  # Deferred: most users have no such file.
 
     try:
         with contextlib.closing(_opened(path)) as database:
@@ -136,15 +131,12 @@ def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The database, read-only in the strict sense: nothing beside it is created or changed.
-
-    Where there is no write-ahead log, or an empty one, `immutable` keeps SQLite from making `-wal` and
-    `-shm` files. A log that holds something is needed, and then its index, which is not to be changed
-    either, must be there as well.
-    """
+    """The database, opened so that SQLite creates and changes no file."""
     import sqlite3
 
     log, index = (path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm"))
+    # Without a write-ahead log, `immutable` keeps SQLite from creating `-wal` and `-shm` files. A log with
+    # content is needed, together with its index.
     live = log.is_file() and log.stat().st_size > 0 and index.is_file()
     query = "mode=ro&readonly_shm=1" if live else "mode=ro&immutable=1"
     uri = f"{path.resolve().as_uri()}?{query}"

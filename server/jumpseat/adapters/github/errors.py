@@ -1,7 +1,6 @@
-"""What GitHub's refusals of a sign-in mean, and what a person can do about each.
+"""The errors for GitHub's refusals of a sign-in, each with what the user can do.
 
-Owns the answers of the REST host to `/copilot_internal/v2/token` and `/copilot_internal/user`. Statuses
-and headers are read by `http/`, below; `copilot_token.py` and `account.py`, above, raise what this makes.
+Serves the answers of the REST host to `/copilot_internal/v2/token` and `/copilot_internal/user`.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from jumpseat.http import HttpAnswer, error_from_response
 _PERSONAL_TOKEN = re.compile(r"not accessible by personal access token", re.IGNORECASE)
 _API_LIMIT = re.compile(r"rate limit", re.IGNORECASE)
 
-# What to do about each `notification_id`; `{site}` is the web host, `{login}` the command that signs in. The
-# ids that only GitHub's staff can do something about are gathered below.
+# The hint for each `notification_id`; `{site}` is the web host, `{login}` the command that signs in. The ids
+# that only GitHub Support can resolve are below.
 _NO_SEAT = "Get a plan, or ask your organization for a seat: {site}/settings/copilot."
 _HINTS: dict[str, str] = {
     "no_copilot_access": _NO_SEAT,
@@ -37,13 +36,12 @@ _HINTS: dict[str, str] = {
     "revoked_coupon": "The coupon was revoked; choose a plan: {site}/settings/copilot.",
     "enterprise_managed_user_account": "Your enterprise manages this account: ask its administrator for a "
     "Copilot seat.",
-    "feature_flag_blocked": "Copilot is switched off for this account: ask your organization's "
-    "administrator.",
+    "feature_flag_blocked": "Copilot is disabled for this account: ask your organization's administrator.",
     "billing_locked": "Billing of this account is locked: {site}/settings/billing.",
     "trade_restricted": "GitHub does not offer Copilot to this account, because of trade controls.",
     "trade_restricted_country": "GitHub does not offer Copilot in this country, because of trade controls.",
-    "codespaces_demo_inactive": "The demonstration in this codespace is over; sign in with an account of "
-    "your own: `{login}`.",
+    "codespaces_demo_inactive": "The demonstration in this codespace is over; sign in with your own "
+    "account: `{login}`.",
     "snippy_not_configured": "Choose first whether suggestions may match public code: "
     "{site}/settings/copilot.",
 }
@@ -56,7 +54,7 @@ class ExchangeClosedError(AuthorizationError):
 
 
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
-    """The JSON object of an answer; empty where it is none."""
+    """The JSON object of an answer; empty where the answer is something else."""
     try:
         body = answer.json()
     except ValueError:
@@ -90,10 +88,10 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     """The error for an answer of 400 or more.
 
     Args:
-        answer: what the REST host answered.
-        hosts: whom it came from.
-        url: what was asked.
-        source: where the refused sign-in came from: `keyring`, `gh`, `env:GH_TOKEN`.
+        answer: the answer of the REST host.
+        hosts: the GitHub.
+        url: the requested address.
+        source: the source of the rejected sign-in: `keyring`, `gh`, `env:GH_TOKEN`.
     """
     body = error_body(answer)
     base = error_from_response(answer.status, answer.headers, answer.body, provider=hosts.provider, url=url)
@@ -146,11 +144,11 @@ def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authenticati
 
 
 def no_json(hosts: GitHubHosts) -> ProtocolError:
-    """The error for an answer of 200 that is not what GitHub would send."""
+    """The error for an answer of 200 that does not come from GitHub."""
     return ProtocolError(
-        f"{hosts.authority} answered with something that is not GitHub's.",
+        f"{hosts.authority} sent an answer that does not come from GitHub.",
         provider=hosts.provider,
-        hint="A proxy, or the sign-in page of a network, may stand in between.",
+        hint="A proxy, or the sign-in page of a network, may have answered instead.",
     )
 
 
@@ -171,7 +169,7 @@ def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> 
 
 
 def _own_page(url: object, hosts: GitHubHosts) -> str | None:
-    """A page that GitHub names, if it is one of its own: a person may be asked to open it."""
+    """A page that GitHub names, if it is on its own host: the user may open it."""
     if not isinstance(url, str) or not hosts.is_dotcom:
         return None
     url = url.replace("{EDITOR}", "jumpseat")

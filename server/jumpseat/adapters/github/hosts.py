@@ -1,7 +1,6 @@
-"""Where one GitHub lives: its web pages, its REST API and its Copilot service, and who may see a credential.
+"""The hosts of one GitHub (web, REST API, Copilot), which are the only ones that its credentials go to.
 
-A credential of one GitHub goes to these three and to no fourth. Above it is everything in `auth/` that
-makes a request; below it only URLs. Source of the hosts: GitHub's pages on data residency and Enterprise
+Source of the hosts: GitHub's pages on data residency and Enterprise
 Server; the endpoints that answers of `/copilot_internal` name.
 """
 
@@ -24,7 +23,7 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?|\[[0-9a-f:.]+\](:
 
 
 def login_command(provider: str) -> str:
-    """What a person types to sign in to a provider."""
+    """The command that signs in to a provider."""
     return "jumpseat login" if provider == "copilot" else f"jumpseat login --provider {provider}"
 
 
@@ -34,7 +33,7 @@ class GitHubHosts:
 
     provider: str
     authority: str
-    """The host whose credentials these planes take, with its port where it has one: `github.com`."""
+    """The host whose credentials these planes take, with a port if it has one: `github.com`."""
 
     github: str
     """Web and OAuth."""
@@ -43,17 +42,17 @@ class GitHubHosts:
     """REST."""
 
     copilot: str
-    """Copilot's data plane, where no answer has named another."""
+    """Copilot's data plane, unless an answer names another one."""
 
     copilot_is_configured: bool = False
-    """The user named the data plane, so no answer may name another."""
+    """The user configured the data plane: answers cannot change it."""
 
     is_the_users_own: bool = True
-    """The user wrote the table, and not a client's workspace."""
+    """The table comes from the user's file, not from a client."""
 
     @property
     def login_command(self) -> str:
-        """What a person types to sign in here."""
+        """The command that signs in to this provider."""
         return login_command(self.provider)
 
     @property
@@ -63,42 +62,40 @@ class GitHubHosts:
 
     @property
     def trusts_found_sign_ins(self) -> bool:
-        """Whether credentials that other tools keep for `authority` may be sent to all three planes.
-
-        A user may move a plane anywhere, to a gateway for one. Where a workspace's table moves one to a host
-        that is no part of that GitHub, its author would get the user's credential.
-        """
+        """Whether credentials that other tools keep for `authority` may be sent to all three planes."""
+        # A user may point a plane at any host, such as a gateway. If a client's table does, the author of a
+        # workspace could get the user's credential.
         planes = (self.github, self.api, self.copilot)
         return self.is_the_users_own or all(_is_part_of(self.authority, urlsplit(url)) for url in planes)
 
     @property
     def key(self) -> str:
-        """Names the planes in stores of credentials: another plane is another key."""
+        """The key of these planes in credential stores; it differs where a plane differs."""
         digest = hashlib.sha256("\n".join((self.github, self.api, self.copilot)).encode()).hexdigest()
         return f"{self.authority}#{digest[:12]}"
 
-    def data_host(self, told: object) -> str:
+    def data_host(self, endpoint: object) -> str:
         """The base URL of the data plane for a credential.
 
         Args:
-            told: `endpoints.api` of the answer that the credential came with, whatever it is.
+            endpoint: `endpoints.api` of the answer that the credential came with; of any type.
 
         Raises:
-            ConfigError: GitHub named a host that is no part of it.
+            ConfigError: GitHub named a host that is not its own.
         """
-        if self.copilot_is_configured or not isinstance(told, str) or not told:
+        if self.copilot_is_configured or not isinstance(endpoint, str) or not endpoint:
             return self.copilot
-        parts = _legal(told)
+        parts = _legal(endpoint)
         own = {urlsplit(url).netloc for url in (self.copilot, self.api, self.github)}
         if parts is None or not any(_is_part_of(home, parts) for home in {self.authority, *own}):
-            host = parts.netloc if parts is not None else "an address that is none"
+            host = parts.netloc if parts is not None else "an invalid address"
             raise ConfigError(
                 f"{self.authority} says that Copilot is served by {host}, which is no part of it, so no "
                 "credential is sent there.",
                 provider=self.provider,
-                hint=f"If that is right, name it: providers.{self.provider}.copilot_url.",
+                hint=f"If that is right, configure it: providers.{self.provider}.copilot_url.",
             )
-        return told.rstrip("/")
+        return endpoint.rstrip("/")
 
 
 def github_hosts(
@@ -113,22 +110,22 @@ def github_hosts(
     """The planes of a GitHub.
 
     Args:
-        host: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server; on loopback also with a port.
+        host: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server; with a port on loopback only.
         provider: the configured provider's id, for errors.
         github_url: replaces the web host's URL.
         api_url: replaces the REST host's URL.
-        copilot_url: replaces the data plane's URL, also where an answer names another.
+        copilot_url: replaces the data plane's URL, also if an answer names another one.
         is_the_users_own: False for a table that came from a client.
 
     Raises:
-        ConfigError: one of them is no host or no URL that a credential may be sent to.
+        ConfigError: one of them is not a host or URL that a credential may be sent to.
     """
     name = host.strip().lower().removeprefix("https://").rstrip("/")
     if not _HOST.fullmatch(name):
         raise ConfigError(
             f"providers.{provider}.host is not a host name.",
             provider=provider,
-            hint=f'Name the host alone: "{DOTCOM}" or "acme.{TENANT_DOMAIN}".',
+            hint=f'Give only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}".',
         )
     if is_loopback(f"http://{name}"):
         github, api, copilot = f"http://{name}", f"http://{name}/api/v3", f"http://{name}"
@@ -161,12 +158,12 @@ def _checked(url: str | None, default: str, key: str, provider: str) -> str:
             provider=provider,
             hint="Use https:// and a host, without a user, a query or a fragment; http:// on loopback only.",
         )
-    # One spelling for one host: it is compared, and it names the credential in stores.
+    # One spelling for each host: it is compared, and it is part of keys in credential stores.
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
 
 
 def _legal(url: str) -> SplitResult | None:
-    """The parts of a URL, host in lower case, that a credential may be sent to; None for any other."""
+    """The parts of a URL that a credential may be sent to, host in lower case; None for other URLs."""
     try:
         parts = urlsplit(url)
         parts = parts._replace(netloc=parts.netloc.lower())
@@ -183,7 +180,7 @@ def _legal(url: str) -> SplitResult | None:
 
 
 def _is_part_of(authority: str, parts: SplitResult) -> bool:
-    """Whether a URL's host belongs to the GitHub of this name."""
+    """Whether the host of a URL belongs to this GitHub."""
     home = urlsplit(f"//{authority}").hostname or ""
     if is_loopback(f"http://{authority}"):
         return is_loopback(parts.geturl())

@@ -1,20 +1,16 @@
 """The sign-ins to GitHub that exist already, in the order in which they are tried.
 
 1. `github_token` in the configuration: the user named it for this provider.
-2. `COPILOT_GITHUB_TOKEN`: named for Copilot, and it beats stored sign-ins as at Copilot's own command line.
-3. Our own, from `jumpseat login`. It comes before general variables: `GH_TOKEN` often holds a token for
-   a build, which has no Copilot, and somebody who has signed in here wants that to count.
-4. `GH_TOKEN`, then `GITHUB_TOKEN`, this only in a codespace, where GitHub sets it for the user; anywhere
-   else it is some program's.
+2. `COPILOT_GITHUB_TOKEN`: named for Copilot. It precedes stored sign-ins, as in Copilot's own command line.
+3. Our own, from `jumpseat login`. It precedes general variables: `GH_TOKEN` often holds a token for builds,
+   without Copilot.
+4. `GH_TOKEN`, then `GITHUB_TOKEN`, which counts only in a codespace, where GitHub sets it for the user.
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
-6. `gh auth token`, last because asking it costs a process, and its tokens know fewer models.
+6. `gh auth token`, last because it needs a process, and its tokens have fewer models.
 
-1 and 2 were chosen by a person, so a kind of token that cannot work is an error there; a general source
-with such a token is passed over with a note. After a sign-out 4 to 6 are not asked until the next
-sign-in: who signs out does not want to be signed in by another way. 2 and 4 to 6 are credentials for one
-host, and go to no provider whose planes are elsewhere.
-
-Below it are the sources, each in its module. Nothing here writes anything.
+The user chose 1 and 2, so a kind of token that cannot work is an error there; other sources with such a token
+are skipped with a note. After a sign-out 4 to 6 do not count until the next sign-in. 2 and 4 to 6 are
+credentials for one host, and go to no provider with planes on other hosts. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -34,15 +30,15 @@ from jumpseat.system.secrets import Secret, hidden
 CODESPACES_VARIABLE = "CODESPACES"
 
 EDITORS_SECONDS = 5.0
-"""How long editors' files may take: a home directory may lie on a network that is away."""
+"""How long reading editors' files may take: the home directory may be on a slow network."""
 
 GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
-"""Where tokens come from that say nothing of whether their owner wants Copilot."""
+"""Sources of tokens for GitHub in general: their owner may not want Copilot."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A GitHub token and where it came from: the `source` of an `AuthStatus`."""
+    """A GitHub token and its source, as in `AuthStatus.source`."""
 
     token: Secret
     source: str
@@ -50,27 +46,27 @@ class SignIn:
 
     @property
     def is_ours(self) -> bool:
-        """Whether `jumpseat login` brought it, and a sign-out forgets it."""
+        """Whether it comes from `jumpseat login`; a sign-out deletes it."""
         return self.source in ("keyring", "file")
 
     @property
     def is_for_copilot(self) -> bool:
-        """Whether it was made for Copilot, and not for GitHub as a whole."""
+        """Whether it was made for Copilot, not for GitHub in general."""
         return self.source not in GENERAL_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSignIns:
-    """Every sign-in for one GitHub, best first, and sentences about what was there but cannot be used."""
+    """The sign-ins for one GitHub, best first, and sentences about those that cannot be used."""
 
     sign_ins: Sequence[SignIn]
     notes: Sequence[str] = ()
     signed_out: bool = False
-    """The user has signed out, so that only what they name themselves counts."""
+    """The user has signed out: only sources that they named count."""
 
     @property
     def best(self) -> SignIn | None:
-        """The one to use; None where a person has to sign in."""
+        """The sign-in to use; None where the user has to sign in."""
         return next(iter(self.sign_ins), None)
 
 
@@ -83,19 +79,19 @@ async def find_sign_ins(
     general: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> FoundSignIns:
-    """Look in all places, in the costly one only where the cheap ones have nothing.
+    """Search all sources; runs `gh` only if the others have nothing.
 
     Args:
-        hosts: the GitHub to sign in to.
+        hosts: the GitHub.
         store: our own sign-ins.
         configured: the value of `github_token`.
         rejected: tokens of other programs that GitHub does not accept any more; they are skipped.
-        general: look also for those that were not made for Copilot; without, no process is started.
+        general: search also `GENERAL_SOURCES`; without them no process is started.
         environ: the environment of the process.
 
     Raises:
-        AuthenticationError: a token that the user named for Copilot is of a kind that it does not take, or
-            our own sign-in cannot be read.
+        AuthenticationError: the kind of a token that the user named for Copilot does not work, or our own
+            sign-in cannot be read.
     """
     named = list(_named(hosts, configured, environ))
     if named:
@@ -151,15 +147,17 @@ async def _of_editors(hosts: GitHubHosts, environ: Mapping[str, str], notes: lis
     if directory is None:
         return []
     try:
-        theirs, more = await in_time(
+        editors, more = await in_time(
             lambda: editor_sign_ins(directory, hosts.authority), EDITORS_SECONDS, "editors' sign-ins"
         )
     except TimeoutError:
-        notes.append(f"The files in {directory} do not answer.")
+        notes.append(f"The files in {directory} cannot be read in time.")
         return []
     notes += more
     return [
-        usable for each in theirs for usable in _if_usable(SignIn(each.token, each.source, each.login), notes)
+        usable
+        for each in editors
+        for usable in _if_usable(SignIn(each.token, each.source, each.login), notes)
     ]
 
 
@@ -171,7 +169,7 @@ def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:
 
 
 def _environment_host(environ: Mapping[str, str]) -> str:
-    """The host that tokens of the environment are for, as `gh` has it."""
+    """The host of tokens in the environment, by the rule of `gh`."""
     return environ.get("GH_HOST", "").strip().lower() or DOTCOM
 
 

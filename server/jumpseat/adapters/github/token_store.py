@@ -1,7 +1,7 @@
 """Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
 
-`sign_ins.json` in a directory of its own notes every sign-in. A token that the keyring keeps is not in it,
-but each change touches it, so that other daemons notice by one `stat`. The private file and its lock are
+`sign_ins.json` lists every sign-in. A token in the keyring is not in the file, but each change writes the
+file, so that other daemons notice with one `stat`. The private file and its lock are
 `system/state_file.py`'s. Two accounts are two providers in the configuration, hence two entries.
 
 The directory is made with mode 0700 and the file with 0600, from the first moment; a looser one, or a
@@ -45,7 +45,7 @@ class StoredSignIn:
 
 
 def auth_directory() -> Path:
-    """Where secrets lie: a directory of their own, so that its mode is nobody else's business."""
+    """The directory for secrets; it has nothing else, so its mode is strict."""
     return state_dir() / "auth"
 
 
@@ -64,11 +64,11 @@ class TokenStore:
 
     @property
     def path(self) -> Path:
-        """The file that every sign-in and sign-out touches."""
+        """The file that every sign-in and sign-out changes."""
         return self._file.path
 
     def stamp(self) -> object:
-        """Differs after any sign-in or sign-out, whoever made it; one `stat`. Compare, nothing else."""
+        """A value to compare: it differs after a sign-in or sign-out by any process. Costs one `stat`."""
         return self._file.stamp()
 
     async def read(self, hosts: GitHubHosts) -> StoredSignIn:
@@ -101,7 +101,7 @@ class TokenStore:
         """Keep a sign-in, in the keyring if it takes it.
 
         Returns:
-            Where the token is now. `file` means in the clear, which the user should be told.
+            Where the token is. `file` means clear text, which the user should know.
 
         Raises:
             ConfigError: the file cannot be written.
@@ -119,9 +119,9 @@ class TokenStore:
         return storage
 
     async def delete(self, hosts: GitHubHosts) -> None:
-        """Sign out: forget the provider's tokens, and remember that this is what the user wants.
+        """Sign out: delete the provider's tokens, and note that the user signed out.
 
-        Those for a host that the provider had before go too, and so do copies of the file.
+        Also deletes those for the provider's former hosts, and copies of the file.
 
         Raises:
             ConfigError: a file still holds a token; the message names it.

@@ -225,4 +225,4 @@ async def test_editors_files_that_do_not_answer_are_a_note(
     found = await find_sign_ins(DOTCOM, store, environ=environ)
 
     assert found.best is None
-    assert any("do not answer" in note for note in found.notes)
+    assert any("cannot be read in time" in note for note in found.notes)

@@ -91,7 +91,7 @@ def test_a_data_host_elsewhere_is_refused() -> None:
 
 @pytest.mark.parametrize("token", [None, "", 7, "a\r\nb", "é", "x" * 20_000])
 def test_an_answer_without_a_token_is_no_answer_of_github(token: object) -> None:
-    with pytest.raises(ProtocolError, match="not GitHub's"):
+    with pytest.raises(ProtocolError, match="not come from GitHub"):
         read_token(answer(token=token), DOTCOM, now=NOW)
 
 
