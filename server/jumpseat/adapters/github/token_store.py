@@ -1,12 +1,11 @@
 """Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
 
 `sign_ins.json` lists every sign-in. A token in the keyring is not in the file, but each change writes the
-file, so that other daemons notice with one `stat`. The private file and its lock are
-`system/state_file.py`'s. Two accounts are two providers in the configuration, hence two entries.
+file, so that other daemons notice with one `stat`. Two accounts are two providers in the configuration,
+hence two entries.
 
-The directory is made with mode 0700 and the file with 0600, from the first moment; a looser one, or a
-symbolic link, is refused. On Windows both inherit the access list of the user's profile, which lets in
-nobody but the user and administrators; nothing more is checked there.
+The directory is created with mode 0700 and the file with 0600; a looser mode or a symbolic link is refused.
+On Windows both inherit the access list of the user's profile, for the user and administrators only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""GitHub Copilot: one account's chats, by whichever of its three routes a model takes.
+"""GitHub Copilot: the chats of one account, on the route that the model supports.
 
-Owns the choice of the route, what the service's refusals lead to, and the order of a chat: credential,
-models, route, request. Above it is the provider registry. Below it are `copilot_identity` (who is signed in),
-`copilot_catalogue` (which models), `copilot_headers`, `copilot_refusals`, and the routes, which speak the
-dialects.
+Owns the order of a chat (credential, models, route, request), the choice of the route, and what follows a
+refusal.
 """
 
 from __future__ import annotations
@@ -55,10 +53,10 @@ from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
-"""The vendor's own dialect first: it alone carries reasoning whole, there and back."""
+"""The vendor's own dialect first: only it carries reasoning completely in both directions."""
 
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
-"""For a model that no list tells of: what most models take first."""
+"""For a model without a row: the routes of most models first."""
 
 ANTHROPIC_VERSION = "2023-06-01"
 
@@ -122,9 +120,9 @@ class CopilotAdapter(Adapter):
         """Make one attempt.
 
         Raises:
-            ChatError: as `copilot_refusals` explains it, or GitHub did not give a credential.
-            Replan: the short-lived token was refused, the service is elsewhere, the model takes another
-                route, or a part of the request is not taken.
+            ChatError: as `refusals` explains it, or GitHub did not give a credential.
+            Replan: the credential was refused, the data host changed, the model needs another route, or a
+                part of the request is not supported.
         """
         credential = await self._account.credential()
         await self._catalogue.at_hand()
@@ -257,10 +255,10 @@ class CopilotAdapter(Adapter):
             self.on_auth_change(status)
 
     async def _with_another(self, credential: CopilotCredential, error: ChatError) -> Replan:
-        """The same request with another credential than the one that was refused with this error.
+        """The replan for a credential that was refused with this error.
 
         Raises:
-            ChatError: there is no other one now.
+            ChatError: there is no other credential now.
         """
         try:
             reason = await self._account.refused(credential)
@@ -269,7 +267,7 @@ class CopilotAdapter(Adapter):
                 raise refused_for_now(error, self._provider, none.retry_after) from None
             await self._account.denied(error)
             raise error from None
-        if credential.exchanged is not None:  # GitHub gave it out, so the sign-in is not at fault.
+        if credential.exchanged is not None:  # GitHub issued it, so the sign-in works.
             error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
 
@@ -280,14 +278,14 @@ class CopilotAdapter(Adapter):
             self._account.note_quotas(quotas)
 
     def _path(self, model: str, info: ModelInfo | None) -> str:
-        """The model's route: the best that its row lists and that has not proved closed."""
+        """The model's route: the best in its row that is not known to be closed."""
         closed = self._closed.get(model, frozenset())
         listed = [path for path in PREFERENCE if path in (info.endpoints or ())] if info else list(GUESSES)
-        # What a list says goes before what a refusal said, if nothing else is left.
+        # Where all are closed, the list counts more than the refusals.
         return next((path for path in [*listed, *GUESSES] if path not in closed), CHAT_COMPLETIONS)
 
     def _refine(self, request: ChatRequest, prepared: Prepared, path: str) -> Refine:
-        """What is better to raise than the general error of a refused request."""
+        """Converts the general error of a refused request to the exception to raise."""
         row = self._catalogue.row(request.model)
         place = Place(
             provider=self._provider,
@@ -298,30 +296,30 @@ class CopilotAdapter(Adapter):
         )
 
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            found = cure(fault, error)
-            told = explained(fault, error, place)
-            if found == "wrong_endpoint":
+            needed = cure(fault, error)
+            explanation = explained(fault, error, place)
+            if needed == "wrong_endpoint":
                 closed = self._closed.get(request.model, frozenset()) | {path}
                 if len(closed) == len(GUESSES):
-                    return told
+                    return explanation
                 self._closed[request.model] = closed
-                return Replan(f"{found}:{path}", told)
-            if found == "unknown_item_ids":
+                return Replan(f"{needed}:{path}", explanation)
+            if needed == "unknown_item_ids":
                 changed = without_item_ids(request)
-                return told if changed is None else Replan(found, told, changed)
-            if found is not None:
-                return Replan(found, told)
+                return explanation if changed is None else Replan(needed, explanation, changed)
+            if needed is not None:
+                return Replan(needed, explanation)
             refined = prepared.refine(fault, error)
-            # The route knows parameters and reasoning; for anything else the service's own codes say more.
-            return refined if isinstance(refined, Replan) else told
+            # The route knows about parameters and reasoning; the service's codes say more about the rest.
+            return refined if isinstance(refined, Replan) else explanation
 
         return refine
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
-        """A request of the data plane that is no chat; a refused short-lived token is replaced once.
+        """A request to the data plane other than a chat; a refused short-lived token is replaced once.
 
         Raises:
-            ChatError: as `get_json` and `copilot_refusals` have it.
+            ChatError: as `get_json` raises it and `refusals` explains it.
         """
         place = Place(provider=self._provider, site=self._hosts.github)
         for again in (True, False):

@@ -1,8 +1,6 @@
-"""The models of one Copilot account as they were last heard, and the session behind the model `auto`.
+"""The last list of one Copilot account's models, acceptance of a model's terms, and the `auto` session.
 
-Owns how long a list is good for, accepting a model's terms, and the `auto` session. Above it is the
-`copilot` adapter, which brings the credential; below it `copilot_models`, which reads rows. Source: the
-Copilot API, models and auto mode.
+Source: the Copilot API, models and auto mode.
 """
 
 from __future__ import annotations
@@ -24,16 +22,16 @@ from jumpseat.system.single_flight import SingleFlight
 logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
-"""How long a list is good for; the service itself lets it be kept for hours, but policies change."""
+"""How long a list is fresh; the service allows hours, but policies change."""
 
 AUTO = "auto"
-"""The name under which the service chooses the model."""
+"""The model name that lets the service choose."""
 
 LIST_SECONDS = 10.0
-"""How long a chat waits for the list, which it can do without."""
+"""How long a chat waits for the list, which it does not need."""
 
 AUTO_MARGIN_SECONDS = 300.0
-"""An `auto` session is replaced so long before it expires."""
+"""How long before its expiry an `auto` session is replaced."""
 
 Ask = Callable[[str, str, Any], Awaitable[Any]]
 """`(method, path, body)` → the JSON of the data plane's answer; raises as `get_json` does."""
@@ -41,34 +39,34 @@ Ask = Callable[[str, str, Any], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time by both clocks: one may be set, the other may stand while the machine sleeps."""
+    """A point in time by both clocks: one may be set, the other may stop while the machine sleeps."""
 
     monotonic: float
     wall: float
 
     @classmethod
     def now(cls) -> Moment:
-        """This one."""
+        """The current time."""
         return cls(time.monotonic(), time.time())
 
     def age(self) -> float:
-        """Seconds since then, by the clock that counts more."""
+        """Seconds since then, by the clock that shows more."""
         return max(time.monotonic() - self.monotonic, time.time() - self.wall)
 
 
 @dataclass(frozen=True, slots=True)
 class AutoSession:
-    """What the service chose, for as long as the session lasts."""
+    """The service's choice, for as long as the session lasts."""
 
     model: str
     token: Secret
-    began: Moment
+    started: Moment
     seconds: float
     """How long it is used."""
 
 
 class CopilotCatalogue:
-    """One account's models; many turns ask at once, and one request is made."""
+    """One account's models, for many turns at once; they share one request."""
 
     def __init__(self, provider: str, ask: Ask, *, list_seconds: float = LIST_SECONDS) -> None:
         """
@@ -81,7 +79,7 @@ class CopilotCatalogue:
         self._ask = ask
         self._list_seconds = list_seconds
         self._models: list[ModelInfo] | None = None
-        self._heard: Moment | None = None
+        self._listed_at: Moment | None = None
         self._is_slow = False
         self._flight: SingleFlight[list[ModelInfo]] = SingleFlight()
         self._auto: AutoSession | None = None
@@ -89,32 +87,29 @@ class CopilotCatalogue:
 
     @property
     def known(self) -> Sequence[ModelInfo]:
-        """The list as it was last heard; empty where it never was."""
+        """The last list; empty where there is none yet."""
         return self._models or ()
 
     def row(self, model: str) -> ModelInfo | None:
-        """What the last list says of a model."""
+        """A model's row in the last list."""
         return next((each for each in self.known if each.model == model), None)
 
     def forget(self) -> None:
         """Drop everything: another account has other models."""
-        self._models, self._heard, self._auto = None, None, None
+        self._models, self._listed_at, self._auto = None, None, None
 
     async def refreshed(self) -> list[ModelInfo]:
-        """The list, asked for now.
+        """The list from a request made now.
 
         Raises:
-            ChatError: it could not be had.
+            ChatError: the request failed.
         """
         return await self._flight.run(self._fetch)
 
     async def at_hand(self) -> Sequence[ModelInfo]:
-        """The list for a chat: the one that was heard, a fresh one if it is old or there is none.
-
-        A chat is not failed because the list cannot be had, nor held up for long: an old one, or none, will
-        do. A request that one chat has waited for in vain goes on, and no other chat waits for it.
-        """
-        is_fresh = self._heard is not None and self._heard.age() <= FRESH_SECONDS
+        """The list for a chat: requested if the last one is old; an old or empty one where that fails."""
+        # A request that took too long for one chat goes on; no other chat waits for it.
+        is_fresh = self._listed_at is not None and self._listed_at.age() <= FRESH_SECONDS
         if is_fresh or (self._is_slow and self._flight.is_running):
             return self.known
         self._is_slow = False
@@ -123,7 +118,7 @@ class CopilotCatalogue:
                 return await self.refreshed()
         except TimeoutError:
             self._is_slow = True
-            logger.warning("the models of %s are not listed in %g s", self._provider, self._list_seconds)
+            logger.warning("the models of %s were not listed within %g s", self._provider, self._list_seconds)
         except ChatError as error:
             logger.info("the models of %s cannot be listed now: %s", self._provider, error.message)
         return self.known
@@ -133,8 +128,8 @@ class CopilotCatalogue:
 
         Raises:
             RequestError: there is no such model.
-            AuthorizationError: the service said yes and did not do it: the plan or a policy forbids it.
-            ChatError: it could not be asked.
+            AuthorizationError: the service agreed, but the model is still disabled by the plan or a policy.
+            ChatError: the request failed.
         """
         row = self.row(model) or _row(await self.refreshed(), model)
         if row is None:
@@ -143,7 +138,7 @@ class CopilotCatalogue:
                 provider=self._provider,
                 hint=f"See its models: jumpseat models --provider {self._provider} --refresh",
             )
-        with contextlib.suppress(ProtocolError):  # Its words are nobody's business, and often there are none.
+        with contextlib.suppress(ProtocolError):  # The body is not needed, and often empty.
             await self._ask("POST", f"/models/{quote(model, safe='')}/policy", {"state": "enabled"})
         row = _row(await self.refreshed(), model)
         if row is None or row.policy not in (None, "enabled"):
@@ -158,10 +153,10 @@ class CopilotCatalogue:
         """The session behind the model `auto`.
 
         Raises:
-            ChatError: it could not be had.
+            ChatError: the request failed.
         """
         async with self._auto_lock:
-            if self._auto is None or self._auto.began.age() > self._auto.seconds:
+            if self._auto is None or self._auto.started.age() > self._auto.seconds:
                 answer = await self._ask("POST", "/models/session", {"auto_mode": {"model_hints": [AUTO]}})
                 self._auto = self._read_session(answer)
             return self._auto
@@ -173,26 +168,26 @@ class CopilotCatalogue:
         model, token = body.get("selected_model") or first, body.get("session_token")
         if not (isinstance(model, str) and model and isinstance(token, str) and token):
             raise ProtocolError(
-                f"{self._provider} began an auto session without naming a model.", provider=self._provider
+                f"{self._provider} started an auto session without naming a model.", provider=self._provider
             )
         expires_at = body.get("expires_at")
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
-        # By the service's clock, which ours may differ from: never for longer than a list is good for.
+        # By the service's clock, which may differ from ours, so never longer than a list is fresh.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
         return AutoSession(model, hidden(token), Moment.now(), left)
 
     async def _fetch(self) -> list[ModelInfo]:
         models = read_models(await self._ask("GET", "/models", None), self._provider)
-        self._models, self._heard = models, Moment.now()
+        self._models, self._listed_at = models, Moment.now()
         return models
 
     async def aclose(self) -> None:
-        """End a request under way."""
+        """Cancel a request under way."""
         await self._flight.aclose()
 
 
 def auto_row(provider: str) -> ModelInfo:
-    """The row of the model `auto`: what it can do depends on what the service chooses."""
+    """The row of the model `auto`, whose abilities depend on the service's choice."""
     return ModelInfo(
         provider=provider,
         model=AUTO,

@@ -1,9 +1,8 @@
-"""A lock between processes that is held across a request, without holding a thread.
+"""A lock between processes that is held during a request without holding a thread.
 
-`system/state_file.py` locks for the moment of a write, on one thread. An exchange lasts as long as the
-network does, and its caller may be cancelled at any time. The operating system gives the lock of a
-process that died back. A process that was stopped (SIGSTOP, a debugger) keeps it: so the holder touches a
-file each second, and where that ends the others agree on a second lock.
+The operating system releases the lock of a process that died. A process that was stopped (SIGSTOP, a
+debugger) keeps it: so the holder touches a file each second, and where that ends the others use a second
+lock.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.05
 
 BEAT_SECONDS = 1.0
-"""How often the holder shows that it runs."""
+"""How often the holder touches its file."""
 
 STOPPED_SECONDS = 3.0
-"""A holder that has not shown itself for so long is stopped."""
+"""A holder that has not touched its file for so long is stopped."""
 
 _Outcome: TypeAlias = Literal["held", "stopped", "not held"]
 
 
 @contextlib.asynccontextmanager
 async def exchange_lock(path: Path, *, seconds: float, clock: Clock) -> AsyncIterator[bool]:
-    """Hold the lock, waiting for it so long; the value says whether it is held.
+    """Hold the lock, after waiting for at most `seconds`; the value says whether it is held.
 
-    Not to get it is no failure: somebody hangs, and then it is better to ask GitHub once more than not at
-    all. It is the same where no lock can be had: a directory that cannot be written, a file system without.
+    Without the lock the caller goes on: one exchange too many is better than none. That is so where a holder
+    hangs, the directory cannot be written, or the file system has no locks.
     """
     async with contextlib.AsyncExitStack() as stack:
         outcome = await stack.enter_async_context(_held(path, seconds, clock))
@@ -49,7 +48,7 @@ async def exchange_lock(path: Path, *, seconds: float, clock: Clock) -> AsyncIte
 @contextlib.asynccontextmanager
 async def _held(path: Path, seconds: float, clock: Clock) -> AsyncIterator[_Outcome]:
     beat = path.with_name(f"{path.name}.beat")  # Waiters truncate the lock's own file.
-    lock = await asyncio.to_thread(_made, path)
+    lock = await asyncio.to_thread(_make_lock, path)
     outcome: _Outcome = "not held"
     deadline = clock.monotonic() + seconds
     seen, seen_at = None, clock.monotonic()
@@ -58,19 +57,19 @@ async def _held(path: Path, seconds: float, clock: Clock) -> AsyncIterator[_Outc
         while lock is not None and outcome == "not held":
             attempt = asyncio.ensure_future(asyncio.to_thread(_try, lock))
             try:
-                got = await asyncio.shield(attempt)
+                acquired = await asyncio.shield(attempt)
             except asyncio.CancelledError:
-                await attempt  # A thread cannot be cancelled; whatever it has taken is given back below.
+                await attempt  # A thread cannot be cancelled; a lock that it took is released below.
                 raise
-            if got:
+            if acquired:
                 outcome = "held"
                 beating = asyncio.create_task(_beat(beat))
-            elif got is None or clock.monotonic() >= deadline:
+            elif acquired is None or clock.monotonic() >= deadline:
                 break
             else:
-                found = await asyncio.to_thread(stamp_of, beat)
-                if found != seen:
-                    seen, seen_at = found, clock.monotonic()
+                stamp = await asyncio.to_thread(stamp_of, beat)
+                if stamp != seen:
+                    seen, seen_at = stamp, clock.monotonic()
                 elif clock.monotonic() - seen_at >= STOPPED_SECONDS:
                     outcome = "stopped"
                 else:
@@ -80,7 +79,7 @@ async def _held(path: Path, seconds: float, clock: Clock) -> AsyncIterator[_Outc
         if beating is not None:
             beating.cancel()
         if lock is not None and lock.is_locked:
-            # Shielded, so that a cancel in this moment does not leave the lock behind.
+            # Shielded, so that a cancellation now does not leave the lock held.
             await asyncio.shield(asyncio.to_thread(lock.release))
 
 
@@ -91,7 +90,7 @@ async def _beat(path: Path) -> None:
             await asyncio.sleep(BEAT_SECONDS)
 
 
-def _made(path: Path) -> BaseFileLock | None:
+def _make_lock(path: Path) -> BaseFileLock | None:
     from filelock import FileLock  # Deferred: most calls find a fresh token in memory.
 
     try:
@@ -102,7 +101,7 @@ def _made(path: Path) -> BaseFileLock | None:
 
 
 def _try(lock: BaseFileLock) -> bool | None:
-    """Whether the lock was got; None where there can be none."""
+    """Whether the lock was acquired; None where there can be none."""
     from filelock import Timeout
 
     try:

@@ -1,7 +1,6 @@
-"""A request made to fit what the account's list says of a model, with a warning for what had to go.
+"""Adapts a request to its model's row in the account's list, with a warning for what is dropped.
 
-The engine does the same with facts that it has before a turn; at a daemon's first chat there is no list yet.
-Pure functions. Above it is the `copilot` adapter.
+The engine does the same before a turn, but at a daemon's first chat there is no list yet.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
 
     Args:
         request: the turn.
-        info: the model's row; None where no list tells of it.
+        info: the model's row; None where no list has it.
     """
     warnings: list[WarningEvent] = []
     if info is None:
@@ -31,20 +30,20 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
         level = _nearest(request.thinking, info)
         if level != request.thinking:
             request = replace(request, thinking=level)
-            became = f"{level!r} was asked for instead" if level else "it was left out"
-            told = f"{info.model} has no thinking level of this kind; {became}."
-            warnings.append(WarningEvent("thinking_dropped", told))
+            result = f"{level!r} is requested instead" if level else "it is dropped"
+            message = f"{info.model} does not have this thinking level; {result}."
+            warnings.append(WarningEvent("thinking_dropped", message))
     return request, warnings
 
 
-def _nearest(wanted: ThinkingLevel, info: ModelInfo) -> ThinkingLevel | None:
-    """The level to ask for; None where the model takes none that comes near."""
+def _nearest(level: ThinkingLevel, info: ModelInfo) -> ThinkingLevel | None:
+    """The level to request; None where the model has no similar one."""
     levels = info.thinking_levels
     if levels is None:
-        return None if info.supports_thinking is False else wanted
-    if wanted == "off":
+        return None if info.supports_thinking is False else level
+    if level == "off":
         return "off" if "none" in levels else None
     known: list[ThinkingLevel] = [each for each in ("low", "medium", "high") if each in levels]
-    if wanted in known or not known:
-        return wanted if wanted in known else None
-    return min(known, key=lambda each: abs(_RANK.index(each) - _RANK.index(wanted)))
+    if level in known or not known:
+        return level if level in known else None
+    return min(known, key=lambda each: abs(_RANK.index(each) - _RANK.index(level)))

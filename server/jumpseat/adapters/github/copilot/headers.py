@@ -1,9 +1,8 @@
-"""The headers of a request to Copilot: who asks, for whom, and at whose wish.
+"""The headers of a request to Copilot.
 
-Owns our identity towards the service. We are a third party's client and say so in `user-agent`;
-`editor-version` is the attached editor's own. The integration id is the one that the service demands of
-every client without a contract of its own; both can be configured. Source: the Copilot API, request headers.
-Above it is the `copilot` adapter; it does no I/O.
+`user-agent` says that we are a third-party client; `editor-version` is that of the attached editor. The
+integration id is the one that the service requires of clients without a contract. Both can be configured.
+Source: the Copilot API, request headers.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from jumpseat.adapters.github.copilot.token_cache import CopilotCredential
 from jumpseat.chat import ChatRequest
 
 API_VERSION = "2026-06-01"
-"""Of the data plane: decides in which shape prices come; both are read. The REST host has its own."""
+"""Of the data plane: decides the shape of prices; both are read. The REST host has versions of its own."""
 
 INTEGRATION_ID = "vscode-chat"
 INTEGRATION_ID_OF_PERSONAL_TOKENS = "copilot-developer-cli"
-"""The only one with which the service takes personal access tokens."""
+"""The only one that the service accepts with personal access tokens."""
 
 _OUR_NAME = f"jumpseat/{jumpseat.__version__}"
 _EDITOR_NAMES = {"neovim": "Neovim", "emacs": "Emacs", "visual studio code": "vscode"}
@@ -32,7 +31,7 @@ _CONVERSATIONS = uuid.UUID("7a3a6d0e-64c2-5b0b-9a7f-3d1f5f1f7d55")
 
 
 def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict[str, str]:
-    """Who asks, the same for every request of the data plane and for the exchange of tokens.
+    """The identity of the client, for requests to the data plane and for the exchange of tokens.
 
     Args:
         options: of the provider's table; `editor_version` and `integration_id` are used.
@@ -47,7 +46,7 @@ def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict
 
 
 def editor_version(client: ClientInfo | None) -> str:
-    """`name/version` of the attached client; our own where it did not say."""
+    """`name/version` of the attached client; our own where it gave none."""
     if client is None or not client.name.strip():
         return _OUR_NAME
     known = _EDITOR_NAMES.get(client.name.strip().lower(), client.name)
@@ -59,7 +58,7 @@ def editor_version(client: ClientInfo | None) -> str:
 def signed(
     headers: Mapping[str, str], credential: CopilotCredential, options: CopilotOptions
 ) -> dict[str, str]:
-    """The headers with a credential, for the one host that it belongs to."""
+    """The headers with a credential; send them to its data host only."""
     token = credential.token.reveal()
     result = {**headers, "authorization": f"Bearer {token}", "x-request-id": str(uuid.uuid4())}
     if token.startswith("github_pat_") and options.integration_id is None:
@@ -68,18 +67,16 @@ def signed(
 
 
 def chat_headers(request: ChatRequest) -> dict[str, str]:
-    """What a chat says of itself, whatever its route.
-
-    `x-initiator` decides whether the user pays for the request: only the first one of a turn of theirs
-    says `user`. One that was refused for its form or its token was not billed, and is the first one still.
-    """
+    """The headers that describe a chat, on every route."""
+    # `x-initiator` decides whether the request is billed: only the first one of a user's turn says `user`. A
+    # request that was refused for its form or its token was not billed, so the next one is still the first.
     initiator = request.effective_initiator()
     intent = "conversation-panel" if initiator == "user" else "conversation-agent"
     headers = {"x-initiator": initiator, "openai-intent": intent, "x-interaction-type": intent}
     if request.conversation_id:
-        # Stable through a conversation, and no more telling than a random number.
+        # The same for the whole conversation, and reveals nothing.
         headers["x-interaction-id"] = str(uuid.uuid5(_CONVERSATIONS, request.conversation_id))
     if any(block.type == "image" for message in request.messages for block in message.content):
-        # Demanded as long as an image is anywhere in the history.
+        # Required as long as an image is anywhere in the history.
         headers["copilot-vision-request"] = "true"
     return headers

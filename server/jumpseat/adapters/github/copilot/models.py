@@ -1,7 +1,7 @@
-"""Copilot's list of models: rows decoded one by one, and which of them a chat gets that names none.
+"""Decodes Copilot's list of models and finds the default one.
 
-Source: GET /models of the Copilot API. Rows are dropped where they cannot be read, never the list; what a
-row does not say stays unknown. Above it is the `copilot` adapter; it does no I/O.
+Source: GET /models of the Copilot API. A row that cannot be read is dropped, never the list; what a row does
+not say is unknown.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
 
 
 def included_model(models: Sequence[ModelInfo]) -> str | None:
-    """A model that costs nothing beyond the plan, as pickers show it."""
+    """The first model in pickers that costs nothing beyond the plan."""
     offered = [model for model in models if model.picker_enabled and can_be_used(model)]
     return next((model.model for model in offered if model.billing and cost(model) == 0), None)
 
 
 def _model(row: Any, provider: str) -> ModelInfo | None:
-    """One row; None where it is no model to chat with.
+    """One row; None where it is not a chat model.
 
     Raises:
-        KeyError, TypeError, ValueError: the row lacks its name, or is something else altogether.
+        KeyError, TypeError, ValueError: the row has no name, or is not an object.
     """
     if not isinstance(row, Mapping):
         raise TypeError(f"a row is {type(row).__name__}")
@@ -81,8 +81,8 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
     if capabilities.get("type", "chat") != "chat":
         return None
     limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
-    # Only what is true is listed, so an ability that is not there is not there; without a list nobody knows.
-    told = bool(supports)
+    # The service lists only abilities that are true. Without a list the abilities are unknown.
+    is_listed = bool(supports)
     levels = texts_in(supports.get("reasoning_effort"))
     policy = mapping_in(row.get("policy"))
     endpoints = texts_in(row.get("supported_endpoints"))
@@ -97,11 +97,11 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         max_context_tokens=limit_in(limits.get("max_context_window_tokens")),
         max_prompt_tokens=limit_in(limits.get("max_prompt_tokens")),
         max_output_tokens=limit_in(limits.get("max_output_tokens")),
-        supports_vision=supports.get("vision") is True if told else None,
-        supports_tool_use=supports.get("tool_calls") is True if told else None,
-        supports_streaming=supports.get("streaming") is True if told else True,
-        supports_thinking=any(supports.get(key) for key in _THINKING) if told else None,
-        # What is listed is schemas; whether plain JSON mode is taken beside them is not said anywhere.
+        supports_vision=supports.get("vision") is True if is_listed else None,
+        supports_tool_use=supports.get("tool_calls") is True if is_listed else None,
+        supports_streaming=supports.get("streaming") is True if is_listed else True,
+        supports_thinking=any(supports.get(key) for key in _THINKING) if is_listed else None,
+        # The list has schemas only; it does not say whether plain JSON mode works.
         supports_json=True if supports.get("structured_outputs") is True else None,
         thinking_levels=levels or None,
         preview=row.get("preview") is True,
@@ -110,14 +110,14 @@ def _model(row: Any, provider: str) -> ModelInfo | None:
         policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
         policy_terms=text_in(policy.get("terms")) or None,
         billing=_billing(mapping_in(row.get("billing"))),
-        # A row without the list is of before there was a choice.
+        # Rows without the list are older than the other routes.
         endpoints=endpoints or [CHAT_COMPLETIONS],
         messages=[text for _, text in notes] or None,
     )
 
 
 def _billing(billing: Mapping[str, Any]) -> Billing | None:
-    """Either shape: a multiplier of premium requests, or prices of tokens, by the version asked for."""
+    """Either shape, by API version: a multiplier of premium requests, or prices of tokens."""
     premium, multiplier = billing.get("is_premium"), billing.get("multiplier")
     prices = billing.get("token_prices")
     if premium is None and multiplier is None and prices is None:
@@ -130,6 +130,6 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
 
 
 def _notes(messages: Any) -> list[tuple[str, str]]:
-    """`[{"code", "message"}]` as pairs; what says nothing is left out."""
+    """`[{"code", "message"}]` as pairs, without empty messages."""
     rows = [mapping_in(message) for message in messages] if isinstance(messages, list) else []
     return [(text_in(row.get("code")), text) for row in rows if (text := text_in(row.get("message")))]

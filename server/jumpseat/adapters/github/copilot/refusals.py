@@ -1,8 +1,6 @@
-"""What Copilot's refusals of a chat mean, and what a person can do about each.
+"""The errors for the data plane's refusals, on every route, each with what the user can do.
 
-Owns the data plane's words, whatever the route: statuses, codes, and sentences in plain text. Pure functions
-on what the service said. Above it is the `copilot` adapter, which decides what to try next; below it only
-the error tree. Source: the Copilot API, errors by status, bodies, and codes for limits.
+Source: the Copilot API, errors by status, bodies, and codes for limits.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from jumpseat.chat import (
 from jumpseat.dialects import ProviderFault, plain_words
 
 Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
-"""What a changed request would mend: a fresh short-lived token, the host that belongs to it, another route,
-or reasoning sent back without the ids that another connection gave it."""
+"""What another attempt would change: the short-lived token, the data host, the route, or the ids of reasoning
+items, which belong to one connection."""
 
 _EXPIRED = re.compile(r"token (has )?expired|authenticatetoken|bad credentials|invalid token", re.IGNORECASE)
 _POLICY = re.compile(r"policy|terms (not|have not)|enable (access|this model)", re.IGNORECASE)
@@ -54,32 +52,32 @@ _QUOTA_CODES = ("quota_exceeded", "free_quota_exceeded", "overage_limit_reached"
 
 
 class AccountDeniedError(AuthorizationError):
-    """The service does not serve this account at all: no seat, no plan, or closed by GitHub."""
+    """The service does not serve this account: no seat, no plan, or closed by GitHub."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a refusal happened: what its hints are made of."""
+    """Where a refusal happened; its hints use these facts."""
 
     provider: str
     site: str
-    """The web host of the GitHub, without a last slash: `https://github.com`."""
+    """The web host of the GitHub, without a trailing slash: `https://github.com`."""
 
     model: str | None = None
-    """None where no chat was refused: the list of models, an acceptance of terms."""
+    """None where the request was not a chat."""
 
     policy: str | None = None
-    """The model's policy as the list has it."""
+    """The model's policy in the list."""
 
     fallback: str | None = None
-    """The model that a plan includes: named to the user, never switched to."""
+    """A model that the plan includes: suggested to the user, never used by itself."""
 
 
 def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
-    """What may be changed so that the same turn succeeds; None where nothing may.
+    """What to change so that the same turn may succeed; None where no change helps.
 
     Args:
-        fault: what the service said.
+        fault: the service's words.
         error: the general error for it, with its status.
     """
     if error.status_code == 401:
@@ -94,11 +92,11 @@ def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
 
 
 def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
-    """The error to raise: of the right kind, in words and with a hint that a person can act on.
+    """The error to raise, of the right kind and with a hint.
 
     Args:
-        fault: what the service said.
-        error: the general error for it, which keeps its facts.
+        fault: the service's words.
+        error: the general error for it, whose facts are kept.
         place: where it happened.
     """
     status, words = error.status_code, fault.words
@@ -111,24 +109,24 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
         case 403:
             return _forbidden(fault, error, place)
         case 301 | 302 | 303 | 307 | 308:
-            hint = f"Name the address that really serves Copilot: providers.{place.provider}.copilot_url."
+            hint = f"Configure the address that serves Copilot: providers.{place.provider}.copilot_url."
             return _as(error, type(error), error.message, hint)
         case 421:
-            told = f"{place.provider} says that this account is served by another host"
+            message = f"{place.provider} says that this account is served by another host"
             key = f"providers.{place.provider}.copilot_url"
             hint = f"Try again in a minute. If {key} is set, it may name the host of another plan."
-            return _as(error, type(error), _with_words(told, fault), hint)
+            return _as(error, type(error), _with_words(message, fault), hint)
         case 422:
-            told = f"The content filter of {place.provider} blocked the prompt"
+            message = f"The content filter of {place.provider} blocked the prompt"
             return _as(
-                error, ContentFilterError, _with_words(told, fault), "Change the wording, and try again."
+                error, ContentFilterError, _with_words(message, fault), "Change the wording, and try again."
             )
         case 466:
-            told = f"{place.provider} no longer takes this version of jumpseat"
-            return _as(error, RequestError, _with_words(told, fault), "Update jumpseat.")
+            message = f"{place.provider} no longer accepts this version of jumpseat"
+            return _as(error, RequestError, _with_words(message, fault), "Update jumpseat.")
         case 413:
-            told = f"The request is too large for {place.provider}"
-            return _as(error, RequestError, _with_words(told, fault), "Send less: fewer or smaller parts.")
+            message = f"The request is too large for {place.provider}"
+            return _as(error, RequestError, _with_words(message, fault), "Send less: fewer or smaller parts.")
     if code in _QUOTA_CODES:
         return _quota(error, place)
     if status == 429 or code in _RATE_CODES:
@@ -139,26 +137,26 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
 
 
 def refused_for_now(error: ChatError, provider: str, seconds: float) -> ChatError:
-    """The error for a short-lived token that is refused and has no better one.
+    """The error for a refused short-lived token without a replacement.
 
-    GitHub has given it out, so that the sign-in is good; the service may not know the token yet.
+    GitHub has issued the token, so the sign-in works; the service may not know the token yet.
     """
     seconds = max(1, math.ceil(seconds))
-    told = f"{provider} does not accept the short-lived token that GitHub has given out."
-    found = _as(error, AuthenticationError, told, f"Try again in {seconds} s.", retryable=True)
+    message = f"{provider} does not accept the short-lived token that GitHub issued."
+    found = _as(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
     found.retry_after = seconds
-    found.was_retried = True  # Nobody watches a spinner for that long.
+    found.was_retried = True  # Too long to wait within a turn.
     return found
 
 
 def _signed_out(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     if _PERSONAL_TOKEN.search(fault.message):
         return _personal_token(error, place)
-    told = f"{place.provider} does not accept the sign-in any more"
+    message = f"{place.provider} does not accept the sign-in any more"
     return _as(
         error,
         AuthenticationError,
-        _with_words(told, fault),
+        _with_words(message, fault),
         f"Sign in again: `{login_command(place.provider)}`.",
     )
 
@@ -240,9 +238,9 @@ def _limited(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
     if code.startswith("user_model") and place.model is not None:
         hint = f"The limit is for {place.model}: another model may answer now."
     elif code.startswith("user_weekly"):
-        hint = "It is the limit of a week; another provider may answer now."
+        hint = "It is a weekly limit; another provider may answer now."
     elif code.startswith("integration"):
-        hint = "The limit is shared by everybody who uses this integration id; wait a little."
+        hint = "All users of this integration id share the limit; wait a little."
     else:
         hint = "Wait, and send fewer requests; another provider may answer now."
     return _as(
@@ -258,8 +256,13 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
     if _PERSONAL_TOKEN.search(words):
         return _personal_token(error, place)
     if _TOO_LONG.search(words):
-        told = f"The conversation is too long for {place.model or place.provider}"
-        return _as(error, ContextExceededError, _with_words(told, fault), "Start anew, or leave parts out.")
+        message = f"The conversation is too long for {place.model or place.provider}"
+        return _as(
+            error,
+            ContextExceededError,
+            _with_words(message, fault),
+            "Start a new conversation, or leave parts out.",
+        )
     if code == "model_not_available_for_integrator" and place.model is not None:
         return _as(
             error,
@@ -281,7 +284,7 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
             error,
             ConfigError,
             _with_words(f"{place.provider} does not know the editor", fault),
-            f'Set providers.{place.provider}.editor_version, to "Neovim/0.11.0" for one.',
+            f'Set providers.{place.provider}.editor_version, to "Neovim/0.11.0" for example.',
         )
     if _EXPIRED.search(words) and "authorization header" not in words.lower():
         return _signed_out(fault, error, place)
@@ -290,8 +293,8 @@ def _bad_request(code: str, words: str, fault: ProviderFault, error: ChatError, 
 
 def _with_words(lead: str, fault: ProviderFault) -> str:
     words = plain_words(fault.message)
-    told = f"{lead}: {words}" if words else lead
-    return told if told[-1] in ".!?…" else f"{told}."
+    message = f"{lead}: {words}" if words else lead
+    return message if message[-1] in ".!?…" else f"{message}."
 
 
 def _as(

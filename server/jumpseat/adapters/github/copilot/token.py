@@ -1,7 +1,4 @@
-"""The short-lived Copilot token: asking GitHub for one, and what its answer says of how long it lives.
-
-Owns `GET /copilot_internal/v2/token`. One attempt; when to ask is `copilot_tokens.py`'s business, above.
-"""
+"""The short-lived Copilot token: its exchange (`GET /copilot_internal/v2/token`) and its lifetime."""
 
 from __future__ import annotations
 
@@ -18,16 +15,16 @@ from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, hidden
 
 MARGIN_SECONDS = 300.0
-"""A token is replaced so long before it expires: a chat that begins now may run for minutes."""
+"""How long before its expiry a token is replaced: a chat that starts now may run for minutes."""
 
 JITTER_SECONDS = 60.0
-"""And up to so much earlier, at random, so that the daemons of one machine do not ask all at once."""
+"""Tokens are replaced up to so much earlier, at random, so that daemons do not ask all at once."""
 
 GRACE_SECONDS = 60.0
-"""A token is good for a little longer than `refresh_in` says; GitHub's own client counts on as much."""
+"""How much longer than `refresh_in` a token works; GitHub's own client relies on as much."""
 
 LONGEST_LIFE_SECONDS = 24 * 3600.0
-LIFE_IF_UNSAID_SECONDS = 600.0
+DEFAULT_LIFE_SECONDS = 600.0
 CLOCK_SLACK_SECONDS = 5.0
 
 
@@ -37,26 +34,26 @@ class CopilotToken:
 
     secret: Secret
     data_host: str
-    """Base URL of the data plane that takes this token; another answers 421."""
+    """Base URL of the data plane for this token; another one answers 421."""
 
     obtained_at: float
     refresh_at: float
-    """From here on a new one is fetched, while this one still serves."""
+    """From then on a new token is requested, while this one is still used."""
 
     expires_at: float
     sku: str | None = None
     chat_enabled: bool | None = field(default=None)
 
     def is_fresh(self, now: float) -> bool:
-        """Whether it can be used with nothing to do; not if it seems to come from the future."""
+        """Whether it can be used and need not be replaced; False if it seems to come from the future."""
         return self.obtained_at - CLOCK_SLACK_SECONDS <= now < self.refresh_at
 
     def is_alive(self, now: float) -> bool:
-        """Whether it can be used at all."""
+        """Whether it can be used."""
         return self.obtained_at - CLOCK_SLACK_SECONDS <= now < self.expires_at
 
     def to_json(self) -> dict[str, Any]:
-        """For the private file that daemons share."""
+        """The content of the private file that daemons share."""
         return {
             "token": self.secret.reveal(),
             "data_host": self.data_host,
@@ -69,15 +66,15 @@ class CopilotToken:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], hosts: GitHubHosts) -> CopilotToken | None:
-        """The token of such a file; None where it holds none that these hosts take."""
-        token, told = content.get("token"), content.get("data_host")
+        """The token of such a file; None where it has none for these hosts."""
+        token, stored_host = content.get("token"), content.get("data_host")
         times = [content.get(key) for key in ("obtained_at", "refresh_at", "expires_at")]
-        if not (isinstance(token, str) and token and isinstance(told, str)):
+        if not (isinstance(token, str) and token and isinstance(stored_host, str)):
             return None
         if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in times):
             return None
         try:
-            data_host = hosts.data_host(told)
+            data_host = hosts.data_host(stored_host)
         except ConfigError:
             return None
         obtained_at, refresh_at, expires_at = (float(each) for each in times if each is not None)
@@ -107,12 +104,12 @@ async def exchange(
 
     Args:
         http: the shared client.
-        hosts: whom to ask.
+        hosts: the GitHub.
         github_token: the long-lived token.
-        source: where the sign-in came from, for errors.
-        headers: who asks: `editor-version` and its like.
+        source: the source of the sign-in, for errors.
+        headers: the identity of the client: `editor-version` and similar.
         clock: its wall clock counts.
-        jitter: from 0 to 1, how much of `JITTER_SECONDS` to take off.
+        jitter: from 0 to 1, the part of `JITTER_SECONDS` to subtract.
 
     Raises:
         ExchangeClosedError: the exchange does not take this kind of token.
@@ -129,8 +126,8 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
     """The token of an answer of 200.
 
     Raises:
-        ProtocolError: there is none in it.
-        ConfigError: it names a data host that is no part of this GitHub.
+        ProtocolError: it has no token.
+        ConfigError: it names a data host that does not belong to this GitHub.
     """
     try:
         body = answer.json()
@@ -142,7 +139,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
     endpoints = body.get("endpoints")
     sku, chat = body.get("sku"), body.get("chat_enabled")
     life = _life(body, answer, now)
-    # A token that lives shortly is not replaced at once, or every call would fetch one.
+    # A short-lived token is not replaced at once, or every call would request one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
         secret=hidden(token),
@@ -156,19 +153,17 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
 
 
 def _life(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
-    """Seconds that a token lives from now on.
-
-    This machine's clock may be wrong by hours, so `expires_at` is compared with the server's own time, and
-    `refresh_in`, which needs no clock, wins where that is not told. A token that has just been given out and
-    has expired by its own word is one whose word counts for nothing: else every request would fetch another.
-    """
+    """Seconds until the token expires."""
+    # This machine's clock may be wrong by hours: `expires_at` is compared with the server's time, or ignored
+    # where that is missing and there is `refresh_in`, which needs no clock.
     refresh_in, expires_at = _seconds(body.get("refresh_in")), _seconds(body.get("expires_at"))
     server_now = _date(answer.headers.get("date"))
     lives = [refresh_in + GRACE_SECONDS] if refresh_in is not None else []
     if expires_at is not None and (server_now is not None or not lives):
         lives.append(expires_at - (server_now if server_now is not None else now))
-    told = [life for life in lives if life > 0]
-    return min(min(told, default=LIFE_IF_UNSAID_SECONDS), LONGEST_LIFE_SECONDS)
+    # A new token cannot have expired. Without this rule every request would fetch another one.
+    positive = [life for life in lives if life > 0]
+    return min(min(positive, default=DEFAULT_LIFE_SECONDS), LONGEST_LIFE_SECONDS)
 
 
 def _seconds(value: Any) -> float | None:

@@ -71,7 +71,7 @@ CASES = [
     (429, {"message": "rate limit exceeded", "code": "rate_limited"}, RateLimitError, "Wait"),
     (429, {"message": "x", "code": "user_model_rate_limited:pro_plus"}, RateLimitError, "another model"),
     (429, {"message": "x", "code": "user_weekly_rate_limited"}, RateLimitError, "week"),
-    (429, {"message": "x", "code": "integration_rate_limited"}, RateLimitError, "shared"),
+    (429, {"message": "x", "code": "integration_rate_limited"}, RateLimitError, "share the limit"),
     (422, "filtered by the responsible AI service\n", ContentFilterError, "wording"),
     (
         400,
