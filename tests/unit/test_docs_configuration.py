@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.config.own_keys import own_keys
 from jumpseat.config.schema import CapabilityOverrides, Config, ConfiguredModel, ProviderConfig
-from jumpseat.config.sources import SOURCE_PREFIXES
+from jumpseat.config.sources import SOURCES
 from jumpseat.providers import KINDS
 from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table
 
@@ -39,7 +39,7 @@ def test_the_kinds_and_the_capabilities_are_the_codes() -> None:
 def test_the_value_sources_are_the_codes() -> None:
     named = [name.partition(":")[0] + ":" for name in names_in(table(CONFIGURATION, "source"))]
 
-    assert named == list(SOURCE_PREFIXES)
+    assert named == list(SOURCES)
 
 
 def test_the_keys_of_a_model_are_the_schemas() -> None:

@@ -13,17 +13,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
-
 from jumpseat.chat import ConfigError
 from jumpseat.config.schema import ProviderConfig
-from jumpseat.config.sources import (
-    SourceError,
-    failed,
-    read_source,
-    read_variable,
-    source_prefix,
-)
+from jumpseat.config.sources import SourceError, failed, read_source, source_of, source_prefix
+from jumpseat.config.sources.environment import ENVIRONMENT
+from jumpseat.config.sources.own_table import as_text, own_value
 from jumpseat.config.templates import (
     Template,
     TemplateError,
@@ -101,21 +95,25 @@ class Values:
         Raises:
             ConfigError: as for `resolve`.
         """
-        prefix = source_prefix(value)
+        source = source_of(value)
         if self._table.is_from_client:
-            # Somebody else may have written this: it must not make us read anything of the user's.
-            if prefix is not None:
-                raise self._wrong(key, f"may not use the source {prefix}")
+            # A workspace may have brought the table: it must not make the daemon read the user's data.
+            if source is not None:
+                raise self._wrong(key, f"may not use the source {source.prefix}")
             return _told(key, value)
-        # Membership in the mapping itself would, on Windows, not look at upper and lower case.
-        if prefix == "env:" or (prefix is None and self._names_are_read and value in set(os.environ)):
-            name = value.removeprefix("env:")
-            try:
-                found = read_variable(name)
-            except SourceError as error:
-                raise failed(self._provider, key, f"env:{name}", error) from None
-            return hidden(found) if names_credential(name) else _told(key, found)
-        return _told(key, value) if prefix is None else None
+        # `in os.environ` would ignore case on Windows.
+        if source is None and self._names_are_read and value in set(os.environ):
+            source, value = ENVIRONMENT, f"{ENVIRONMENT.prefix}{value}"
+        if source is None:
+            return _told(key, value)
+        if source.read_now is None:
+            return None
+        name = value.removeprefix(source.prefix)
+        try:
+            found = source.read_now(name)
+        except SourceError as error:
+            raise failed(self._provider, key, value, error) from None
+        return hidden(found) if names_credential(name) else _told(key, found)
 
     async def filled(self, key: str, text: str, model: str | None = None) -> str:
         """The text with its `${name}` replaced.
@@ -182,7 +180,7 @@ class Values:
         query = {}
         for name, value in self._table.query.items():
             key = f"query.{name}"
-            text = _spelled(value)
+            text = as_text(value)
             if model is not None or not needs_model(text):
                 query[name] = _told(key, await self.filled(key, text, model)).reveal()
         return query
@@ -222,12 +220,18 @@ class Values:
         known = self.at_once(key, value)
         if known is not None:
             return known
-        if not value.startswith("schema:"):
+        source = source_of(value)
+        if source is None or source.refer is None:
             return hidden((await self._slow(key, value)).value)
         try:
-            return await self._of_own_table(key, value, path)
+            if value in path:
+                raise SourceError("that leads back to itself", "Name another key.")
+            text = source.refer(value.removeprefix(source.prefix), self._table)
         except SourceError as error:
             raise failed(self._provider, key, value, error) from None
+        if source_prefix(text) is not None:
+            return await self._resolved(key, text, (*path, value))
+        return _told(key, text)
 
     async def _slow(self, key: str, source: str, *, anew: bool = False) -> _Remembered:
         known = self._remembered.get(source)
@@ -245,26 +249,12 @@ class Values:
                 del self._flights[place]
 
     async def _read(self, source: str) -> _Remembered:
-        value = await read_source(source, self._table.origin.directory)
+        value = await read_source(source, self._table)
         before = self._remembered.get(source)
         self.readings += 1
         changed = before.changed if before is not None and before.value == value else self.readings
         self._remembered[source] = _Remembered(value, changed, self.readings)
         return self._remembered[source]
-
-    async def _of_own_table(self, key: str, source: str, path: tuple[str, ...]) -> Secret:
-        if source in path:
-            raise SourceError("that leads back to itself", "Name another key.")
-        found = own_value(self._table, *source.removeprefix("schema:").split("."))
-        if not isinstance(found, str | int | float):
-            raise SourceError(
-                "the provider's table in the file has no text or number there",
-                "It is a path in that table, as in schema:settings.temperature.default.",
-            )
-        text = _spelled(found)
-        if source_prefix(text) is not None:
-            return await self._resolved(key, text, (*path, source))
-        return _told(key, text)
 
     # -- templates
 
@@ -314,7 +304,7 @@ class Values:
         if isinstance(found, str) and (name in self._source_keys or source_prefix(found) is not None):
             return (await self._resolved(name, found, further)).reveal()
         if isinstance(found, str | int | float):
-            return _told(name, _spelled(found)).reveal()
+            return _told(name, as_text(found)).reveal()
         if name == "model" and model is not None:
             return model
         raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
@@ -354,21 +344,10 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig | None = 
         return pool.submit(asyncio.run, values.resolve(key, value)).result()
 
 
-def own_value(table: ProviderConfig, *path: str) -> Any:
-    """What stands at a place of a table as its author wrote it; None where nothing does.
-
-    What a client lays over the table must not choose a host or a key.
-    """
-    own = table.origin.table
-    found: Any = table if own is None else own
-    for name in path:
-        found = _step(found, name)
-    return found
-
-
 def is_costly(value: str) -> bool:
     """Whether reading a configured value may run something, or have a person asked for a password."""
-    return value.startswith(("cmd:", "keyring:", "python:", "schema:"))
+    source = source_of(value)
+    return source is not None and source.costly
 
 
 def is_unset_variable(value: str) -> bool:
@@ -383,18 +362,3 @@ def needs_model(text: str) -> bool:
 
 def _told(key: str, value: str) -> Secret:
     return hidden(value) if names_credential(key) else Secret(value)
-
-
-def _spelled(value: str | int | float) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _step(found: Any, name: str) -> Any:
-    if isinstance(found, BaseModel):
-        known = name in type(found).model_fields
-        return getattr(found, name) if known else (found.model_extra or {}).get(name)
-    if isinstance(found, Mapping):
-        return found.get(name)
-    if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-        return found[int(name)]
-    return None

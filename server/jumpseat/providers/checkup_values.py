@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig
 from jumpseat.config.places import KeyPath
-from jumpseat.config.sources import source_prefix
+from jumpseat.config.sources import fault_of_source, source_prefix
+from jumpseat.config.sources.own_table import own_value
 from jumpseat.config.templates import TemplateError, is_template, pieces
-from jumpseat.config.values import is_unset_variable, own_value
+from jumpseat.config.values import is_unset_variable
 from jumpseat.http import is_loopback
 from jumpseat.http.network import check_certificates, check_proxy
 from jumpseat.providers.kinds import KINDS
@@ -32,9 +32,8 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
         table: read from the user's own file.
     """
     for path, value in _sources(table):
-        prefix = source_prefix(value)
-        if prefix is not None and (told := _malformed(prefix, value.removeprefix(prefix), table)):
-            yield path, told
+        if (fault := fault_of_source(value, table)) is not None:
+            yield path, fault
     for path, text in _templates(table):
         if is_template(text) and (told := _unfillable(text, table)) is not None:
             yield path, told
@@ -104,28 +103,6 @@ def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
 def _credential_keys(table: ProviderConfig) -> tuple[str, ...]:
     spec = KINDS.get(table.kind)
     return ("api_key", *(spec.source_keys if spec is not None else ()))
-
-
-def _malformed(prefix: str, argument: str, table: ProviderConfig) -> str | None:
-    match prefix:
-        case "cmd:":
-            try:
-                words = shlex.split(argument)
-            except ValueError as error:
-                return f"has a command line that cannot be split: {str(error).lower()}"
-            return None if words else "has no command"
-        case "keyring:":
-            service, _, user = argument.rpartition("/")
-            return None if service and user else "is not of the form keyring:service/user"
-        case "python:":
-            module, _, name = argument.partition(":")
-            return None if module and name else "is not of the form python:package.module:function"
-        case "schema:":
-            found = own_value(table, *argument.split("."))
-            told = "names a place of this table that has no text or number"
-            return None if isinstance(found, str | int | float) else told
-        case _:
-            return None if argument else f"has nothing behind {prefix}"
 
 
 def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:

@@ -11,8 +11,8 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config, resolve
-from jumpseat.config import sources as sources_module
-from jumpseat.config.sources import MAX_FILE_BYTES
+from jumpseat.config.sources import keyring as sources_module
+from jumpseat.config.sources.file import MAX_FILE_BYTES
 from jumpseat.system.secrets import redact
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 

@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, load_config
-from jumpseat.config.sources import SOURCE_PREFIXES
+from jumpseat.config.sources import SOURCES
 
 pytestmark = pytest.mark.requirement("7:trust")
 
@@ -217,7 +217,7 @@ def test_every_other_key_of_a_known_provider_is_refused(
     assert CANARY not in error.message
 
 
-@pytest.mark.parametrize("prefix", SOURCE_PREFIXES)
+@pytest.mark.parametrize("prefix", SOURCES)
 @pytest.mark.parametrize(
     ("overlay", "key"),
     [

@@ -1,0 +1,35 @@
+"""`cmd:command line`: what a command writes, split as a POSIX shell does and run without one."""
+
+from __future__ import annotations
+
+import shlex
+
+from jumpseat.config.schema import ProviderConfig
+from jumpseat.config.sources.base import SourceError, ValueSource
+from jumpseat.system.commands import CommandError, output_of
+
+
+async def _read(line: str, table: ProviderConfig) -> str:
+    try:
+        return await output_of(line, table.origin.directory)
+    except CommandError as error:
+        raise SourceError(
+            str(error), "Run it in a terminal to see what it writes; its output is never logged."
+        ) from None
+
+
+def _fault(line: str, table: ProviderConfig) -> str | None:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        return f"has a command line that cannot be split: {str(error).lower()}"
+    return None if words else "has no command"
+
+
+def _shown(line: str) -> str:
+    """The program without its arguments, which may hold a secret."""
+    program, *others = line.split(maxsplit=1) or [""]
+    return f"{program} …" if others else program
+
+
+COMMAND = ValueSource(prefix="cmd:", read=_read, fault=_fault, costly=True, shown=_shown)

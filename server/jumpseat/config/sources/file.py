@@ -1,0 +1,36 @@
+"""`file:path`: the content of a file; a relative path begins at the directory of the configuration file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jumpseat.config.schema import ProviderConfig
+from jumpseat.config.sources.base import SourceError, ValueSource, on_a_thread
+from jumpseat.system.regular_file import read_regular
+
+MAX_FILE_BYTES = 64 * 1024
+
+
+async def _read(name: str, table: ProviderConfig) -> str:
+    directory = table.origin.directory
+    return await on_a_thread(lambda: _content(name, directory), f"reading {name}")
+
+
+def _content(name: str, directory: Path) -> str:
+    try:
+        content = read_regular(directory / Path(name).expanduser(), MAX_FILE_BYTES)
+    except FileNotFoundError:
+        raise SourceError(f"the file {name!r} does not exist", "Create it, or correct its path.") from None
+    except (OSError, ValueError, RuntimeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+        raise SourceError(
+            f"the file {name!r} cannot be read: {why}",
+            "Name the file that holds the value; check its permissions.",
+        ) from None
+    try:
+        return content.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise SourceError(f"the file {name!r} is not UTF-8 text", "Write the value as UTF-8.") from None
+
+
+FILE = ValueSource(prefix="file:", read=_read)

@@ -1,0 +1,43 @@
+"""`keyring:service/user`: an entry of the system's keyring."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from jumpseat.config.schema import ProviderConfig
+from jumpseat.config.sources.base import SourceError, ValueSource
+from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
+
+
+async def _read(place: str, table: ProviderConfig) -> str:
+    service, user = _parts(place)
+    if not (service and user):
+        raise SourceError("that is not of the form keyring:service/user", "Name both.")
+    try:
+        found = await BoundedKeyring(system_keyring).get(user, service)
+    except KeyringError as error:
+        if find_spec("keyring") is None:
+            raise SourceError(
+                "the package keyring is not installed", "Install it: `pip install 'jumpseat[keyring]'`."
+            ) from None
+        raise SourceError(
+            f"the system's keyring cannot be asked: {error}", "Unlock it, or use another source."
+        ) from None
+    if found is None:
+        raise SourceError(
+            "the keyring has no such entry", f"Create it: `python -m keyring set {service} {user}`."
+        )
+    return found
+
+
+def _parts(place: str) -> tuple[str, str]:
+    # A service is often an address, so the user is what follows the last slash.
+    service, _, user = place.rpartition("/")
+    return service, user
+
+
+def _fault(place: str, table: ProviderConfig) -> str | None:
+    return None if all(_parts(place)) else "is not of the form keyring:service/user"
+
+
+KEYRING = ValueSource(prefix="keyring:", read=_read, fault=_fault, costly=True)
