@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.providers.registry import KINDS
 from jumpseat.rpc.methods import METHODS
+from tests.unit.package_rules import faults_of_package
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client"}
@@ -44,7 +44,6 @@ LEAVES_OF_GITHUB = ("copilot", "language_server")
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 """It says to its own server what an editor says to the daemon."""
 
-PROVIDER_NAMES = frozenset({*KINDS, "github"})
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """What belongs to LSP's base protocol, and so to whoever speaks that."""
 
@@ -60,7 +59,6 @@ CLI_MAY_IMPORT = (
 )
 
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(\.\w+)+(:\w+)?")
-_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -103,9 +101,7 @@ def faults(name: str, source: str) -> list[str]:
         found += _method_names(name, tree, source) if layer != "rpc" else []
     if layer == "adapters":
         found += _other_adapters(name, imports)
-    if layer in ("config", "engine", "rpc"):
-        found += [f"names the provider {word}" for word in sorted(_words(tree) & PROVIDER_NAMES)]
-    return found
+    return [*found, *faults_of_package(layer, tree, imports)]
 
 
 def _layer(name: str) -> str:
@@ -174,31 +170,6 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
         if method in constants or ("/" in method and method in source)
         if method not in spoken
     ]
-
-
-def _words(tree: ast.Module) -> set[str]:
-    """The words of identifiers and of strings; docstrings are prose and do not count."""
-    prose = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    texts: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str(text)) if id(node) not in prose:
-                texts.add(text)
-            case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.alias(name=text):
-                texts.add(text)
-            case ast.FunctionDef(name=text) | ast.AsyncFunctionDef(name=text) | ast.ClassDef(name=text):
-                texts.add(text)
-            case ast.keyword(arg=str(text)):
-                texts.add(text)
-            case _:
-                pass
-    return {word.lower() for text in texts for word in _WORD.findall(text)}
 
 
 def circle(sources: Mapping[str, str]) -> list[str]:
@@ -273,6 +244,20 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.engine.turn", "def f():\n    import jumpseat.rpc.faults", "above engine"),
         ("jumpseat.engine.turn", "import jumpseat_client", "above engine"),
         ("jumpseat.config.load", "KIND = 'jumpseat.adapters.local.adapter:LocalAdapter'", "above config"),
+        ("jumpseat.chat.blocks", "from pathlib import Path", "which chat never does"),
+        ("jumpseat.chat.transcript.parse", "def f(name):\n    return open(name)", "opens a file"),
+        ("jumpseat.chat.errors", "HINT = 'Send it as JSON-RPC.'", "names JSON-RPC"),
+        ("jumpseat.chat.events", "copilot_notice = 1", "the provider copilot"),
+        ("jumpseat.config.load", "import urllib.request", "which config never does"),
+        ("jumpseat.dialects.responses.encode", "import socket", "which dialects never does"),
+        ("jumpseat.dialects.opaque", "from jumpseat.config import resolve", "which dialects never does"),
+        ("jumpseat.dialects.opaque", "from jumpseat.system.secrets import Secret", "which dialects never"),
+        ("jumpseat.http.failures", "if provider == 'anthropic': ...", "the provider anthropic"),
+        ("jumpseat.providers.lists", "from jumpseat.http import get_json", "which providers never does"),
+        ("jumpseat.engine.retry", "from jumpseat.http import HttpCall", "which engine never does"),
+        ("jumpseat.engine.retry", "from jumpseat.wire import Peer", "which engine never does"),
+        ("jumpseat.engine.retry", "JSONRPC_VERSION = '2.0'", "names JSON-RPC"),
+        ("jumpseat.rpc.encode", "from jumpseat.http import HttpCall", "which rpc never does"),
         ("jumpseat.config.schema", "class ProviderConfig:\n    github_url: str", "the provider github"),
         ("jumpseat.config.overlay", "if kind == 'copilot': ...", "the provider copilot"),
         ("jumpseat.config.reading", "FORMS = {'ollama': 1}", "the provider ollama"),
@@ -329,6 +314,8 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
         ("jumpseat.adapters.openai.adapter", "from jumpseat.adapters.http.models import read_models"),
         ("jumpseat.adapters.github.language_server.server", "LAST = 'shutdown'"),
         ("jumpseat.http.client", "import httpx2"),
+        ("jumpseat.http.failures", "HEADERS = ('x-github-request-id',)"),
+        ("jumpseat.providers.registry", "from jumpseat.http import HttpClient"),
         ("jumpseat_client.client", "from jumpseat import __version__\nfrom jumpseat.wire import Peer"),
         ("jumpseat_client.process", "from jumpseat.system.child import Child"),
         ("jumpseat_client.cli.serve", "import click\nfrom jumpseat.rpc.serve import main"),

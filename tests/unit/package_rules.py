@@ -1,0 +1,88 @@
+"""The column "never" of the package table in `server/README.md`, for one module at a time."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from jumpseat.providers.kinds import KINDS
+
+PROVIDER_NAMES = frozenset({*KINDS, "github"})
+NAMES_NO_PROVIDER = ("chat", "config", "http", "engine", "rpc")
+KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "engine")
+
+_NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
+_FILES = ("os", "pathlib", "shutil", "subprocess", "tempfile")
+
+NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
+    "chat": (*_NETWORK, *_FILES, "asyncio", "threading"),
+    "config": _NETWORK,
+    "dialects": (*_NETWORK, *_FILES, "asyncio", "jumpseat.config", "jumpseat.system", "keyring"),
+    "providers": (*_NETWORK, "jumpseat.http"),
+    "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
+    "rpc": (*_NETWORK, "jumpseat.http"),
+}
+"""What the modules of a package do not import; names below these count too."""
+
+BUT_FOR: Mapping[str, tuple[str, ...]] = {
+    "dialects": ("jumpseat.system.secrets.redact",),
+    "providers": (
+        # The registry owns the shared client and hands it to adapters. It makes no request.
+        "jumpseat.http.HttpClient",
+        # Checks of a table's own values, without a request.
+        "jumpseat.http.is_loopback",
+        "jumpseat.http.network.check_certificates",
+        "jumpseat.http.network.check_proxy",
+    ),
+    "engine": ("jumpseat.wire.write_json", "os.path"),
+}
+
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
+_JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
+"""A vendor's header names hold its name; `http/` reads those of every vendor alike."""
+
+_OF_HTTPX2 = ("LocalProtocolError",)
+"""Names of the library, which are not the provider `local`."""
+
+
+def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
+    """Everything in a module that its package must never hold."""
+    texts = _texts(tree)
+    for each in sorted(imports):
+        forbidden = any(_is_under(each, name) for name in NEVER_IMPORTED.get(layer, ()))
+        if forbidden and each not in BUT_FOR.get(layer, ()):
+            yield f"imports {each}, which {layer} never does"
+    if layer == "chat" and any(isinstance(node, ast.Name) and node.id == "open" for node in ast.walk(tree)):
+        yield "opens a file, which chat never does"
+    if layer in NAMES_NO_PROVIDER:
+        if layer == "http":
+            texts = {text for text in texts if text not in _OF_HTTPX2 and not _HEADER_NAME.fullmatch(text)}
+        words = {word.lower() for text in texts for word in _WORD.findall(text)}
+        yield from (f"names the provider {word}" for word in sorted(words & PROVIDER_NAMES))
+    if layer in KNOWS_NO_JSON_RPC and any(_JSON_RPC.search(text) for text in texts):
+        yield "names JSON-RPC"
+
+
+def _is_under(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def _texts(tree: ast.Module) -> set[str]:
+    """Identifiers and strings. Docstrings, also those below an assignment, are prose and do not count."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                texts.add(text)
+            case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.alias(name=text):
+                texts.add(text)
+            case ast.FunctionDef(name=text) | ast.AsyncFunctionDef(name=text) | ast.ClassDef(name=text):
+                texts.add(text)
+            case ast.keyword(arg=str(text)):
+                texts.add(text)
+            case _:
+                pass
+    return texts
