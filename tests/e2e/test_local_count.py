@@ -25,12 +25,12 @@ async def test_the_local_model_counts_as_it_reports_and_is_not_loaded_for_a_coun
     request = ChatRequest(
         messages=(Message.user("Hi"), Message.assistant("Hello."), Message.user("Schön, 你好?")),
         system="Be brief.",
-        model=adapter.default_model,
+        model=adapter.traits.default_model,
         max_tokens=2,
     )
     try:
         assert await adapter.count_tokens(request) == -1
-        answer = await adapter.bind(adapter.default_model).chat(
+        answer = await adapter.bind(adapter.traits.default_model).chat(
             request.messages, system=request.system, max_tokens=2
         )
         assert await adapter.count_tokens(request) == answer.usage.input_tokens > 10

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
-from jumpseat.adapters.base import Adapter, Capabilities
-from jumpseat.adapters.base.account import AuthState, AuthStatus
+from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus, Capabilities
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -40,6 +40,19 @@ def said(*pieces: str, block: int = 0) -> list[Step]:
     ]
 
 
+class ScriptedAccount(Account):
+    """Is always in one state."""
+
+    def __init__(self, provider: str, state: AuthState | ChatError) -> None:
+        super().__init__(provider)
+        self.state = state
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        if isinstance(self.state, ChatError):
+            raise self.state
+        return AuthStatus(provider=self._provider, state=self.state)
+
+
 class ScriptedAdapter(Adapter):
     """Plays one script for each attempt at a turn, and notes what it was asked."""
 
@@ -58,8 +71,8 @@ class ScriptedAdapter(Adapter):
         self.models = models
         self.capabilities = capabilities or Capabilities()
         self.probed = probed
-        self.state = state
-        self.own_default_model = default_model
+        self.traits = replace(type(self).traits, default_model=default_model)
+        self.account = ScriptedAccount(name, state)
         self.requests: list[ChatRequest] = []
         self.played = 0
         self.closed = 0
@@ -68,10 +81,6 @@ class ScriptedAdapter(Adapter):
     @property
     def provider_name(self) -> str:
         return self.name
-
-    @property
-    def default_model(self) -> str | None:
-        return self.own_default_model
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         self.requests.append(request)
@@ -94,11 +103,6 @@ class ScriptedAdapter(Adapter):
         if isinstance(self.models, Exception):
             raise self.models
         return [model_info(self.name, model) for model in self.models]
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        if isinstance(self.state, ChatError):
-            raise self.state
-        return AuthStatus(provider=self.name, state=self.state)
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
         if isinstance(self.probed, ChatError):

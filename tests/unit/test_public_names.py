@@ -36,8 +36,9 @@ ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent as_tool_defini
 """
 
 ADAPTERS_BASE = """
-Adapter AuthState AuthStatus Capabilities CapabilitySource ChatModel ClientInfo OnAuthChange OnDelta OnPrompt
-ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values events_of read_options resolve
+Account Adapter AuthState AuthStatus Capabilities CapabilitySource ChangesCapabilities ChatModel ChatTraits
+ChecksSetup ClientInfo EditsInline IdentifiesClient KnowsModels OnAuthChange OnDelta OnPrompt ProviderConfig
+Quota Replan Secret SettingRow SignInPrompt Values events_of read_options resolve
 """
 
 ADAPTERS_HTTP_HOOKS = "HttpAdapter Outcome"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from jumpseat.adapters.base import EditsInline
 from jumpseat.chat import ContextBlock, Message, Response, TextBlock
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.replacement import asked_fence, replacement_in
@@ -85,7 +86,8 @@ async def run_edit(
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():
         return Edit(response, None)
     try:
-        found = registry.adapter(response.provider).inline_output(response.text)
+        adapter = registry.adapter(response.provider)
+        found = adapter.inline_output(response.text) if isinstance(adapter, EditsInline) else None
     except Exception:  # A plug-in's defect must not take a good answer with it.
         logger.exception("%s failed on its own answer to an edit", response.provider)
         found = None

@@ -52,8 +52,9 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
 
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
     """The longest prompt in tokens, and whether its provider or the user said so; None where nobody did."""
-    asked = target.adapter.context_asked_for(request)
-    if asked is not None:
+    setting = target.adapter.traits.context_setting
+    asked = None if setting is None else request.settings.get(setting)
+    if type(asked) is int and asked > 0:
         return asked, True
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)

@@ -62,7 +62,7 @@ def plan(
     settings = _with_defaults(ask.settings, default_settings, rows)
     unsaid = chat_params(settings, rows)
     request = ChatRequest(
-        messages=arranged(messages, warnings, user_begins=target.adapter.user_begins),
+        messages=arranged(messages, warnings, user_begins=target.adapter.traits.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
@@ -86,7 +86,7 @@ def _initiator(messages: Sequence[Message]) -> Initiator:
 
 def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
     limit = target.info.max_output_tokens if target.info else None
-    wanted = asked or target.adapter.default_max_tokens
+    wanted = asked or target.adapter.traits.default_max_tokens
     return min(wanted, limit) if limit else wanted
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from dataclasses import dataclass
 from pathlib import Path
 
+from jumpseat.adapters.base import Adapter, ChecksSetup
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config import Config, check_settings
 from jumpseat.config.faults import Fault
@@ -90,7 +91,7 @@ async def _further_faults(
             if provider in incomplete:
                 continue  # What it lacks has been found.
             try:
-                for told in registry.adapter(provider).check():
+                for told in _check(registry.adapter(provider)):
                     yield *_located(provider, told), False
             except ChatError as error:
                 path, told = _located(provider, error.message)
@@ -98,13 +99,22 @@ async def _further_faults(
         if named is not None and named in registry.ids and named not in config.providers:
             # One that is built in is nobody's concern unless the file names it.
             try:
-                registry.adapter(named).check()
+                _check(registry.adapter(named))
             except ChatError as error:
                 yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
         for path, told in _settings_faults(registry, incomplete):
             yield path, told, True
     finally:
         await registry.aclose()
+
+
+def _check(adapter: Adapter) -> Sequence[str]:
+    """What the adapter finds on this machine.
+
+    Raises:
+        ConfigError: something that it needs is missing.
+    """
+    return adapter.check() if isinstance(adapter, ChecksSetup) else ()
 
 
 def _located(provider: str, message: str) -> tuple[KeyPath, str]:

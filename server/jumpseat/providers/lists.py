@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from jumpseat.adapters.base import Adapter
+from jumpseat.adapters.base import Adapter, KnowsModels
 from jumpseat.chat import ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.providers import facts
@@ -52,9 +52,11 @@ class ModelLists:
             made: its adapter, if it was used before.
         """
         rows = self._listed.get(provider)
-        heard = made.heard_models() if rows is None and made is not None else ()
-        if not heard:
+        if rows is not None or made is None or not isinstance(made, KnowsModels):
             return rows
+        heard = made.heard_models()
+        if not heard:
+            return None
         before = self._heard.get(provider)
         if before is None or before[0] is not heard:
             before = self._heard[provider] = (heard, facts.known_rows(heard, self._table(provider)))
@@ -82,7 +84,8 @@ class ModelLists:
             known = self._listed.get(provider)
             now = asyncio.get_running_loop().time
             age = now() - self._listed_at.get(provider, 0.0)
-            if known is not None and not refresh and age <= self._adapter(provider).models_expire_seconds:
+            lifetime = self._adapter(provider).traits.models_expire_seconds
+            if known is not None and not refresh and age <= lifetime:
                 return known
             await self._prepare(provider)
             listed = await self._adapter(provider).list_models()

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jumpseat.adapters.base import Adapter
-from jumpseat.adapters.base.account import AuthState
+from jumpseat.adapters.base import Adapter, AuthState, KnowsModels
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, ModelInfo, RequestError
 from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.providers.facts import FactSource, offline_names, prepare
@@ -90,7 +89,7 @@ async def _choice(registry: Registry) -> str | None:
 
 async def _is_signed_in(registry: Registry, provider: str) -> bool:
     try:
-        return await registry.adapter(provider).is_signed_in_for_this()
+        return await registry.account(provider).is_signed_in_for_this()
     except ChatError as error:
         logger.info("%s is not considered as the default: %s", provider, error.message)
         return False
@@ -227,8 +226,8 @@ def no_default(registry: Registry) -> ChatError:
 
 async def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
     table = registry.table(provider)
-    found = table.default_model or adapter.default_model or next(iter(table.model_names), None)
-    if found is None:
+    found = table.default_model or _known_default(adapter) or next(iter(table.model_names), None)
+    if found is None and isinstance(adapter, KnowsModels):
         found = await adapter.find_default_model()
     if found is None:
         raise RequestError(
@@ -237,6 +236,12 @@ async def _default_model(registry: Registry, provider: str, adapter: Adapter) ->
             hint=f"Name a model ({provider}:MODEL), or set providers.{provider}.default_model.",
         )
     return found
+
+
+def _known_default(adapter: Adapter) -> str | None:
+    """The adapter's own default model, if it needs no request."""
+    heard = adapter.heard_models() if isinstance(adapter, KnowsModels) else ()
+    return adapter.traits.default_model or next((row.model for row in heard if row.is_default), None)
 
 
 def _listed(registry: Registry, provider: str) -> list[str]:
@@ -255,7 +260,7 @@ def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -
         RequestError: the provider's list has several models that the name means equally well.
     """
     if registry.known_models(provider) is None:
-        names = offline_names(registry.table(provider), adapter.default_model)
+        names = offline_names(registry.table(provider), _known_default(adapter))
         found = candidates(name, names, complete=False)
         return found[0] if len(found) == 1 else name
     found = candidates(name, _listed(registry, provider))

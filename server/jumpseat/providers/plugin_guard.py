@@ -1,6 +1,8 @@
-"""What stands between the house and a plug-in's adapter, so that a plug-in's defects stay its own.
+# ruff: noqa: D102 - the interface documents what is overridden here
+"""Wraps a plug-in's adapter and turns its defects into errors that name the plug-in.
 
-Owns what an adapter may answer and raise, by its interface. Above it is `plugins`, which makes the adapters.
+Owns what an adapter may answer and raise, by its interface. What the interface declares is checked when the
+adapter is made (`fault_in`), the rest as it is answered.
 """
 
 from __future__ import annotations
@@ -8,12 +10,28 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
-from jumpseat.adapters.base import Adapter, AuthStatus, Capabilities, Replan, SettingRow
+from jumpseat.adapters.base import (
+    Account,
+    Adapter,
+    AuthStatus,
+    Capabilities,
+    ChangesCapabilities,
+    ChatTraits,
+    ChecksSetup,
+    ClientInfo,
+    EditsInline,
+    IdentifiesClient,
+    KnowsModels,
+    OnAuthChange,
+    OnPrompt,
+    Replan,
+    SettingRow,
+)
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -30,93 +48,182 @@ logger = logging.getLogger(__name__)
 _EVENTS = get_args(StreamEvent)
 
 DEFECTS = (Exception, SystemExit)
-"""What a plug-in may raise in place of an answer; one that asks the process to end does not get it."""
+"""What a plug-in may raise instead of answering; one that asks the process to end does not get it."""
 
 CLOSE_SECONDS = 5.0
 """How long a plug-in's events may take to close; a turn ends without those that take longer."""
 
+T = TypeVar("T")
+Fits = Callable[[Any], bool]
+
+
+class _Guard:
+    """Runs the code of one plug-in."""
+
+    def __init__(self, provider: str, origin: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id, for errors.
+            origin: the plug-in and its distribution, for errors and the log.
+        """
+        self._provider = provider
+        self._origin = origin
+
+    def read(self, name: str, call: Callable[[], T], fits: Fits, default: T) -> T:
+        """The plug-in's answer; the default, and a line in the log, where it fails.
+
+        For questions asked in passing and of every provider: they must fail no chat, least of all another
+        provider's.
+
+        Raises:
+            ChatError: as the plug-in raises it.
+        """
+        try:
+            return _fitting(name, call(), fits)
+        except ChatError:
+            raise
+        except DEFECTS as error:
+            self.log(name, error)
+            return default
+
+    async def wait(self, name: str, call: Callable[[], Awaitable[T]], fits: Fits) -> T:
+        """The plug-in's answer.
+
+        Raises:
+            ChatError: as the plug-in raises it; `ProtocolError` for anything else that it raises or answers.
+            NotImplementedError: as the interface has it for `list_models`.
+        """
+        try:
+            return _fitting(name, await call(), fits)
+        except DEFECTS as error:
+            raise self.error(name, error) from error.__cause__
+
+    def set(self, name: str, call: Callable[[], None]) -> None:
+        """Give the plug-in a value; the log says if it does not take it."""
+        try:
+            call()
+        except DEFECTS as error:
+            logger.error("the %s does not accept %s", self._origin, name, exc_info=error)
+
+    def error(self, name: str, error: BaseException) -> BaseException:
+        """The error itself if the interface has it, else one that names the plug-in."""
+        if isinstance(error, ChatError | Replan):
+            return error
+        if isinstance(error, NotImplementedError) and name == "list_models":
+            return error
+        self.log(name, error)
+        defect = ProtocolError(
+            f"The {self._origin} has a defect and failed ({type(error).__name__}).",
+            provider=self._provider,
+            hint="Report it to the author of the plug-in; the daemon's log has the details.",
+        )
+        defect.__cause__ = error
+        return defect
+
+    def log(self, name: str, error: BaseException) -> None:
+        """Log the traceback of a defect."""
+        logger.error("%s of the %s failed", name, self._origin, exc_info=error)
+
+
+class GuardedAccount(Account):
+    """A plug-in's account."""
+
+    def __init__(self, account: Account, provider: str, origin: str) -> None:
+        """
+        Args:
+            account: the plug-in's own.
+            provider: the configured provider's id.
+            origin: the plug-in and its distribution.
+        """
+        super().__init__(provider)
+        self._account = account
+        self._guard = _Guard(provider, origin)
+
+    @property
+    def on_auth_change(self) -> OnAuthChange | None:
+        return self._account.on_auth_change
+
+    @on_auth_change.setter
+    def on_auth_change(self, listener: OnAuthChange | None) -> None:
+        self._guard.set("on_auth_change", lambda: setattr(self._account, "on_auth_change", listener))
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        return await self._guard.wait(
+            "auth_status", lambda: self._account.auth_status(refresh=refresh), _is(AuthStatus)
+        )
+
+    async def is_signed_in_for_this(self) -> bool:
+        return await self._guard.wait("is_signed_in_for_this", self._account.is_signed_in_for_this, _is(bool))
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        return await self._guard.wait("sign_in", lambda: self._account.sign_in(on_prompt), _is(AuthStatus))
+
+    async def sign_out(self) -> AuthStatus:
+        return await self._guard.wait("sign_out", self._account.sign_out, _is(AuthStatus))
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        return await self._guard.wait(
+            "accept_terms", lambda: self._account.accept_terms(model), _is(ModelInfo)
+        )
+
+    def watched_files(self) -> list[Path]:
+        return self._guard.read("watched_files", self._account.watched_files, _all_of(Path), [])
+
+    async def files_changed(self) -> None:
+        await self._guard.wait("files_changed", self._account.files_changed, _anything)
+
+    def report(self, status: AuthStatus) -> None:
+        self._guard.read("report", lambda: self._account.report(status), _anything, None)
+
 
 class GuardedAdapter(Adapter):
-    """Stands before a plug-in's adapter, and makes of its defects errors that name the plug-in.
-
-    Whatever the interface has goes through here, what it will have one day too: so it is done by name, and
-    not method by method.
-    """
-
-    _adapter: Adapter
-    _origin: str
+    """A plug-in's adapter. Has every optional part; one that the plug-in lacks answers nothing."""
 
     def __init__(self, adapter: Adapter, provider: str, origin: str) -> None:
-        own = {"_adapter": adapter, "_provider": provider, "_origin": origin}
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_") or name == "bind":
-            return object.__getattribute__(self, name)
-        is_method = inspect.isroutine(inspect.getattr_static(Adapter, name, None))
-        try:
-            value = getattr(self._adapter, name)
-            if is_method or inspect.isroutine(value):
-                return self._guarded(name, value)
-            return _fitting(name, value)
-        except DEFECTS as error:
-            if isinstance(error, AttributeError) and not hasattr(Adapter, name):
-                raise
-            return self._inherited(name, error)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        try:
-            setattr(self._adapter, name, value)
-        except DEFECTS as error:
-            logger.error("the %s does not let itself be told %s", self._origin, name, exc_info=error)
-
-    def _guarded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        if name == "stream":
-            return lambda request: self._events(method, request)
-        if inspect.iscoroutinefunction(getattr(Adapter, name, None)):
-            return lambda *arguments, **named: self._awaited(name, method, *arguments, **named)
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            try:
-                return _fitting(name, method(*arguments, **named))
-            except ChatError:
-                raise
-            except DEFECTS as error:
-                return self._inherited(name, error, *arguments, **named)
-
-        return call
-
-    def _inherited(self, name: str, error: BaseException, *arguments: Any, **named: Any) -> Any:
-        """What an adapter answers that does not override this.
-
-        What is asked in passing, and of every provider, must not fail a chat: of another one least of all.
         """
-        logger.error("%s of the %s failed", name, self._origin, exc_info=error)
-        inherited = inspect.getattr_static(Adapter, name)
-        if isinstance(inherited, property):
-            return inherited.__get__(self._adapter)
-        return inherited(self._adapter, *arguments, **named) if inspect.isroutine(inherited) else inherited
+        Args:
+            adapter: the plug-in's own, in which `fault_in` found no fault.
+            provider: the configured provider's id.
+            origin: the plug-in and its distribution.
+        """
+        super().__init__(provider)
+        self._adapter = adapter
+        self._guard = _Guard(provider, origin)
+        self.traits = adapter.traits
+        self.settings_rows = adapter.settings_rows
+        self.options = adapter.options  # type: ignore[misc]
+        self.account = adapter.account and GuardedAccount(adapter.account, provider, origin)
+        self._client = adapter if isinstance(adapter, IdentifiesClient) else None
+        self._changing = adapter if isinstance(adapter, ChangesCapabilities) else None
+        self._models = adapter if isinstance(adapter, KnowsModels) else None
+        self._editor = adapter if isinstance(adapter, EditsInline) else None
+        self._setup = adapter if isinstance(adapter, ChecksSetup) else None
 
-    async def _awaited(self, name: str, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        try:
-            return _fitting(name, await method(*arguments, **named))
-        except DEFECTS as error:
-            raise self._told(name, error) from error.__cause__
+    @property
+    def provider_name(self) -> str:
+        return self._guard.read(
+            "provider_name", lambda: self._adapter.provider_name, _is(str), super().provider_name
+        )
 
-    async def _events(self, stream: Callable[..., Any], request: ChatRequest) -> AsyncIterator[StreamEvent]:
+    @property
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        return self._guard.read(
+            "capabilities", lambda: self._adapter.capabilities, _is(Capabilities), Capabilities()
+        )
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         events: Any = None
         try:
-            events = stream(request)
+            events = self._adapter.stream(request)
             async for event in events:
                 _require_event(event)
                 yield event
         except DEFECTS as error:
-            raise self._told("stream", error) from error.__cause__
+            raise self._guard.error("stream", error) from error.__cause__
         finally:
-            await self._closed(events)
+            await self._close(events)
 
-    async def _closed(self, events: object) -> None:
+    async def _close(self, events: object) -> None:
         close = getattr(events, "aclose", None) or getattr(events, "close", None)
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -125,35 +232,93 @@ class GuardedAdapter(Adapter):
                     await waiting
         except DEFECTS as error:
             # How the turn ended is settled by now; this is for the log alone.
-            logger.error("stream of the %s was not closed", self._origin, exc_info=error)
+            self._guard.log("closing the stream", error)
 
-    def _told(self, name: str, error: BaseException) -> BaseException:
-        """The error itself where the interface has it, else the one that names the plug-in."""
-        if isinstance(error, ChatError | Replan):
-            return error
-        if isinstance(error, NotImplementedError) and name == "list_models":
-            return error
-        return self._defect(name, error)
+    async def list_models(self) -> list[ModelInfo]:
+        return await self._guard.wait("list_models", self._adapter.list_models, _all_of(ModelInfo))
 
-    def _defect(self, name: str, error: BaseException) -> ProtocolError:
-        logger.error("%s of the %s failed", name, self._origin, exc_info=error)
-        told = ProtocolError(
-            f"The {self._origin} failed in a way of its own ({type(error).__name__}).",
-            provider=self._provider,
-            hint="The daemon's log says how; tell the author of the plug-in.",
+    async def count_tokens(self, request: ChatRequest) -> int:
+        return await self._guard.wait(
+            "count_tokens", lambda: self._adapter.count_tokens(request), lambda value: type(value) is int
         )
-        told.__cause__ = error
-        return told
+
+    def max_context_tokens(self, model: str) -> int | None:
+        return self._guard.read(
+            "max_context_tokens", lambda: self._adapter.max_context_tokens(model), _or_none(int), None
+        )
+
+    async def probe(self) -> Capabilities | Mapping[str, bool] | None:
+        return await self._guard.wait("probe", self._adapter.probe, _is_probed)
+
+    async def aclose(self) -> None:
+        await self._guard.wait("aclose", self._adapter.aclose, _anything)
+
+    # -- optional parts
+
+    @property
+    def client_info(self) -> ClientInfo | None:
+        return self._client.client_info if self._client else None
+
+    @client_info.setter
+    def client_info(self, info: ClientInfo | None) -> None:
+        if self._client is not None:
+            self._guard.set("client_info", lambda: setattr(self._client, "client_info", info))
+
+    @property
+    def on_capabilities_change(self) -> Callable[[], None] | None:
+        return self._changing.on_capabilities_change if self._changing else None
+
+    @on_capabilities_change.setter
+    def on_capabilities_change(self, listener: Callable[[], None] | None) -> None:
+        if self._changing is not None:
+            name = "on_capabilities_change"
+            self._guard.set(name, lambda: setattr(self._changing, name, listener))
+
+    def heard_models(self) -> Sequence[ModelInfo]:
+        if self._models is None:
+            return ()
+        return self._guard.read("heard_models", self._models.heard_models, _all_of(ModelInfo), ())
+
+    async def find_default_model(self) -> str | None:
+        if self._models is None:
+            return None
+        return await self._guard.wait("find_default_model", self._models.find_default_model, _or_none(str))
+
+    def inline_output(self, text: str) -> str | None:
+        editor = self._editor
+        if editor is None:
+            return None
+        return self._guard.read("inline_output", lambda: editor.inline_output(text), _or_none(str), None)
+
+    def check(self) -> Sequence[str]:
+        if self._setup is None:
+            return ()
+        return self._guard.read("check", self._setup.check, _all_of(str), ())
 
 
-def _fitting(name: str, value: Any) -> Any:
-    """The value, if the interface has such an answer; else a TypeError."""
-    fits = FITS.get(name)
-    if fits is not None and not fits(value):
-        if inspect.iscoroutine(value):
-            value.close()  # Or it would complain that nobody has awaited it.
-        raise TypeError(f"{name} gave {type(value).__name__}")
-    return value
+def fault_in(adapter: object) -> str | None:
+    """Why something is no adapter, as the end of a sentence that begins with the plug-in.
+
+    Raises:
+        Exception: as a property of the plug-in raises it.
+    """
+    if not isinstance(adapter, Adapter):
+        return f"made {type(adapter).__name__}, which is no subclass of jumpseat.adapters.base.Adapter"
+    wrong = [name for name, fits in _DECLARED.items() if not fits(getattr(adapter, name))]
+    return f"has {wrong[0]} of another type than the interface's" if wrong else None
+
+
+def _fitting(name: str, value: T, fits: Fits) -> T:
+    """The value, if the interface has such an answer.
+
+    Raises:
+        TypeError: it has not; the value would fail later, in code that does not know the plug-in.
+    """
+    if fits(value):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()  # Or it would warn that it was never awaited.
+    raise TypeError(f"{name} gave {type(value).__name__}")
 
 
 def _require_event(event: object) -> None:
@@ -172,18 +337,28 @@ def _require_event(event: object) -> None:
             pass
 
 
-def _or_none(*types: type) -> Callable[[Any], bool]:
+def _anything(value: object) -> bool:
+    return True
+
+
+def _is(*types: type) -> Fits:
+    return lambda value: isinstance(value, types)
+
+
+def _or_none(*types: type) -> Fits:
     return lambda value: value is None or isinstance(value, types)
 
 
-def _all_of(*types: type) -> Callable[[Any], bool]:
+def _all_of(*types: type) -> Fits:
     return lambda value: isinstance(value, list | tuple) and all(isinstance(each, types) for each in value)
 
 
-def _is_finding(value: Any) -> bool:
+def _is_probed(value: Any) -> bool:
+    if value is None or isinstance(value, Capabilities):
+        return True
     names = {field.name for field in fields(Capabilities)}
     return isinstance(value, Mapping) and all(
-        name in names and isinstance(found, bool) for name, found in value.items()
+        name in names and isinstance(able, bool) for name, able in value.items()
     )
 
 
@@ -191,28 +366,22 @@ def _is_settings_rows(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(row, SettingRow) for row in value.values())
 
 
-FITS: Mapping[str, Callable[[Any], bool]] = {
-    "accept_terms": lambda value: isinstance(value, ModelInfo),
-    "auth_status": lambda value: isinstance(value, AuthStatus),
-    "capabilities": lambda value: isinstance(value, Capabilities),
-    "check": _all_of(str),
-    "context_asked_for": _or_none(int),
-    "count_tokens": lambda value: type(value) is int,
-    "default_model": _or_none(str),
-    "find_default_model": _or_none(str),
-    "heard_models": _all_of(ModelInfo),
-    "inline_output": _or_none(str),
-    "is_signed_in_for_this": lambda value: isinstance(value, bool),
-    "list_models": _all_of(ModelInfo),
-    "max_context_tokens": _or_none(int),
-    "models_expire_seconds": lambda value: isinstance(value, int | float),
-    "probe": lambda value: value is None or isinstance(value, Capabilities) or _is_finding(value),
-    "provider_name": lambda value: isinstance(value, str),
+def _is_traits(value: Any) -> bool:
+    return (
+        isinstance(value, ChatTraits)
+        and isinstance(value.default_model, str | None)
+        and type(value.default_max_tokens) is int
+        and value.default_max_tokens > 0
+        and isinstance(value.user_begins, bool)
+        and isinstance(value.context_setting, str | None)
+        and isinstance(value.models_expire_seconds, int | float)
+    )
+
+
+_DECLARED: Mapping[str, Fits] = {
+    "capabilities": _is(Capabilities),
     "settings_rows": _is_settings_rows,
-    "sign_in": lambda value: isinstance(value, AuthStatus),
-    "sign_out": lambda value: isinstance(value, AuthStatus),
-    "default_max_tokens": lambda value: type(value) is int and value > 0,
-    "user_begins": lambda value: isinstance(value, bool),
-    "watched_files": _all_of(Path),
+    "traits": _is_traits,
+    "account": _or_none(Account),
 }
-"""What the interface's answers are: a wrong one would fail where nobody knows the plug-in any more."""
+"""What an adapter says of itself when it is made."""

@@ -16,7 +16,7 @@ from jumpseat.adapters.base import Adapter, ProviderConfig
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.http import HttpClient
-from jumpseat.providers.plugin_guard import DEFECTS, FITS, GuardedAdapter
+from jumpseat.providers.plugin_guard import DEFECTS, GuardedAdapter, fault_in
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -83,7 +83,8 @@ class Plugins:
         origin = f"plug-in {table.kind} ({self._all()[table.kind].origin})"
         try:
             adapter = factory(provider, table, http)
-            fault = _fault_of(adapter)
+            fault = fault_in(adapter)
+            guarded = GuardedAdapter(adapter, provider, origin) if fault is None else None
         except ChatError as error:
             error.provider = error.provider or provider
             raise
@@ -91,12 +92,12 @@ class Plugins:
             logger.exception("the %s did not make an adapter for %s", origin, provider)
             told = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
             raise ConfigError(told, provider=provider, hint=_LOG_HINT) from error
-        if fault is not None:
+        if guarded is None:
             told = f"providers.{provider}.kind: the {origin} {fault}."
             raise ConfigError(told, provider=provider, hint=_OTHER_VERSION)
         for key in _undeclared(adapter, table):
             logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
-        return GuardedAdapter(adapter, provider, origin)
+        return guarded
 
     def _all(self) -> Mapping[str, Plugin]:
         if self._found is None:
@@ -161,14 +162,6 @@ def _distribution(entry_point: EntryPoint) -> str:
     # A directory on the path that is half a distribution has no metadata to name it by.
     name = entry_point.dist.name if entry_point.dist is not None else None
     return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
-
-
-def _fault_of(adapter: object) -> str | None:
-    """Why something is no adapter, as the end of a sentence that begins with the plug-in."""
-    if not isinstance(adapter, Adapter):
-        return f"made {type(adapter).__name__}, which is no subclass of jumpseat.adapters.base.Adapter"
-    wrong = [name for name in ("capabilities", "settings_rows") if not FITS[name](getattr(adapter, name))]
-    return f"has {wrong[0]} of another type than the interface's" if wrong else None
 
 
 def _undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:

@@ -10,11 +10,18 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
-from jumpseat.adapters.base import Adapter, Capabilities, CapabilitySource, ClientInfo
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import (
+    Account,
+    Adapter,
+    AuthStatus,
+    Capabilities,
+    CapabilitySource,
+    ChangesCapabilities,
+    ClientInfo,
+    IdentifiesClient,
+)
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
 from jumpseat.config.suggestions import alternatives
@@ -160,9 +167,12 @@ class Registry:
                 made = self._plugins.make(provider, table, http)
             else:
                 made = spec.create(provider, table, http)
-            made.client_info = self.client_info
-            made.on_auth_change = self._auth_changed
-            made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
+            if isinstance(made, IdentifiesClient):
+                made.client_info = self.client_info
+            if isinstance(made, ChangesCapabilities):
+                made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
+            if made.account is not None:
+                made.account.on_auth_change = self._auth_changed
             self._adapters[provider] = made
         return made
 
@@ -183,14 +193,15 @@ class Registry:
         known: dict[str, list[Stamp | None]] = {}
         while True:
             for provider, adapter in list(self._adapters.items()):
-                files = adapter.watched_files()
-                if not files:
+                account = adapter.account
+                files = account.watched_files() if account is not None else []
+                if account is None or not files:
                     continue
-                stamps = await asyncio.to_thread(_stamps, files)
+                stamps = await asyncio.to_thread(list, map(stamp_of, files))
                 # At the first look too: the file may have changed since the adapter has read it.
                 if known.get(provider) != stamps:
                     try:
-                        await adapter.files_changed()
+                        await account.files_changed()
                     except Exception:
                         logger.exception("%s could not look at its changed files", provider)
                 known[provider] = stamps
@@ -270,7 +281,16 @@ class Registry:
     async def auth_status(self, provider: str, *, refresh: bool = False) -> AuthStatus:
         """The provider's own word on its credential."""
         await self.prepare(provider)
-        return await self.adapter(provider).auth_status(refresh=refresh)
+        return await self.account(provider).auth_status(refresh=refresh)
+
+    def account(self, provider: str) -> Account:
+        """The user's credential at the provider; one that needs nothing where the adapter has none.
+
+        Raises:
+            ChatError: as `adapter` raises it.
+        """
+        adapter = self.adapter(provider)
+        return adapter.account or Account(adapter.provider_name)
 
     def known_models(self, provider: str) -> list[ModelInfo] | None:
         """The provider's list if it was had before; None where nobody has asked yet."""
@@ -371,7 +391,3 @@ async def _close(adapters: Sequence[Adapter]) -> None:
     for failure in await asyncio.gather(*closing, return_exceptions=True):
         if isinstance(failure, Exception):  # One that fails to close keeps no other from it.
             logger.error("a provider failed to close", exc_info=failure)
-
-
-def _stamps(files: Sequence[Path]) -> list[Stamp | None]:
-    return [stamp_of(path) for path in files]

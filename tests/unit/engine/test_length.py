@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.adapters.base import ChatTraits
 from jumpseat.chat import ChatError, ContextExceededError, Message, Usage, WarningEvent
 from jumpseat.engine import TokenMemory, run_turn
 from jumpseat.engine.prepare import prepare
@@ -17,12 +18,9 @@ LIMIT = 1000
 
 
 class Roomy(ScriptedAdapter):
-    """Lets a request have a say in the context."""
+    """Makes room for the context that a chat's setting asks for."""
 
-    room: int | None = None
-
-    def context_asked_for(self, request: Any) -> int | None:
-        return self.room
+    traits = ChatTraits(context_setting="room")
 
 
 async def warnings_of(
@@ -34,13 +32,16 @@ async def warnings_of(
         ContextExceededError: nothing was sent, which is checked here.
     """
     adapter = Roomy([*said("Hi"), DONE])
-    adapter.room = room
+    settings = {} if room is None else {"room": room}
+    row = {"type": "integer", "optional": True}
     facts = {"max_prompt_tokens": LIMIT} if facts is None else facts
-    registry = registry_of(adapter, tables={"fake": {"models": [{"id": "m", **facts}]}})
+    registry = registry_of(
+        adapter, tables={"fake": {"models": [{"id": "m", **facts}], "settings": {"room": row}}}
+    )
     sink = RecordingSink()
     message = Message.user("x" * 4 * (tokens - 7))
     try:
-        await run_turn(registry, ask(message, **more), sink)
+        await run_turn(registry, ask(message, settings=settings, **more), sink)
     except ChatError:
         assert adapter.requests == []
         assert sink.events == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Adapter, Capabilities
+from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits
 from jumpseat.chat import (
     ImageBlock,
     InvalidRequestError,
@@ -268,7 +268,7 @@ def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
 class Brief(ScriptedAdapter):
     """Answers shortly where nobody says."""
 
-    default_max_tokens = 1024
+    traits = ChatTraits(default_max_tokens=1024)
 
 
 @pytest.mark.requirement("2:max-tokens")
@@ -281,7 +281,7 @@ def test_a_providers_own_default_of_max_tokens_gives_way_to_what_client_and_user
 class Tolerant(ScriptedAdapter):
     """Takes a conversation that the assistant begins."""
 
-    user_begins = False
+    traits = ChatTraits(user_begins=False)
 
 
 @pytest.mark.requirement("2:order")

@@ -151,7 +151,7 @@ async def test_hints_name_the_file_that_was_read_and_fit_every_front_end(
     with pytest.raises(RequestError) as unknown:
         registry.table("c")
     with pytest.raises(ConfigError) as configured:
-        await registry.adapter("a").sign_out()
+        await registry.account("a").sign_out()
     with pytest.raises(ConfigError, match="UNSET_KEY is not set") as unset:
         await registry.list_models("a")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base.account import AuthState, AuthStatus
+from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus
 from jumpseat.chat import ConfigError, RequestError
 from jumpseat.config import SavedSettings
 from jumpseat.providers import Registry, choose_default, default_provider, resolve_model
@@ -82,17 +82,23 @@ async def test_copilot_goes_first_if_somebody_is_signed_in(
     assert await default_provider(start(*names, copilot="signed_in", local="not_required")) == chosen
 
 
-class Elsewhere(ScriptedAdapter):
-    """Signed in by what another program has, which was not made for this provider; asking for it costs."""
+class SignedInElsewhere(Account):
+    """Signed in by another program, and not for this provider; each look costs."""
 
     asked = 0
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         self.asked += 1
-        return AuthStatus(provider=self.name, state="signed_in", source="gh")
+        return AuthStatus(provider=self._provider, state="signed_in", source="gh")
 
     async def is_signed_in_for_this(self) -> bool:
         return False
+
+
+def signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
+    adapter: Adapter = ScriptedAdapter(name="copilot")
+    adapter.account = account = SignedInElsewhere("copilot")
+    return adapter, account
 
 
 @pytest.mark.requirement("4:general-sign-in")
@@ -108,22 +114,22 @@ class Elsewhere(ScriptedAdapter):
 async def test_another_programs_sign_in_counts_last_and_is_not_looked_for_where_a_provider_is_set_up(
     names: list[str], local: AuthState, chosen: str, asked: int
 ) -> None:
-    copilot = Elsewhere(name="copilot")
+    copilot, account = signed_in_elsewhere()
     registry = registry_of(*(ScriptedAdapter(name=name) for name in names), local=local)
     registry.use("copilot", copilot)
 
     assert await default_provider(registry) == chosen
-    assert copilot.asked == asked
+    assert account.asked == asked
 
 
 @pytest.mark.requirement("4:general-sign-in")
 async def test_a_named_provider_has_nobody_looked_for() -> None:
-    copilot = Elsewhere(name="copilot")
+    copilot, account = signed_in_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
 
     await resolve_model(registry, "a:m")
-    assert copilot.asked == 0
+    assert account.asked == 0
 
 
 @pytest.mark.requirement("4:saved-default")

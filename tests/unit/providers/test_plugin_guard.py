@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Adapter
-from jumpseat.chat import ChatError, ProtocolError, RateLimitError
+from jumpseat.adapters.base import (
+    Account,
+    Adapter,
+    ChangesCapabilities,
+    ChecksSetup,
+    EditsInline,
+    IdentifiesClient,
+    KnowsModels,
+)
+from jumpseat.chat import ChatError, ConfigError, ProtocolError, RateLimitError
 from jumpseat.config import Config
 from jumpseat.engine import run_turn
 from jumpseat.providers import Registry
-from jumpseat.providers.plugin_guard import FITS
 from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
 from tests.unit.scripted import RecordingSink, ask
 
@@ -49,7 +56,7 @@ async def test_a_defect_in_a_chat_names_the_plug_in_and_not_the_daemon(
     error = await turn_of(registry())
 
     assert type(error) is ProtocolError
-    assert error.message.startswith("The plug-in acme (jumpseat-acme 1.0) failed in a way of its own (")
+    assert error.message.startswith("The plug-in acme (jumpseat-acme 1.0) has a defect and failed (")
     assert error.provider == "mine"
     assert not error.retryable
     assert "Traceback" in caplog.text
@@ -75,38 +82,80 @@ async def test_events_that_do_not_close_well_leave_the_end_of_the_turn_alone(
     )
     response = await run_turn(registry(), ask(model="mine:m"), RecordingSink())
     assert response.stop_reason == "end_turn"
-    assert "was not closed" in caplog.text
+    assert "closing the stream of the plug-in acme" in caplog.text
+
+
+NETWORK_DEFECTS = [
+    "async def {}(self, *_, **__): 1 / 0",
+    "async def {}(self, *_, **__): raise SystemExit(3)",
+    "async def {}(self, *_, **__): return [1]",
+    "def {}(self, *_, **__): pass",
+]
+NETWORK_DEFECT_IDS = ["raises", "ends the process", "answers nonsense", "is not async"]
+KNOWS_MODELS = """
+    def heard_models(self):
+        return ()
+    async def find_default_model(self):
+        return None
+"""
+OWN_ACCOUNT = """
+class Acme(Adapter):
+    class account(Account):
+        pass
+    def __init__(self, *table):
+        super().__init__(*table)
+        self.account = type(self).account(table[0])
+    async def stream(self, request):
+        yield DoneEvent("end_turn")
+"""
 
 
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [
         ("list_models", ()),
-        ("auth_status", ()),
         ("count_tokens", (REQUEST,)),
         ("probe", ()),
         ("find_default_model", ()),
-        ("accept_terms", ("m",)),
-        ("sign_in", (print,)),
     ],
 )
-@pytest.mark.parametrize(
-    "body",
-    [
-        "async def {}(self, *_, **__): 1 / 0",
-        "async def {}(self, *_, **__): raise SystemExit(3)",
-        "async def {}(self, *_, **__): return [1]",
-        "def {}(self, *_, **__): pass",
-    ],
-    ids=["raises", "ends the process", "answers nonsense", "is not async"],
-)
+@pytest.mark.parametrize("body", NETWORK_DEFECTS, ids=NETWORK_DEFECT_IDS)
 async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str
 ) -> None:
-    install(f"{GOOD}    {body.format(method)}")
+    install(f"{GOOD}{KNOWS_MODELS}    {body.format(method)}")
     adapter = registry().adapter("mine")
     with pytest.raises(ProtocolError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
         await getattr(adapter, method)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("auth_status", ()),
+        ("is_signed_in_for_this", ()),
+        ("accept_terms", ("m",)),
+        ("sign_in", (print,)),
+        ("sign_out", ()),
+    ],
+)
+@pytest.mark.parametrize("body", NETWORK_DEFECTS, ids=NETWORK_DEFECT_IDS)
+async def test_so_does_a_defect_of_its_account(
+    install: Install, method: str, arguments: tuple[Any, ...], body: str
+) -> None:
+    install(OWN_ACCOUNT.replace("pass", body.format(method)))
+    account = registry().account("mine")
+    with pytest.raises(ProtocolError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
+        await getattr(account, method)(*arguments)
+
+
+async def test_files_that_a_defect_hides_are_not_watched(
+    install: Install, caplog: pytest.LogCaptureFixture
+) -> None:
+    install(OWN_ACCOUNT.replace("pass", "def watched_files(self): return ['a']"))
+
+    assert registry().account("mine").watched_files() == []
+    assert "watched_files of the plug-in acme (jumpseat-acme 1.0) failed" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -115,7 +164,6 @@ async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
         ("inline_output", ("a",), None),
         ("max_context_tokens", ("m",), None),
         ("heard_models", (), ()),
-        ("watched_files", (), []),
         ("check", (), ()),
     ],
 )
@@ -132,7 +180,7 @@ async def test_a_defect_of_what_is_asked_in_passing_is_as_if_nothing_were_there(
     body: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    install(f"{GOOD}    {body.format(method)}")
+    install(f"{GOOD}{KNOWS_MODELS}    {body.format(method)}")
 
     assert getattr(registry().adapter("mine"), method)(*arguments) == inherited
     assert f"{method} of the plug-in acme (jumpseat-acme 1.0) failed" in caplog.text
@@ -142,22 +190,46 @@ async def test_so_is_a_property_that_fails_and_one_that_cannot_be_set(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     unset = "    client_info = property(lambda self: None)\n"
-    install(f"{GOOD}    default_model = property(lambda self: 1 / 0)\n{unset}")
+    install(f"{GOOD}    provider_name = property(lambda self: 1 / 0)\n{unset}")
+
+    assert registry().adapter("mine").provider_name == "mine"
+    assert "provider_name of the plug-in acme" in caplog.text
+    assert "does not accept client_info" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "traits = property(lambda self: 1 / 0)",
+        "traits = ChatTraits(default_max_tokens=0)",
+        "traits = ChatTraits(default_model=7)",
+        "account = 'me'",
+        "capabilities = True",
+        "settings_rows = {'a': 1}",
+    ],
+)
+async def test_an_adapter_that_declares_nonsense_is_refused_when_it_is_made(
+    install: Install, declared: str
+) -> None:
+    install(f"{GOOD}    {declared}")
+    with pytest.raises(ConfigError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
+        registry().adapter("mine")
+
+
+def members(*parts: type) -> set[str]:
+    named = {name for part in parts for name in (*vars(part), *part.__annotations__)}
+    return {name for name in named if not name.startswith("_")}
+
+
+def test_each_member_of_the_interface_is_guarded(install: Install) -> None:
+    install(OWN_ACCOUNT)
     adapter = registry().adapter("mine")
+    optional = (IdentifiesClient, ChangesCapabilities, KnowsModels, EditsInline, ChecksSetup)
+    guarded = {*vars(type(adapter)), *vars(adapter)}
 
-    assert adapter.default_model is None
-    assert adapter.provider_name == "mine"
-    assert "default_model of the plug-in acme" in caplog.text
-    assert "does not let itself be told client_info" in caplog.text
-
-
-def test_each_answer_of_the_interface_is_looked_at() -> None:
-    # Streams are looked at event by event; the rest of these answer nothing that anybody reads.
-    told = {"client_info", "on_auth_change", "on_capabilities_change"}
-    others = {"stream", "bind", "aclose", "files_changed", "options", *told}
-    public = {name for name in vars(Adapter) if not name.startswith("_")}
-
-    assert public - others == set(FITS)
+    # `bind` only makes a `ChatModel`, which asks the guard.
+    assert members(Adapter, *optional) - guarded == {"bind"}
+    assert members(Account) <= {*vars(type(adapter.account))}
 
 
 async def test_what_a_plug_in_does_not_have_it_does_not_have(install: Install) -> None:
@@ -165,9 +237,10 @@ async def test_what_a_plug_in_does_not_have_it_does_not_have(install: Install) -
     adapter = registry().adapter("mine")
 
     assert await adapter.count_tokens(REQUEST) == -1
+    assert isinstance(adapter, EditsInline)
     assert adapter.inline_output("a") is None
-    assert (await adapter.auth_status()).provider == "mine"
-    assert not hasattr(adapter, "no_such_thing")
+    assert adapter.account is None
+    assert (await registry().auth_status("mine")).state == "not_required"
     with pytest.raises(NotImplementedError):
         await adapter.list_models()
 
@@ -183,5 +256,5 @@ async def test_one_that_fails_to_close_keeps_no_other_from_it(
     with caplog.at_level(logging.ERROR):
         await there.aclose()
 
-    assert len(adapters[0].closed) == 2
+    assert len(adapters[0]._adapter.closed) == 2
     assert caplog.text.count("a provider failed to close") == 2

@@ -126,7 +126,10 @@ async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
         assert "Traceback" in caplog.text
 
 
-@pytest.mark.parametrize("code", ["import no_such_module", "Acme = 7", GOOD + "    auth_status = 1 / 1"])
+BROKEN_ACCOUNT = f"{GOOD}    account = type('Broken', (Account,), {{'auth_status': 1}})('mine')"
+
+
+@pytest.mark.parametrize("code", ["import no_such_module", "Acme = 7", BROKEN_ACCOUNT])
 async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
     install: Install, code: str
 ) -> None:
@@ -163,8 +166,9 @@ OPTIONS = (
 def test_a_plug_ins_own_keys_are_read_by_it(install: Install) -> None:
     install(OPTIONS)
     adapter: Any = registry(region="eu", depth=3).adapter("mine")
+    read = adapter._adapter.read
 
-    assert (adapter.read.region, adapter.read.depth) == ("eu", 3)
+    assert (read.region, read.depth) == ("eu", 3)
 
 
 @pytest.mark.parametrize(

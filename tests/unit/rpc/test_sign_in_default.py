@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import OnPrompt
-from jumpseat.adapters.base.account import AuthState, AuthStatus
+from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus, OnPrompt
 from jumpseat.config import SavedSettings
 from jumpseat.rpc.connection import ClientConnection
 from jumpseat.wire import encode, encode_frame
@@ -16,15 +15,21 @@ from tests.unit.rpc.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
-class SignsIn(ScriptedAdapter):
-    """Asks nobody, and comes to the state that the test wants."""
+class EndsIn(Account):
+    """A sign-in that ends in the state that the test wants."""
 
-    def __init__(self, name: str, comes_to: AuthState) -> None:
-        super().__init__(name=name)
-        self.comes_to = comes_to
+    def __init__(self, provider: str, state: AuthState) -> None:
+        super().__init__(provider)
+        self.state = state
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        return AuthStatus(provider=self.name, state=self.comes_to)
+        return AuthStatus(provider=self._provider, state=self.state)
+
+
+def signs_in(name: str, state: AuthState) -> Adapter:
+    adapter: Adapter = ScriptedAdapter(name=name)
+    adapter.account = EndsIn(name, state)
+    return adapter
 
 
 @pytest.mark.requirement("4:sign-in-default")
@@ -54,7 +59,7 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     await request(1, "initialize", {})
     saved = SavedSettings(home / "settings.json")
     connection.session.registry = registry_of(
-        ScriptedAdapter(name="a"), SignsIn("b", comes_to), saved=saved, **configured
+        ScriptedAdapter(name="a"), signs_in("b", comes_to), saved=saved, **configured
     )
 
     assert (await request(2, "auth/signIn", {"provider": "b"}))["state"] == comes_to

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
-from jumpseat.adapters.base import ChatModel
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import Account, AuthStatus, ChatModel
 from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import (
     ChatError,
@@ -245,12 +244,24 @@ class ReadsItsKey(OpenAIAdapter):
         self._values.at_once("api_key", self._config.api_key)
 
 
+class AskingAccount(Account):
+    """Makes a request to know its state."""
+
+    def __init__(self, adapter):
+        super().__init__(adapter.provider_name)
+        self._adapter = adapter
+
+    async def auth_status(self, *, refresh=False):
+        await self._adapter.list_models()
+        return AuthStatus(provider=self._provider, state="signed_in")
+
+
 class AsksForItsState(OpenAIAdapter):
     """Says the state of the credential after asking over the network."""
 
-    async def auth_status(self, *, refresh=False):
-        await self.list_models()
-        return AuthStatus(provider=self._provider, state="signed_in")
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.account = AskingAccount(self)
 
 
 class ListsForAnother(OpenAIAdapter):

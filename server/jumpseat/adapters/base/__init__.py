@@ -4,6 +4,7 @@ Names from `config` and `system` that a plug-in needs are exported here too.
 """
 
 from jumpseat.adapters.base.account import (
+    Account,
     AuthState,
     AuthStatus,
     OnAuthChange,
@@ -13,20 +14,36 @@ from jumpseat.adapters.base.account import (
 )
 from jumpseat.adapters.base.capabilities import Capabilities, CapabilitySource
 from jumpseat.adapters.base.chat_model import ChatModel, OnDelta, events_of
-from jumpseat.adapters.base.interface import Adapter, ClientInfo
+from jumpseat.adapters.base.interface import Adapter
+from jumpseat.adapters.base.optional import (
+    ChangesCapabilities,
+    ChecksSetup,
+    ClientInfo,
+    EditsInline,
+    IdentifiesClient,
+    KnowsModels,
+)
 from jumpseat.adapters.base.options import read_options
 from jumpseat.adapters.base.replan import Replan
+from jumpseat.adapters.base.traits import ChatTraits
 from jumpseat.config import ProviderConfig, SettingRow, Values, resolve
 from jumpseat.system.secrets import Secret
 
 __all__ = [
+    "Account",
     "Adapter",
     "AuthState",
     "AuthStatus",
     "Capabilities",
     "CapabilitySource",
+    "ChangesCapabilities",
     "ChatModel",
+    "ChatTraits",
+    "ChecksSetup",
     "ClientInfo",
+    "EditsInline",
+    "IdentifiesClient",
+    "KnowsModels",
     "OnAuthChange",
     "OnDelta",
     "OnPrompt",

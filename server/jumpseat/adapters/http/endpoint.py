@@ -16,25 +16,23 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
 import jumpseat
-from jumpseat.adapters.base import Adapter, Capabilities, Replan
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
 from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.models import read_models, static_model
 from jumpseat.adapters.http.url import hide_credentials, joined, with_query
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
-    ChatError,
     ChatRequest,
-    ConfigError,
     ModelInfo,
     RequestError,
     StreamEvent,
 )
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
-from jumpseat.config.values import is_costly, is_unset_variable, needs_model
+from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.dialects import Decoder
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
 
@@ -65,6 +63,9 @@ class EndpointAdapter(Adapter):
         # As configured, `${name}` and all; empty where the table has the whole URL of a chat alone.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         self._values = Values(provider, config)
+        self.account = KeyAccount(
+            provider, config, self._values, lambda: self.list_models() if self._has_list else None
+        )
         self._lock = threading.Lock()
         self._context: dict[str, int] = {}
         said = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
@@ -77,15 +78,10 @@ class EndpointAdapter(Adapter):
         return self._provider
 
     @property
-    def default_model(self) -> str | None:
-        """The configured default, else the first of the configured models."""
-        return self._config.default_model or next(iter(self._config.model_names), None)
-
-    @property
-    def user_begins(self) -> bool:
-        """Not where the provider's own endpoint is known to take a conversation that the assistant begins."""
+    def traits(self) -> ChatTraits:  # type: ignore[override]  # What a subclass does to the base URL counts.
+        """The assistant may begin where the provider's own endpoint is known to take that."""
         is_own = self._base_url == self.default_base_url and self._config.url is None
-        return not (self.assistant_may_begin and is_own)
+        return ChatTraits(user_begins=not (self.assistant_may_begin and is_own))
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt.
@@ -134,39 +130,13 @@ class EndpointAdapter(Adapter):
                 for model in models
                 if model.max_context_tokens is not None
             }
-        default = self.default_model
+        default = self._config.default_model or next(iter(self._config.model_names), None)
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     def max_context_tokens(self, model: str) -> int | None:
         """The context length as the last list of models told it."""
         with self._lock:
             return self._context.get(model)
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Whether a key is configured and can be read; with `refresh` it is tried on the list of models."""
-        if self._config.api_key is None:
-            return AuthStatus(provider=self._provider, state="not_required")
-        try:
-            # A command is not run, and a keyring is not opened, to show that there is one.
-            if refresh or not is_costly(self._config.api_key):
-                await self._values.resolve("api_key", self._config.api_key)
-        except ConfigError as error:
-            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
-        if not (refresh and self._has_list):
-            return AuthStatus(provider=self._provider, state="configured")
-        try:
-            await self.list_models()
-        except AuthorizationError as error:
-            return AuthStatus(provider=self._provider, state="not_authorized", message=error.message)
-        except AuthenticationError as error:
-            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
-        except ChatError as error:
-            return AuthStatus(provider=self._provider, state="configured", message=error.message)
-        return AuthStatus(provider=self._provider, state="signed_in")
-
-    @property
-    def _configured_in(self) -> str:
-        return str(self._config.origin.file or super()._configured_in)
 
     async def probe(self) -> Mapping[str, bool] | None:
         """What the models that the endpoint lists now can do; None where it has no list.

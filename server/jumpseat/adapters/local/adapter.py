@@ -5,12 +5,11 @@ The first chat starts one server, which is kept. The adapter speaks chat complet
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from copy import copy
 
-from jumpseat.adapters.base import Adapter, Capabilities, read_options
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import Account, Adapter, AuthStatus, Capabilities, ChatTraits, read_options
 from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.local.model import identify, locate, require_engine
@@ -34,6 +33,29 @@ from jumpseat.system.secrets import hidden
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 
 
+class LocalAccount(Account):
+    """No credential is needed, but the model and llama.cpp must be installed."""
+
+    def __init__(self, provider: str, check_installed: Callable[[], None]) -> None:
+        super().__init__(provider)
+        self._check_installed = check_installed
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """`not_required` where the model is installed, else `signed_out` with the command to run."""
+        try:
+            self._check_installed()
+        except ConfigError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        return AuthStatus(provider=self._provider, state="not_required")
+
+    def _no_sign_in(self) -> ConfigError:
+        return ConfigError(
+            f"There is no sign-in to {self._provider}: no credential is required.",
+            provider=self._provider,
+            hint="`jumpseat status` shows what it needs instead.",
+        )
+
+
 class LocalAdapter(Adapter):
     """One GGUF file behind one llama.cpp server."""
 
@@ -49,6 +71,8 @@ class LocalAdapter(Adapter):
         self._http = http
         self._options = read_options(LocalOptions, provider, config)
         self._model = identify(self._options.model_path)
+        self.traits = ChatTraits(default_model=self._model.name, default_max_tokens=self._model.max_tokens)
+        self.account = LocalAccount(provider, self._check_installed)
         self.capabilities = Capabilities(tool_calls=self._model.takes_tools, vision=False, thinking=False)
         self._facts = EndpointFacts(
             provider=provider,
@@ -63,16 +87,6 @@ class LocalAdapter(Adapter):
     def provider_name(self) -> str:
         """The configured provider's id."""
         return self._provider
-
-    @property
-    def default_max_tokens(self) -> int:
-        """As many as the model writes without repeating itself."""
-        return self._model.max_tokens
-
-    @property
-    def default_model(self) -> str:
-        """The only model there is."""
-        return self._model.name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Load the model if no earlier chat did, then send the request.
@@ -147,21 +161,6 @@ class LocalAdapter(Adapter):
         """
         self._check_installed()
         return ()
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """`not_required` where the model is installed, else `signed_out` with the command to run."""
-        try:
-            self._check_installed()
-        except ConfigError as error:
-            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
-        return AuthStatus(provider=self._provider, state="not_required")
-
-    def _no_sign_in(self) -> ConfigError:
-        return ConfigError(
-            f"There is no sign-in to {self._provider}: no credential is required.",
-            provider=self._provider,
-            hint="`jumpseat status` shows what it needs instead.",
-        )
 
     async def aclose(self) -> None:
         """Stop the server, and a load under way."""

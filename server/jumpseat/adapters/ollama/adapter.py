@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from jumpseat.adapters.base import Replan
+from jumpseat.adapters.base import ChatTraits, Replan
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.refusals import unknown_model
 from jumpseat.adapters.http.url import host_of_template
@@ -53,6 +53,8 @@ class OllamaAdapter(EndpointAdapter):
     """One server. What it says of a model is asked once and remembered, until the models are listed anew."""
 
     default_base_url = "http://127.0.0.1:11434"
+    # The templates of this server take any order of roles, unlike those that come with models.
+    traits = ChatTraits(user_begins=False, context_setting="num_ctx")
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
@@ -88,21 +90,11 @@ class OllamaAdapter(EndpointAdapter):
         except ConnectionError as error:
             raise self._explained(error) from error.__cause__
 
-    @property
-    def user_begins(self) -> bool:
-        """No: the templates of this server refuse no order of roles, unlike those that come with models."""
-        return False
-
     def max_context_tokens(self, model: str) -> int | None:
         """The context that chats with this model ask for, where it is known by now."""
         with self._lock:
             shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
-
-    def context_asked_for(self, request: ChatRequest) -> int | None:
-        """The chat's own `num_ctx`, which goes before whatever the model's row says."""
-        asked = request.settings.get("num_ctx")
-        return asked if type(asked) is int and asked > 0 else None
 
     async def _listed_models(self) -> list[ModelInfo]:
         try:

@@ -45,7 +45,7 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
             opening.append(asyncio.create_task(session.client_requests.ask("window/showDocument", page)))
 
     try:
-        status = await registry.adapter(provider).sign_in(on_prompt)
+        status = await registry.account(provider).sign_in(on_prompt)
     finally:
         for task in opening:
             task.cancel()
@@ -57,4 +57,4 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Forget the credential that a sign-in brought, and say what is left."""
     provider = call.params.provider or SIGN_IN_PROVIDER
-    return auth_to_wire(await session.registry.adapter(provider).sign_out())
+    return auth_to_wire(await session.registry.account(provider).sign_out())

@@ -50,7 +50,7 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     """Accept a model's terms, because the client asks for it; answers with the model's row as it is now."""
     registry = session.registry
     target = await resolve_model(registry, call.params.model)
-    await target.adapter.accept_terms(target.model)
+    await registry.account(target.provider).accept_terms(target.model)
     rows = await registry.list_models(target.provider, refresh=True)
     default = await _default_model_id(session)
     capabilities, _ = registry.capabilities(target.provider)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Adapter, Replan
+from jumpseat.adapters.base import Account, Adapter, ChatTraits, Replan
 from jumpseat.chat import (
     AuthenticationError,
     ChatError,
@@ -41,12 +41,20 @@ async def test_the_defaults_promise_nothing() -> None:
     adapter = Silent()
 
     assert adapter.provider_name == "Silent"
-    assert adapter.default_model is None
+    assert adapter.traits == ChatTraits()
     assert adapter.max_context_tokens("m") is None
     assert await adapter.count_tokens(REQUEST) == -1
-    assert (await adapter.auth_status()).state == "not_required"
+    assert adapter.account is None
+    assert (await Account("Silent").auth_status()).state == "not_required"
     assert await adapter.probe() is None
     await adapter.aclose()
+
+
+def test_an_adapter_has_what_every_chat_needs_and_no_more() -> None:
+    chat = {"bind", "stream", "list_models", "count_tokens", "max_context_tokens", "probe", "aclose"}
+    declared = {"provider_name", "capabilities", "traits", "account", "settings_rows", "options"}
+
+    assert {name for name in vars(Adapter) if not name.startswith("_")} == chat | declared
 
 
 async def test_what_an_adapter_does_not_have_is_not_implemented() -> None:

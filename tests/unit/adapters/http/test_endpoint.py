@@ -142,7 +142,7 @@ async def test_a_table_with_a_url_alone_asks_for_nothing_but_chats(http: HttpCli
     adapter: EndpointAdapter = made("x", ProviderConfig(kind=kind, **table), http)
 
     assert [model.model for model in await adapter.list_models()] == ["a", "b"]
-    assert (await adapter.auth_status(refresh=True)).state == "configured"
+    assert (await adapter.account.auth_status(refresh=True)).state == "configured"
     assert await adapter.count_tokens(REQUEST) == -1
     call = await adapter._call_of_chat("/unused", {}, "m/1")
     assert call.url == "http://127.0.0.1:1/m/1"
@@ -158,12 +158,12 @@ async def test_a_base_that_depends_on_the_model_has_no_list(http: HttpClient) ->
 
 async def test_the_state_of_a_key_is_told_without_running_anything(http: HttpClient) -> None:
     missing = endpoint(http, base_url="http://127.0.0.1:1/v1", api_key="file:/no/such/file")
-    assert (await missing.auth_status()).state == "signed_out"
+    assert (await missing.account.auth_status()).state == "signed_out"
     for source in ("cmd:no-such-command-4711", "keyring:a/b", "python:no_such_package:f"):
         adapter = endpoint(http, base_url="http://127.0.0.1:1/v1", api_key=source)
-        assert (await adapter.auth_status()).state == "configured"
+        assert (await adapter.account.auth_status()).state == "configured"
         if not source.startswith("keyring:"):
-            status = await adapter.auth_status(refresh=True)
+            status = await adapter.account.auth_status(refresh=True)
             assert status.state == "signed_out"
             assert "providers.x.api_key is" in (status.message or "")
 

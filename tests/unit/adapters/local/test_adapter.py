@@ -234,7 +234,7 @@ async def test_the_small_model_is_kept_from_repeating_itself_and_the_users_own_v
         (ProviderConfig(kind="local", model_path="/models/qwen3-4b.gguf"), {}, None),
     ):
         adapter = LocalAdapter("local", config, http)
-        await collect(adapter, ask(model=adapter.default_model, settings=settings))
+        await collect(adapter, ask(model=adapter.traits.default_model, settings=settings))
         assert upstream.requests[-1].json.get("dry_multiplier") == expected
         await adapter.aclose()
     await http.aclose()
@@ -278,7 +278,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path))
     monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
     adapter = LocalAdapter("local", ProviderConfig(kind="local"), HttpClient())
-    status = await adapter.auth_status()
+    status = await adapter.account.auth_status()
     assert status.state == "signed_out"
     assert "jumpseat local install" in status.message
     with pytest.raises(ConfigError, match="jumpseat local install"):
@@ -287,7 +287,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
         await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
     with pytest.raises(ConfigError, match="jumpseat local install"):
         adapter.check()
-    for nobody in (adapter.sign_in(lambda prompt: None), adapter.sign_out()):
+    for nobody in (adapter.account.sign_in(lambda prompt: None), adapter.account.sign_out()):
         with pytest.raises(ConfigError, match="no credential is required"):
             await nobody
     assert server_class.started == []
@@ -297,7 +297,7 @@ async def test_the_list_is_had_without_loading(adapter, server_class):
     (model,) = await adapter.list_models()
     assert (model.id, model.name) == (f"local:{NAME}", "SmolLM2-135M-Instruct")
     assert (model.max_context_tokens, model.supports_tool_use, model.is_default) == (8192, False, True)
-    assert (await adapter.auth_status()).state == "not_required"
+    assert (await adapter.account.auth_status()).state == "not_required"
     assert server_class.started == []
 
 
@@ -312,7 +312,7 @@ async def test_a_file_of_the_users_own_is_named_by_its_stem_and_may_take_tools(s
     adapter = LocalAdapter("mine", config, HttpClient())
     (model,) = await adapter.list_models()
     assert (model.id, model.max_context_tokens, model.supports_tool_use) == ("mine:qwen3-4b", None, True)
-    assert adapter.default_model == "qwen3-4b"
+    assert adapter.traits.default_model == "qwen3-4b"
     assert adapter.capabilities.tool_calls
 
 

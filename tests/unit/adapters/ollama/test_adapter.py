@@ -94,9 +94,10 @@ async def test_a_key_is_sent_as_bearer_and_only_then(server, http, upstream):
     server.script(HELLO)
     await collect(adapter)
     assert {each.headers["authorization"] for each in upstream.requests} == {"Bearer key-of-acme"}
-    assert (await adapter.auth_status()).state == "configured"
-    assert (await adapter.auth_status(refresh=True)).state == "signed_in"
-    assert (await adapter_for(server.base_url, http).auth_status(refresh=True)).state == "not_required"
+    assert (await adapter.account.auth_status()).state == "configured"
+    assert (await adapter.account.auth_status(refresh=True)).state == "signed_in"
+    without_key = adapter_for(server.base_url, http)
+    assert (await without_key.account.auth_status(refresh=True)).state == "not_required"
 
 
 @pytest.mark.requirement("ollama:no-thinking")

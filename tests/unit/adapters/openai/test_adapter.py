@@ -212,10 +212,10 @@ async def test_a_row_says_more_of_a_model_than_the_provider_does(upstream, http)
 async def test_the_state_of_the_credential_is_told_without_the_network(http, monkeypatch):
     monkeypatch.delenv("ACME_KEY", raising=False)
     nowhere = "http://127.0.0.1:9"
-    assert (await adapter_for(nowhere, http).auth_status()).state == "not_required"
-    assert (await adapter_for(nowhere, http, api_key="literal").auth_status()).state == "configured"
+    assert (await adapter_for(nowhere, http).account.auth_status()).state == "not_required"
+    assert (await adapter_for(nowhere, http, api_key="literal").account.auth_status()).state == "configured"
     missing = adapter_for(nowhere, http, api_key="env:ACME_KEY")
-    status = await missing.auth_status()
+    status = await missing.account.auth_status()
     assert status.state == "signed_out"
     assert "ACME_KEY" in status.message
     assert isinstance((await collect(missing))[1], ConfigError)
@@ -224,7 +224,7 @@ async def test_the_state_of_the_credential_is_told_without_the_network(http, mon
 async def test_a_refresh_tries_the_key(upstream, http):
     upstream.script(Reply.json({"data": []}), Reply.raw(b"", 401), Reply.raw(b"", 403), Reply.raw(b"", 500))
     adapter = adapter_for(upstream.base_url, http, api_key="literal")
-    states = [(await adapter.auth_status(refresh=True)).state for _ in range(4)]
+    states = [(await adapter.account.auth_status(refresh=True)).state for _ in range(4)]
     assert states == ["signed_in", "signed_out", "not_authorized", "configured"]
 
 

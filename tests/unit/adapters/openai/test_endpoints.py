@@ -198,7 +198,7 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
 @pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
 async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
     def wanted_at(base_url, **more):
-        return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).user_begins
+        return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).traits.user_begins
 
     own = kind.default_base_url
     assert [wanted_at(None), wanted_at(own), wanted_at(f"{own}/")] == [False] * 3

@@ -326,5 +326,5 @@ async def test_models_and_the_credential_are_those_of_any_endpoint(upstream, htt
     upstream.script(Reply.json({"data": [{"id": "m"}]}), Reply.raw(b"", 401), path="/v1/models")
     adapter = adapter_for(upstream.base_url, http, api_key="key-of-acme", models=["mine"])
     assert [model.id for model in await adapter.list_models()] == ["acme:m", "acme:mine"]
-    assert (await adapter.auth_status()).state == "configured"
-    assert (await adapter.auth_status(refresh=True)).state == "signed_out"
+    assert (await adapter.account.auth_status()).state == "configured"
+    assert (await adapter.account.auth_status(refresh=True)).state == "signed_out"

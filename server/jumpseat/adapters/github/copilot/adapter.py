@@ -12,8 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jumpseat.adapters.base import Adapter, OnPrompt, Replan, read_options
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import (
+    Account,
+    Adapter,
+    AuthStatus,
+    ChatTraits,
+    ClientInfo,
+    OnPrompt,
+    Replan,
+    read_options,
+)
 from jumpseat.adapters.base.capabilities import told_by
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
@@ -61,10 +69,61 @@ GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 ANTHROPIC_VERSION = "2023-06-01"
 
 
+class CopilotSignIn(Account):
+    """The account for the daemon: each change of it makes the list of models another."""
+
+    def __init__(self, provider: str, account: CopilotAccount, catalogue: CopilotCatalogue) -> None:
+        super().__init__(provider)
+        self._account = account
+        self._catalogue = catalogue
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Who is signed in, and from what source; with `refresh` plan and quotas as they are now."""
+        return await self._account.status(refresh=refresh)
+
+    async def is_signed_in_for_this(self) -> bool:
+        """Whether a person signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
+        return await self._account.is_for_copilot()
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Sign a person in with a code.
+
+        Raises:
+            ChatError: the person did not, or GitHub did not let them.
+        """
+        status = await self._account.sign_in(on_prompt)
+        self._catalogue.forget()
+        return status
+
+    async def sign_out(self) -> AuthStatus:
+        """Forget the sign-in that `sign_in` brought."""
+        self._catalogue.forget()
+        return await self._account.sign_out()
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Raises:
+            ChatError: as `CopilotCatalogue.accept_terms` raises it.
+        """
+        return await self._catalogue.accept_terms(model)
+
+    def watched_files(self) -> list[Path]:
+        """The store of sign-ins."""
+        return [self._account.watched_file]
+
+    async def files_changed(self) -> None:
+        """Another process has signed in or out."""
+        self._catalogue.forget()
+        await self._account.store_changed()
+
+
 class CopilotAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
 
-    models_expire_seconds = FRESH_SECONDS
+    traits = ChatTraits(models_expire_seconds=FRESH_SECONDS)
+    account: CopilotSignIn
+    client_info: ClientInfo | None = None
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
@@ -93,6 +152,7 @@ class CopilotAdapter(Adapter):
             http, self._hosts, config, headers=self._client_headers, on_change=self._auth_changed
         )
         self._catalogue = CopilotCatalogue(provider, self._ask)
+        self.account = CopilotSignIn(provider, self._account, self._catalogue)
         facts = EndpointFacts(provider=provider, parameters=config.parameters)
         self._routes: Mapping[str, Route] = {
             CHAT_COMPLETIONS: ChatCompletionsRoute(provider, lambda model: facts),
@@ -101,20 +161,19 @@ class CopilotAdapter(Adapter):
         }
         self._closed: dict[str, frozenset[str]] = {}
 
-    @property
-    def default_model(self) -> str | None:
-        """The configured one, else the account's default as its list was last heard."""
-        return self._config.default_model or default_model(self._catalogue.known)
-
     async def find_default_model(self) -> str | None:
-        """The account's default, asked for if the list was never heard.
+        """The account's default model; reads the list if no chat has read it.
 
         Raises:
             ChatError: nobody is signed in, or the list cannot be had.
         """
-        if self.default_model is None:
+        if self._default_model is None:
             await self._catalogue.refreshed()
-        return self.default_model
+        return self._default_model
+
+    @property
+    def _default_model(self) -> str | None:
+        return self._config.default_model or default_model(self._catalogue.known)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt.
@@ -199,46 +258,6 @@ class CopilotAdapter(Adapter):
         row = self._catalogue.row(model)
         return row.max_context_tokens if row is not None else None
 
-    async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
-
-        Raises:
-            ChatError: as `CopilotCatalogue.accept_terms` raises it.
-        """
-        return await self._catalogue.accept_terms(model)
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Who is signed in, and from what source; with `refresh` plan and quotas as they are now."""
-        return await self._account.status(refresh=refresh)
-
-    async def is_signed_in_for_this(self) -> bool:
-        """Whether somebody signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
-        return await self._account.is_for_copilot()
-
-    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Sign a person in with a code.
-
-        Raises:
-            ChatError: they did not, or GitHub did not let them.
-        """
-        status = await self._account.sign_in(on_prompt)
-        self._catalogue.forget()
-        return status
-
-    async def sign_out(self) -> AuthStatus:
-        """Forget the sign-in that `sign_in` brought."""
-        self._catalogue.forget()
-        return await self._account.sign_out()
-
-    def watched_files(self) -> list[Path]:
-        """The store of sign-ins."""
-        return [self._account.watched_file]
-
-    async def files_changed(self) -> None:
-        """Another process has signed in or out."""
-        self._catalogue.forget()
-        await self._account.store_changed()
-
     async def aclose(self) -> None:
         """End requests under way."""
         await self._catalogue.aclose()
@@ -251,8 +270,7 @@ class CopilotAdapter(Adapter):
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
     def _auth_changed(self, status: AuthStatus) -> None:
-        if self.on_auth_change is not None:
-            self.on_auth_change(status)
+        self.account.report(status)
 
     async def _with_another(self, credential: CopilotCredential, error: ChatError) -> Replan:
         """The replan for a credential that was refused with this error.

@@ -8,14 +8,22 @@ server, sign-in, way. Above it is the provider registry. Below it are `identity`
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jumpseat.adapters.base import Adapter, Capabilities, OnPrompt, read_options
-from jumpseat.adapters.base.account import AuthStatus
+from jumpseat.adapters.base import (
+    Account,
+    Adapter,
+    AuthStatus,
+    Capabilities,
+    ChatTraits,
+    ClientInfo,
+    OnPrompt,
+    read_options,
+)
 from jumpseat.adapters.base.capabilities import told_by
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory
@@ -66,10 +74,73 @@ ASKING_SECONDS = 10.0
 """For what the server knows by itself."""
 
 
+class LanguageServerSignIn(Account):
+    """The server's sign-in for the daemon: each change of it makes the list of models another."""
+
+    def __init__(
+        self,
+        provider: str,
+        server: LanguageServer,
+        identity: LanguageServerIdentity,
+        models: LanguageServerModels,
+        accept_terms: Callable[[str], Awaitable[ModelInfo]],
+    ) -> None:
+        super().__init__(provider)
+        self._server = server
+        self._identity = identity
+        self._models = models
+        self._accept_terms = accept_terms
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Who is signed in to the server, which is started for that; with `refresh` plan and quotas too."""
+        return await self._identity.status(refresh=refresh)
+
+    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
+        """Have the server sign a person in with a code.
+
+        Raises:
+            ChatError: the person did not, or the server could not.
+        """
+        status = await self._identity.sign_in(on_prompt)
+        self._models.forget()
+        return status
+
+    async def sign_out(self) -> AuthStatus:
+        """Have the server forget its sign-in.
+
+        Raises:
+            ChatError: the request failed.
+        """
+        self._models.forget()
+        return await self._identity.sign_out()
+
+    async def accept_terms(self, model: str) -> ModelInfo:
+        """Accept a model's terms for the account, and check that it took effect.
+
+        Raises:
+            ChatError: as `LanguageServerModels.accept_terms` raises it.
+        """
+        return await self._accept_terms(model)
+
+    def watched_files(self) -> list[Path]:
+        """Where the server keeps sign-ins, which another process may bring; none while it does not run."""
+        directory = copilot_directory(os.environ)
+        if directory is None or self._server.running is None:
+            return []
+        return [directory / name for name in SIGN_INS]
+
+    async def files_changed(self) -> None:
+        """Another process may have signed in or out."""
+        self._identity.look()
+
+
 class LanguageServerAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot-language-server`: one program, one account."""
 
-    models_expire_seconds = MODELS_EXPIRE_SECONDS
+    traits = ChatTraits(models_expire_seconds=MODELS_EXPIRE_SECONDS)
+    account: LanguageServerSignIn
+    client_info: ClientInfo | None = None
+    on_capabilities_change: Callable[[], None] | None = None
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
@@ -96,6 +167,9 @@ class LanguageServerAdapter(Adapter):
         silence = SILENCE_SECONDS if config.timeout is None else config.timeout
         self._identity = LanguageServerIdentity(hosts, self._server, on_change=self._auth_changed)
         self._models = LanguageServerModels(provider)
+        self.account = LanguageServerSignIn(
+            provider, self._server, self._identity, self._models, self._accept_terms
+        )
         self._conversations = Conversations(provider, self._server, silence_seconds=silence)
         self._completions = Completions(provider, self._server, silence_seconds=silence)
         self._way: Way = "conversation"
@@ -105,20 +179,19 @@ class LanguageServerAdapter(Adapter):
         self._decide("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
 
-    @property
-    def default_model(self) -> str | None:
-        """The configured one, else the server's default as its list was last heard."""
-        return self._config.default_model or default_model(self._models.known)
-
     async def find_default_model(self) -> str | None:
-        """The server's default, asked for if the list was never heard.
+        """The server's default model; reads the list if it was never read.
 
         Raises:
             ChatError: nobody is signed in, or the list cannot be had.
         """
-        if self.default_model is None:
+        if self._default_model is None:
             await self._listed()
-        return self.default_model
+        return self._default_model
+
+    @property
+    def _default_model(self) -> str | None:
+        return self._config.default_model or default_model(self._models.known)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt, by the way that the table or the server decides.
@@ -188,17 +261,6 @@ class LanguageServerAdapter(Adapter):
         can = CAPABILITIES[self._way]
         return {"streaming": can.streaming, "vision": can.vision, "thinking": can.thinking, **told_by(models)}
 
-    async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
-
-        Raises:
-            ChatError: as `LanguageServerModels.accept_terms` raises it.
-        """
-        connection = await self._server.connection()
-        await self._identity.require(connection)
-        completes = await self._decided(connection) == "completion"
-        return await self._models.accept_terms(connection, model, completion=completes)
-
     def check(self) -> Sequence[str]:
         """The program is there; keys that only other kinds heed are named.
 
@@ -207,40 +269,6 @@ class LanguageServerAdapter(Adapter):
         """
         check_command(self._provider, self._config, os.environ)
         return passed_over(self._provider, self._config)
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Who is signed in to the server, which is started for that; with `refresh` plan and quotas too."""
-        return await self._identity.status(refresh=refresh)
-
-    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Have the server sign a person in with a code.
-
-        Raises:
-            ChatError: they did not, or the server could not.
-        """
-        status = await self._identity.sign_in(on_prompt)
-        self._models.forget()
-        return status
-
-    async def sign_out(self) -> AuthStatus:
-        """Have the server forget its sign-in.
-
-        Raises:
-            ChatError: it could not be asked.
-        """
-        self._models.forget()
-        return await self._identity.sign_out()
-
-    def watched_files(self) -> list[Path]:
-        """Where the server keeps sign-ins, which another process may bring; none while it does not run."""
-        directory = copilot_directory(os.environ)
-        if directory is None or self._server.running is None:
-            return []
-        return [directory / name for name in SIGN_INS]
-
-    async def files_changed(self) -> None:
-        """Another process may have signed in or out."""
-        self._identity.look()
 
     async def aclose(self) -> None:
         """End questions under way, then the server."""
@@ -255,8 +283,13 @@ class LanguageServerAdapter(Adapter):
     def _auth_changed(self, status: AuthStatus) -> None:
         if self._identity.account != self._listed_for:
             self._models.forget()
-        if self.on_auth_change is not None:
-            self.on_auth_change(status)
+        self.account.report(status)
+
+    async def _accept_terms(self, model: str) -> ModelInfo:
+        connection = await self._server.connection()
+        await self._identity.require(connection)
+        completes = await self._decided(connection) == "completion"
+        return await self._models.accept_terms(connection, model, completion=completes)
 
     async def _listed(self) -> Sequence[ModelInfo]:
         connection = await self._server.connection()

@@ -62,7 +62,7 @@ async def test_a_table_of_a_clients_starts_nothing(fake: FakeLanguageServer) -> 
 
     with pytest.raises(ConfigError):
         await events(adapter, ask())
-    assert (await adapter.auth_status()).state == "signed_out"
+    assert (await adapter.account.auth_status()).state == "signed_out"
     await adapter.aclose()
     assert fake.starts == []
 
@@ -80,7 +80,7 @@ async def test_the_server_is_told_of_the_client_that_is_attached_when_it_starts(
     adapter = make()
     adapter.client_info = ClientInfo("Neovim", "0.11.4")
 
-    await adapter.auth_status()
+    await adapter.account.auth_status()
 
     options = fake.params("initialize")[0]["initializationOptions"]
     assert options["editorInfo"] == {"name": "Neovim", "version": "0.11.4"}
@@ -92,12 +92,12 @@ async def test_a_provider_that_was_closed_has_no_process_and_starts_none(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     adapter = make()
-    await adapter.auth_status()
+    await adapter.account.auth_status()
 
     await adapter.aclose()
     await fake.current.ended()
 
-    assert (await adapter.auth_status()).state == "signed_out"
+    assert (await adapter.account.auth_status()).state == "signed_out"
     assert len(fake.starts) == 1
 
 
@@ -130,15 +130,15 @@ async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     adapter, told = make(), asyncio.Queue[AuthStatus]()
-    adapter.on_auth_change = told.put_nowait
-    await adapter.files_changed()
-    assert (fake.starts, adapter.watched_files()) == ([], []), "nobody starts a server for this"
+    adapter.account.on_auth_change = told.put_nowait
+    await adapter.account.files_changed()
+    assert (fake.starts, adapter.account.watched_files()) == ([], []), "nobody starts a server for this"
     fake.status = {"status": "NotSignedIn"}
-    await adapter.auth_status()
+    await adapter.account.auth_status()
 
-    assert tmp_path / "github-copilot" / "auth.db-wal" in adapter.watched_files()
+    assert tmp_path / "github-copilot" / "auth.db-wal" in adapter.account.watched_files()
     fake.status = {"status": "OK", "user": "octocat"}
-    await adapter.files_changed()
+    await adapter.account.files_changed()
     async with asyncio.timeout(WAIT_SECONDS):
         change = await told.get()
 

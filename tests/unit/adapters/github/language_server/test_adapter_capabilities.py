@@ -70,7 +70,7 @@ async def test_what_no_way_has_a_word_for_is_left_out_and_said(
 ) -> None:
     adapter = make(chat_api=chat_api)
     await adapter.list_models()
-    model = adapter.default_model
+    model = await adapter.find_default_model()
 
     ((told, message),) = await warnings(adapter, ask(model=model, **wanted))
 

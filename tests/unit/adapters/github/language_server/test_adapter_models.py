@@ -20,9 +20,9 @@ async def test_the_list_is_what_chats_and_the_default_is_asked_for(
 ) -> None:
     adapter = make()
 
-    assert adapter.default_model is None
+    assert not adapter.heard_models()
     assert await adapter.find_default_model() == "gpt-4.1"
-    assert adapter.default_model == "gpt-4.1"
+    assert [row.model for row in adapter.heard_models() if row.is_default] == ["gpt-4.1"]
     assert [row.model for row in adapter.heard_models()] == ["gpt-4.1", "claude-sonnet-4.6"]
     assert adapter.max_context_tokens("claude-sonnet-4.6") == 200_000
     assert adapter.max_context_tokens("nothing") is None
@@ -68,8 +68,8 @@ async def test_another_account_has_other_models_and_a_used_quota_has_not(
 ) -> None:
     adapter = make()
     changes: list[AuthStatus] = []
-    adapter.on_auth_change = changes.append
-    await adapter.auth_status(refresh=True)
+    adapter.account.on_auth_change = changes.append
+    await adapter.account.auth_status(refresh=True)
     await adapter.list_models()
     connection = await adapter._server.connection()
 
@@ -96,7 +96,7 @@ async def test_terms_are_accepted_by_the_server(fake: FakeLanguageServer, make: 
     ]
     fake.on("copilot/models", list(MODELS), accepted)
 
-    row = await make().accept_terms("claude-sonnet-4.6")
+    row = await make().account.accept_terms("claude-sonnet-4.6")
 
     assert row.policy == "enabled"
     assert fake.params("copilot/setModelPolicy") == [{"model": "claude-sonnet-4.6", "status": "enabled"}]
@@ -110,7 +110,7 @@ async def test_no_terms_are_accepted_of_a_model_that_chats_do_not_get(
     adapter = make(chat_api="completion")
 
     with pytest.raises(RequestError):
-        await adapter.accept_terms(model)
+        await adapter.account.accept_terms(model)
     assert "copilot/setModelPolicy" not in fake.methods
     assert [row.model for row in adapter.heard_models()] == ["gpt-41-copilot"]
 

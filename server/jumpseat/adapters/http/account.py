@@ -1,0 +1,60 @@
+"""The state of a provider's API key."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from jumpseat.adapters.base.account import Account, AuthStatus
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.values import is_costly
+
+
+class KeyAccount(Account):
+    """An optional key, set in the configuration."""
+
+    def __init__(
+        self,
+        provider: str,
+        config: ProviderConfig,
+        values: Values,
+        try_key: Callable[[], Awaitable[object] | None],
+    ) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+            config: its table.
+            values: the adapter's reader of the table's values.
+            try_key: makes a request with the key; None where the table names no address for one.
+        """
+        super().__init__(provider)
+        self._config = config
+        self._values = values
+        self._try_key = try_key
+
+    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
+        """Whether a key is configured and can be read; with `refresh`, whether the provider accepts it."""
+        if self._config.api_key is None:
+            return AuthStatus(provider=self._provider, state="not_required")
+        try:
+            # A command is not run, and a keyring is not opened, to show that there is one.
+            if refresh or not is_costly(self._config.api_key):
+                await self._values.resolve("api_key", self._config.api_key)
+        except ConfigError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        request = self._try_key() if refresh else None
+        if request is None:
+            return AuthStatus(provider=self._provider, state="configured")
+        try:
+            await request
+        except AuthorizationError as error:
+            return AuthStatus(provider=self._provider, state="not_authorized", message=error.message)
+        except AuthenticationError as error:
+            return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
+        except ChatError as error:
+            return AuthStatus(provider=self._provider, state="configured", message=error.message)
+        return AuthStatus(provider=self._provider, state="signed_in")
+
+    @property
+    def _configured_in(self) -> str:
+        return str(self._config.origin.file or super()._configured_in)
