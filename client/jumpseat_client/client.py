@@ -1,8 +1,4 @@
-"""The client: what a program can ask a daemon.
-
-Above it are programs and the command line; below it `connection`. It keeps no state of conversations:
-what is sent is what the caller gives.
-"""
+"""The client for asyncio. It keeps no conversations: each chat sends the messages of its caller."""
 
 from __future__ import annotations
 
@@ -20,18 +16,18 @@ START_TIMEOUT = 30.0
 """Seconds for the daemon to start and answer `initialize`; a cold disk takes a few."""
 
 REQUEST_TIMEOUT = 120.0
-"""Seconds for the answer to anything but a chat; lists come over the network."""
+"""Seconds for the answer to anything but a chat; lists need requests to providers."""
 
 PROTOCOL_VERSION = 1
 
 
 def default_command() -> list[str]:
-    """How the daemon of this very installation is started."""
+    """The command line that starts the daemon of this installation."""
     return [sys.executable, "-m", "jumpseat", "serve"]
 
 
 class Client:
-    """A daemon of one's own, for as long as the `async with` block lasts."""
+    """A daemon that runs for as long as the `async with` block."""
 
     def __init__(
         self,
@@ -55,7 +51,7 @@ class Client:
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
         self.capabilities: Mapping[str, Any] = {}
-        """What the daemon said it can do: `capabilities.experimental.jumpseat` of its answer."""
+        """`capabilities.experimental.jumpseat` of the answer to `initialize`."""
 
     @classmethod
     def spawn(
@@ -70,16 +66,16 @@ class Client:
         on_request: OnRequest | None = None,
         start_timeout: float = START_TIMEOUT,
     ) -> Client:
-        """A client that starts its daemon when its `async with` block is entered.
+        """A client that starts its daemon on entry to its `async with` block.
 
         Args:
             command: program and arguments; None for this installation's `jumpseat serve`.
             env: the daemon's whole environment; None for this process's.
-            config: laid over the configuration file (`initializationOptions.config`).
-            coalesce_ms: at most one delta of a chat in so many milliseconds; 0 for as they come.
-            client_name: who is asking, for the providers' statistics and the log.
-            on_notification: called with what the daemon notifies besides deltas and progress.
-            on_request: answers what the daemon asks; without it everything is refused.
+            config: merged over the configuration file (`initializationOptions.config`).
+            coalesce_ms: at most one delta of a chat in this time; 0: as they come.
+            client_name: the name of the program, for providers and the log.
+            on_notification: called with method and params of notifications other than deltas and progress.
+            on_request: answers the daemon's requests; without it all are refused.
             start_timeout: seconds for start and handshake.
         """
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
@@ -102,7 +98,7 @@ class Client:
         Raises:
             StartFailed: the daemon could not be started, or did not answer in time.
             DaemonDied: it ended before it answered.
-            RequestFailed: it refused, because of the configuration for one.
+            RequestFailed: it refused, for example because of the configuration.
         """
         connection = DaemonConnection(self._on_notification, self._on_request)
         answer = await connection.open(
@@ -125,12 +121,12 @@ class Client:
     async def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
     ) -> Any:
-        """Send any request and return its result; `timeout` is in seconds, None for no end.
+        """Send any request and return its result; `timeout` is in seconds, None for none.
 
         Raises:
             RequestFailed: the daemon answered with an error.
-            RequestTimeout: it did not answer in time; the request was taken back.
-            DaemonDied: it is gone.
+            RequestTimeout: it did not answer in time; the request was cancelled.
+            DaemonDied: it has ended.
         """
         return await self._open.request(method, params, timeout)
 
@@ -138,7 +134,7 @@ class Client:
         """Send any notification.
 
         Raises:
-            DaemonDied: the daemon is gone.
+            DaemonDied: the daemon has ended.
         """
         self._open.notify(method, params)
 
@@ -164,10 +160,10 @@ class Client:
         """One turn of a conversation: `async for delta in client.chat("Why?")`, or `.response()`.
 
         Args:
-            messages: a question, or the whole conversation as the wire has it, oldest message first.
+            messages: a question, or the whole conversation in the form of the wire, oldest message first.
             stream: False for a chat without deltas.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
-                something else than the model, such as a model being loaded.
+                anything but the answer, such as loading a model.
             model, system, tools, tool_choice, max_tokens, stop_sequences, output_mode, thinking,
                 settings, turn_id, conversation_id, initiator: section 2 of the protocol page.
         """
@@ -207,8 +203,8 @@ class Client:
         """Rewrite a piece of text: `(await client.edit(code, "Add types").response()).replacement`.
 
         Args:
-            target: the text, or a context block, which can say the file, the language and the range.
-            instruction: what to do with it.
+            target: the text, or a context block, which can have the file, the language and the range.
+            instruction: how to rewrite it.
             model, system, max_tokens, stream, turn_id, on_progress: as for `chat`.
             more: any other param of `edit/start`, by its name on the wire.
         """
@@ -246,7 +242,7 @@ class Client:
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> str:
-        """A conversation as a Markdown text that people can edit and `parse_transcript` reads."""
+        """A conversation as Markdown, for people to edit and for `parse_transcript` to read."""
         params = {"messages": list(messages), "system": system, "model": model, "settings": settings}
         return str((await self.request("transcript/render", params))["text"])
 
@@ -260,11 +256,11 @@ class Client:
         allow_estimate: bool = True,
         **more: Any,
     ) -> dict[str, Any]:
-        """How long a chat would be: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
+        """The length of a chat: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
 
         Args:
             messages, model, system, tools: as for `chat`.
-            allow_estimate: whether an estimate will do where the provider does not count; else -1.
+            allow_estimate: whether to estimate if the provider does not count; else `tokens` is -1.
             more: any other param of `chat/start`, by its name on the wire.
         """
         if isinstance(messages, str):
@@ -281,7 +277,7 @@ class Client:
         return dict(await self.request("chat/countTokens", params))
 
     async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """`{"models": [...], "errors": [...]}`, as section 3 of the protocol page has it."""
+        """`{"models": [...], "errors": [...]}`: section 3 of the protocol page."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider
@@ -292,7 +288,7 @@ class Client:
         return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
 
     async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """The authentication state of one provider, the default one if none is named."""
+        """The authentication state of a provider; None for the default one."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider
@@ -301,15 +297,15 @@ class Client:
     async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
         """Wait until a person has signed in, and return the authentication state.
 
-        What they have to do comes as the notification `auth/prompt`; with `open_browser` the daemon asks
-        for `window/showDocument` too. Both reach the callbacks given to `spawn`.
+        The notification `auth/prompt` has the code and the page; with `open_browser` the daemon also requests
+        `window/showDocument`. Both go to the callbacks of `spawn`.
 
         Args:
-            provider: GitHub Copilot's if None.
-            open_browser: ask this client to open the page.
+            provider: None for GitHub Copilot.
+            open_browser: have the daemon request this client to open the page.
 
         Raises:
-            RequestFailed: they refused, were too late, or nobody signs in to this provider.
+            RequestFailed: the person refused, the code expired, or the provider has no sign-in.
         """
         params: dict[str, Any] = {"openBrowser": open_browser}
         if provider is not None:
@@ -317,21 +313,21 @@ class Client:
         return dict(await self.request("auth/signIn", params, timeout=None))
 
     async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
-        """Forget the credential that a sign-in brought; returns the authentication state."""
+        """Delete the credential of a sign-in and return the authentication state."""
         params = {} if provider is None else {"provider": provider}
         return dict(await self.request("auth/signOut", params))
 
     async def settings(self) -> dict[str, Any]:
-        """What is saved: `default_provider`, `default_model`, `max_tokens`, and `providers` by their ids."""
+        """The saved settings: `default_provider`, `default_model`, `max_tokens`, and `providers` by id."""
         return dict((await self.request("settings/get"))["settings"])
 
     async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge these into what is saved, deeply, and return the whole; None deletes.
+        """Merge these deeply into the saved settings and return the whole; None deletes.
 
-        The daemon notifies `settings/didChange` where that changed anything, here and to other clients.
+        After a change the daemon notifies `settings/didChange` to this client and to others.
 
         Raises:
-            RequestFailed: a value breaks its rule (-32602), or nothing can be written (1010).
+            RequestFailed: a value breaks its rule (-32602), or the file cannot be written (1010).
         """
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 

@@ -1,11 +1,11 @@
-"""What a program that uses the client may have to catch.
+"""The errors of the client.
 
 ClientError
 ├── StartFailed      the daemon could not be started, or did not answer in time
-├── DaemonDied       the daemon's process ended while it was needed
-├── RequestTimeout   the daemon lives but did not answer in time
+├── DaemonDied       the daemon's process ended
+├── RequestTimeout   the daemon runs but did not answer in time
 └── RequestFailed    the daemon answered with an error
-    └── ChatFailed   ... to a chat; `partial` holds what had come
+    └── ChatFailed   ... to a chat; `partial` is the result so far
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from jumpseat.wire import RpcError
 
 
 class ClientError(Exception):
-    """The root; its text is one or more plain sentences."""
+    """The root. The text of an error is one or more plain sentences."""
 
     hint: str | None = None
-    """What to do next, where that is known."""
+    """What to do next, if that is known."""
 
 
 class StartFailed(ClientError):  # noqa: N818 - reads as what happened
@@ -28,23 +28,23 @@ class StartFailed(ClientError):  # noqa: N818 - reads as what happened
 
 
 class RequestTimeout(ClientError):  # noqa: N818 - reads as what happened
-    """The daemon did not answer in time; the request was taken back."""
+    """The daemon did not answer in time; the request was cancelled."""
 
 
 class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
-    """The daemon's process has ended, so nothing more will be answered."""
+    """The daemon's process has ended, so there will be no more answers."""
 
     def __init__(self, return_code: int | None, stderr_tail: Sequence[str]) -> None:
         """
         Args:
-            return_code: the exit code, negative for a signal on POSIX; None where it was not learnt.
-            stderr_tail: the last lines the daemon wrote to its stderr.
+            return_code: the exit code, negative for a signal on POSIX; None if unknown.
+            stderr_tail: the last lines of its stderr.
         """
         self.return_code = return_code
         self.stderr_tail = tuple(stderr_tail)
         said = "".join(f"\n  {line}" for line in self.stderr_tail)
         code = "" if return_code is None else f" with code {return_code}"
-        super().__init__(f"The daemon ended{code}." + (f" Its last words:{said}" if said else ""))
+        super().__init__(f"The daemon ended{code}." + (f" Its last lines:{said}" if said else ""))
 
 
 class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
@@ -67,11 +67,11 @@ class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
 
     @classmethod
     def of(cls, error: RpcError) -> RequestFailed:
-        """The same failure as this class."""
+        """The wire error as this class."""
         return cls(error.code, error.message, error.data)
 
     def as_dict(self) -> dict[str, Any]:
-        """The error as it came over the wire."""
+        """The error in the form of the wire."""
         return {"code": self.code, "message": self.message, "data": dict(self.data)}
 
 
@@ -80,7 +80,7 @@ class ChatFailed(RequestFailed):
 
     @property
     def partial(self) -> Mapping[str, Any] | None:
-        """The result as far as it had come, without `stopReason`."""
+        """The result so far, without `stopReason`."""
         partial = self.data.get("partial")
         return partial if isinstance(partial, dict) else None
 

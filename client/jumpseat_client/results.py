@@ -1,4 +1,4 @@
-"""What a chat yields: deltas while it runs, and the result. Both are the wire's objects, made handy."""
+"""What a chat yields: deltas while it runs, and the result. Both wrap the objects of the wire."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 class Delta(Mapping[str, Any]):
     """One `chat/delta`: a read-only mapping of its keys, which are attributes too.
 
-    Attributes may be written as on the wire or in snake case: `delta.stopReason`, `delta.stop_reason`.
-    A type this client does not know is yielded like any other, so look at `type` and skip what is new.
+    Attributes have the name of the wire or snake case: `delta.stopReason`, `delta.stop_reason`.
+    Unknown types are yielded too: check `type`, and skip the others.
     """
 
     __slots__ = ("_data", "seq", "type")
@@ -20,11 +20,11 @@ class Delta(Mapping[str, Any]):
         self.seq = seq
         """0, 1, 2 and so on within the turn."""
         self.type: str = str(data.get("type", ""))
-        """What it is: `start`, `text_delta`, `tool_use_done`, `done` and so on."""
+        """The type: `start`, `text_delta`, `tool_use_done`, `done` and so on."""
 
     @property
     def text(self) -> str:
-        """The piece of the answer's text; empty for everything but a `text_delta`."""
+        """The text of a `text_delta`; empty for every other type."""
         return str(self._data.get("text", "")) if self.type == "text_delta" else ""
 
     def __getattr__(self, name: str) -> Any:
@@ -47,7 +47,7 @@ class Delta(Mapping[str, Any]):
 
 
 class ChatResult(dict[str, Any]):
-    """The result of a chat: the wire's object with the usual parts as properties."""
+    """The result of a chat: the object of the wire, with its usual keys as properties."""
 
     @property
     def text(self) -> str:
@@ -56,7 +56,7 @@ class ChatResult(dict[str, Any]):
 
     @property
     def content(self) -> list[dict[str, Any]]:
-        """The blocks: send them back as they are to go on with the conversation."""
+        """The blocks: send them back unchanged to continue the conversation."""
         return list(self.get("content") or [])
 
     @property
@@ -66,7 +66,7 @@ class ChatResult(dict[str, Any]):
 
     @property
     def replacement(self) -> str | None:
-        """The text for an edit's target; None where there is nothing to apply, as in every chat."""
+        """The text for an edit's target; None if there is nothing to apply, as for every chat."""
         return self.get("replacement")
 
     @property
@@ -76,12 +76,12 @@ class ChatResult(dict[str, Any]):
 
     @property
     def usage(self) -> dict[str, Any]:
-        """Tokens: `inputTokens`, `outputTokens` and so on; empty where the provider reported none."""
+        """Tokens: `inputTokens`, `outputTokens` and so on; empty if the provider reported none."""
         return dict(self.get("usage") or {})
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """What was changed or dropped on the way: `code` and `message` of each."""
+        """What was changed or dropped: `code` and `message` of each warning."""
         return list(self.get("warnings") or [])
 
     def as_message(self) -> dict[str, Any]:

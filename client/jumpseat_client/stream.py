@@ -1,7 +1,6 @@
-"""One chat while it runs: its deltas, its result, and its end if the program loses interest.
+"""One chat: its deltas, its result and its cancel.
 
-Above it is `client`, which starts the request and hands over what arrives. A turn costs money while
-nobody listens, so leaving the loop cancels it at once.
+A turn costs money also if its deltas are not read, so leaving the loop cancels it at once.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from jumpseat_client.results import ChatResult, Delta
 class ChatStream:
     """A chat. Iterate over it for the deltas, or await `response()` for the result alone.
 
-    Nothing is sent before one of the two. Leaving the loop early, by `break`, by an exception or because
+    The first of the two sends the request. Leaving the loop early, by `break`, by an exception or because
     the task is cancelled, cancels the turn; `response()` then raises `ChatFailed` of kind "cancelled"
-    with what had come in `partial`.
+    with the result so far in `partial`.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class ChatStream:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The id of the request; None before it was sent."""
+        """The id of the request; None before it is sent."""
         return self._id
 
     @property
@@ -61,11 +60,11 @@ class ChatStream:
 
         Raises:
             ChatFailed: the chat ended with an error.
-            DaemonDied: the daemon is gone.
+            DaemonDied: the daemon has ended.
         """
         future = self._future or self._begin()
         try:
-            # Shielded: the answer to a cancelled turn is still wanted by whoever asks next.
+            # Shielded, because the next caller of `response` still gets the answer of a cancelled turn.
             value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()
@@ -79,7 +78,7 @@ class ChatStream:
         return self._result
 
     def cancel(self) -> None:
-        """Tell the daemon to stop, now; nothing if the chat has ended or never begun."""
+        """Cancel the turn; nothing if the chat has ended or was never started."""
         if self._id is None or self._future is None or self._future.done() or self._cancelled:
             return
         self._cancelled = True
@@ -97,7 +96,7 @@ class ChatStream:
 
 
 class _Deltas:
-    """The iterator behind `async for`: only the loop holds it, so its end is the loop's end."""
+    """The iterator of `async for`. Only the loop refers to it, so it is deleted when the loop is left."""
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream
@@ -121,12 +120,12 @@ class _Deltas:
 
     def __del__(self) -> None:
         try:
-            here = asyncio.get_running_loop() is self._loop
+            in_loop = asyncio.get_running_loop() is self._loop
         except RuntimeError:
-            here = False
-        if here:
+            in_loop = False
+        if in_loop:
             self._stream.cancel()
         else:
-            # Collected somewhere else; a loop that is closed has no daemon either.
+            # Deleted in another thread. If the event loop is closed, the daemon has ended too.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stream.cancel)

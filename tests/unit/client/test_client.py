@@ -42,13 +42,13 @@ def client(scenario: Scenario, **options: Any) -> Client:
 
 
 async def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    # A file is all that crosses from the other process, so it is looked at until the test's timeout.
-    while not (messages := scenario.received(method)):  # noqa: ASYNC110 - there is no event to wait for
+    # The other process writes its messages to a file, which is polled until the test's timeout.
+    while not (messages := scenario.received(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
     return messages
 
 
-async def test_it_shakes_hands_and_says_goodbye(tmp_path: Path) -> None:
+async def test_it_initializes_the_daemon_and_shuts_it_down(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path)
     async with client(scenario, config={"default_provider": "x"}, coalesce_ms=5, client_name="me") as daemon:
         assert daemon.server_info["name"] == "fake"
@@ -89,7 +89,7 @@ async def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) ->
     assert not scenario.received("$/cancelRequest")
 
 
-async def test_the_result_can_be_had_without_the_deltas(tmp_path: Path) -> None:
+async def test_the_result_is_available_without_the_deltas(tmp_path: Path) -> None:
     async with client(Scenario.chat(tmp_path, answer_steps("Hello"))) as daemon:
         stream = daemon.chat([{"role": "user", "content": "Hi"}], stream=False)
         assert (await stream.response()).text == "Hello"
@@ -97,7 +97,7 @@ async def test_the_result_can_be_had_without_the_deltas(tmp_path: Path) -> None:
             aiter(stream)
 
 
-async def test_chats_at_once_do_not_mix(tmp_path: Path) -> None:
+async def test_concurrent_chats_do_not_mix(tmp_path: Path) -> None:
     async with client(Scenario.chat(tmp_path, answer_steps("one"), answer_steps("two"))) as daemon:
         first, second = daemon.chat("1"), daemon.chat("2")
 
@@ -156,7 +156,7 @@ async def test_a_cancelled_task_cancels_its_turn(tmp_path: Path, how: str) -> No
                 else:
                     _ = [delta async for delta in stream]
             except asyncio.CancelledError as error:
-                # Its traceback keeps the loop's iterator alive, which must not keep the turn alive.
+                # Its traceback refers to the loop's iterator, which must not keep the turn running.
                 held.append(error)
                 raise
 
@@ -176,7 +176,7 @@ async def test_a_failed_chat_raises_after_its_deltas(tmp_path: Path) -> None:
 
         async def use() -> None:
             async for delta in daemon.chat("Hi"):
-                seen.append(delta)  # noqa: PERF401 - what came before the error must be kept
+                seen.append(delta)  # noqa: PERF401 - the deltas before the error must be kept
 
         with pytest.raises(ChatFailed, match=r"Too many requests\.") as caught:
             await use()
@@ -203,7 +203,7 @@ async def test_progress_is_passed_on_with_its_percentage(tmp_path: Path) -> None
     assert scenario.received("chat/start")[0]["params"]["workDoneToken"]
 
 
-async def test_a_daemon_that_dies_in_a_chat_is_told_with_its_last_words(tmp_path: Path) -> None:
+async def test_a_daemon_that_ends_in_a_chat_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"stderr": "out of luck\n"}, {"die": 7}])
     async with client(scenario) as daemon:
         with pytest.raises(DaemonDied, match=r"code 7(?s:.*)out of luck") as caught:
@@ -226,19 +226,19 @@ async def test_a_flood_on_stderr_neither_hangs_nor_fills_memory(tmp_path: Path, 
     assert caplog.messages.count("x" * 99) == 20_000
 
 
-async def test_a_daemon_that_cannot_be_started_is_told_by_name() -> None:
+async def test_a_daemon_that_cannot_be_started_is_named() -> None:
     with pytest.raises(StartFailed, match="no-such-program"):
         async with Client.spawn(["no-such-program"]):
             pass
 
 
-async def test_a_daemon_that_dies_at_its_start_is_told_with_its_last_words(tmp_path: Path) -> None:
+async def test_a_daemon_that_ends_at_its_start_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     with pytest.raises(DaemonDied, match=r"code 3(?s:.*)told to die"):
         async with client(Scenario(tmp_path, initialize="die")):
             pass
 
 
-async def test_a_daemon_that_never_answers_is_ended(tmp_path: Path) -> None:
+async def test_a_daemon_that_never_answers_is_killed(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, initialize="silence")
     with pytest.raises(StartFailed, match=r"within 0\.5 seconds"):
         async with client(scenario, start_timeout=0.5):
@@ -253,7 +253,7 @@ async def test_a_daemon_that_refuses_says_why(tmp_path: Path) -> None:
     assert caught.value.kind == "config"
 
 
-async def test_a_daemon_that_does_not_go_is_killed_after_the_grace(
+async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "STOP_GRACE", 0.5)
@@ -263,11 +263,11 @@ async def test_a_daemon_that_does_not_go_is_killed_after_the_grace(
         assert process is not None
         started = time.monotonic()
     assert process.died is not None
-    # Without the kill it would live for ever; a busy machine takes its time for that, too.
+    # Without the kill it would run for ever; the upper bound is for a busy machine.
     assert 0.4 < time.monotonic() - started < 15
 
 
-async def test_a_request_has_an_end_and_is_taken_back(tmp_path: Path) -> None:
+async def test_a_request_that_times_out_is_cancelled(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [{"wait": "cancel"}, CANCELLED])
     async with client(scenario) as daemon:
         with pytest.raises(RequestTimeout, match="chat/start"):
@@ -275,7 +275,7 @@ async def test_a_request_has_an_end_and_is_taken_back(tmp_path: Path) -> None:
         await until_received(scenario, "$/cancelRequest")
 
 
-async def test_lists_and_status_come_as_the_wire_has_them(tmp_path: Path) -> None:
+async def test_lists_and_status_are_returned_as_the_wire_has_them(tmp_path: Path) -> None:
     status = {"provider": "fake", "state": "not_required"}
     answers = {
         "models/list": {"models": [{"id": "fake:m"}], "errors": []},
@@ -301,7 +301,7 @@ async def test_lists_and_status_come_as_the_wire_has_them(tmp_path: Path) -> Non
     }
 
 
-async def test_leaving_the_block_cancels_what_still_runs(tmp_path: Path) -> None:
+async def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     async with client(scenario) as daemon:
         deltas = aiter(daemon.chat("Hi"))

@@ -167,7 +167,7 @@ def test_models_and_any_request_return_what_the_wire_has(tmp_path: Path) -> None
     assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
 
 
-def test_a_daemon_that_dies_is_reported_with_its_last_words(tmp_path: Path) -> None:
+def test_a_daemon_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"stderr": "out of luck\n"}, {"die": 7}])
     with client(scenario) as daemon, pytest.raises(DaemonDied, match="out of luck"):
         list(daemon.chat("Hi"))
@@ -179,7 +179,7 @@ def test_a_daemon_that_cannot_be_started_leaves_no_thread() -> None:
     assert own_threads() == []
 
 
-def test_leaving_the_block_cancels_what_still_runs(tmp_path: Path) -> None:
+def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     with client(scenario) as daemon:
         deltas = iter(daemon.chat("Hi"))
