@@ -95,7 +95,7 @@ async def test_a_proxy_that_wants_a_password_is_1008_and_is_not_asked_again(home
             error = (await chat(daemon))["error"]
 
         assert (error["code"], error["data"]["retryable"]) == (1008, False)
-        assert f"the proxy {network.proxy.address} wants a user and a password" in error["message"]
+        assert f"the proxy {network.proxy.address} requires a user and a password" in error["message"]
         assert "providers.acme.proxy" in error["data"]["hint"]
         assert len(network.proxy.requests) == 1
 
@@ -154,7 +154,7 @@ async def test_silence_behind_a_proxy_is_1008_when_its_time_is_over(home, author
             error = (await chat(daemon))["error"]
 
         assert error["code"] == 1008
-        assert "went silent for 0.5 s" in error["message"]
+        assert "sent nothing for 0.5 s" in error["message"]
 
 
 @pytest.mark.requirement("7:proxy-secret")

@@ -1,7 +1,6 @@
-"""HTTP as adapters need it: shared connections, event streams, and failures as our errors.
+"""HTTP for adapters: shared connections, event streams, and failures as our errors.
 
-The only package that imports httpx2, and only once a request is made: importing this one is cheap.
-Above it are `auth` and the adapters. Public for plug-ins, and kept stable.
+This is public API for plug-ins, and stable. Importing it is cheap: httpx2 is imported with the first request.
 """
 
 from jumpseat.http.client import HttpClient, is_loopback

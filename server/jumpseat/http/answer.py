@@ -1,8 +1,4 @@
-"""The bytes of an answer, brought to a dialect's decoder in the form they have.
-
-Owns the choice between event stream, NDJSON and one JSON body, and how much an answer may hold. Above it is
-`exchange.py`; below it the readers and a decoder. It does no I/O.
-"""
+"""Reads an answer as an event stream, NDJSON or one JSON body, and bounds its size."""
 
 from __future__ import annotations
 
@@ -13,31 +9,31 @@ from jumpseat.http.json_lines import JsonLinesDecoder
 from jumpseat.wire import LARGE_JSON_BYTES
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""As large as a frame of ours may be: a longer answer could not be sent to a client anyway."""
+"""The size limit of our frames: a longer answer could not be sent to a client."""
 
 MAX_SILENT_BYTES = 16 * 1024 * 1024
-"""So much of a stream may come without output; no real stream has so many comments and empty events."""
+"""The most bytes of a stream without output; no real stream has so many comments and empty events."""
 
 UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
-"""Content types that say nothing of the content."""
+"""Content types that do not identify the content."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIELDS = (b":", b"data:", b"event:", b"id:", b"retry:")
 
 
-def looks_like_events(begin: bytes | bytearray) -> bool | None:
-    """Whether a body that begins so is an event stream and not JSON; None where more of it is needed."""
-    begin = begin[: len(_BOM) + max(map(len, _FIELDS))]
-    if _BOM.startswith(begin):
+def looks_like_events(start: bytes | bytearray) -> bool | None:
+    """Whether a body with this start is an event stream and not JSON; None if more bytes are needed."""
+    start = start[: len(_BOM) + max(map(len, _FIELDS))]
+    if _BOM.startswith(start):
         return None
-    begin = begin.removeprefix(_BOM)
-    if begin.startswith(_FIELDS):
+    start = start.removeprefix(_BOM)
+    if start.startswith(_FIELDS):
         return True
-    return None if any(field.startswith(begin) for field in _FIELDS) else False
+    return None if any(field.startswith(start) for field in _FIELDS) else False
 
 
 def error_in(body: bytes) -> bytes:
-    """The body of a refusal, or its first event where it came as a stream, as a gateway may send one."""
+    """The JSON of an error body; some gateways send it as the first event of a stream."""
     if not looks_like_events(body.lstrip()):
         return body
     reader = EventStreamDecoder()
@@ -46,13 +42,13 @@ def error_in(body: bytes) -> bytes:
 
 
 class AnswerReader:
-    """Feeds a decoder. Both methods append to `out`, so that events stay where a later one fails."""
+    """Feeds a decoder. Both methods append to `out`, so that no event is lost if a later one fails."""
 
     def __init__(self, decoder: Decoder, content_type: str) -> None:
         """
         Args:
             decoder: the decoder of this one answer.
-            content_type: the response's header, empty where it is missing.
+            content_type: the response's header; may be empty.
         """
         self._decoder = decoder
         self._events: EventStreamDecoder | None = None
@@ -69,19 +65,19 @@ class AnswerReader:
             self._lines = JsonLinesDecoder()
 
     def is_costly(self, piece: bytes | None) -> bool:
-        """Whether taking this piece, or the end for None, may keep a thread busy for long."""
+        """Whether `feed` with this piece, or `finish` for None, may block for long."""
         if piece is None:
             return len(self._body) > LARGE_JSON_BYTES
         if self._arguments > LARGE_JSON_BYTES:
-            return True  # Any piece may end the call, and then they are read.
+            return True  # Any piece may end the call; then its arguments are parsed.
         reader = self._events or self._lines
         return reader is not None and reader.pending > LARGE_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
-        """Take what one read of the connection gave.
+        """Take the bytes of one read of the connection.
 
         Raises:
-            ChatError: as the decoder says, or the answer is too long.
+            ChatError: as the decoder raises it, or the answer is too long.
         """
         self._taken += len(piece)
         if self._taken > MAX_BODY_BYTES:
@@ -106,15 +102,15 @@ class AnswerReader:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
 
     def _is_stream(self) -> bool:
-        """Whether what came under no type of a stream is one nevertheless, as its first bytes say."""
+        """Whether the first bytes are those of an event stream, whose content type is another one."""
         is_stream = looks_like_events(self._body)
         self._is_body = is_stream is False
         if not is_stream:
             return False
-        # Some proxies label a stream text/plain, JSON or nothing. One of any other type is refused, as the
-        # standard wants it.
+        # Some proxies label a stream as text/plain or JSON, or not at all. The standard requires to refuse
+        # other types.
         if self._kind not in UNTYPED and not self._kind.endswith("json"):
-            raise ProtocolError(f"A stream came under the content type {self._kind!r}.")
+            raise ProtocolError(f"The answer is an event stream with the content type {self._kind!r}.")
         self._events = EventStreamDecoder()
         return True
 
@@ -132,7 +128,7 @@ class AnswerReader:
         """Take the end of the input.
 
         Raises:
-            ChatError: as the decoder says; `ProtocolError` where the answer is not complete.
+            ChatError: as the decoder raises it; `ProtocolError` if the answer is not complete.
         """
         is_other = self._events is None and self._lines is None
         if is_other and (self._body or self._kind.endswith("json")):
@@ -146,6 +142,6 @@ class AnswerReader:
             for name, data in rest:
                 out += self._decoder.feed_event(name, data)
         except ProtocolError:
-            pass  # Half an event: that the answer ended early is the better thing to say.
+            pass  # An incomplete event: `finish` of the decoder reports that the answer ended early.
         if not self._decoder.complete:
             out += self._decoder.finish()

@@ -1,4 +1,4 @@
-"""The body of one answer: unpacked in bounded steps, its connection closed or kept for the next request."""
+"""The body of one answer: decompresses it in bounded steps, and closes or keeps its connection."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from jumpseat.http.client import HttpClient
 
 DRAIN_SECONDS = 0.5
-"""How long the rest of an answer may take to arrive behind its end mark."""
+"""The time limit for the rest of an answer after its end mark."""
 
 DRAIN_BYTES = 64 * 1024
-"""How long that rest may be. A connection with a longer one costs less to open again than to read out."""
+"""The size limit of that rest. With a longer one, a new connection costs less than reading it."""
 
 
 class Body:
-    """The body of a response whose headers are there."""
+    """The body of a response whose headers were read."""
 
     def __init__(
         self, response: httpx2.Response, provider: str, error_of: Callable[[Exception], ChatError]
@@ -38,16 +38,16 @@ class Body:
         self._provider = provider
         self._error_of = error_of
         self.answered = False
-        """The dialect's end mark was seen and given on: what follows has no meaning."""
+        """The end mark of the dialect was read and its event yielded; the rest is ignored."""
 
         self._response = response
         self._raw = response.aiter_raw()
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The content as it arrives, in bounded pieces; a body that is cut off just ends.
+        """The content as it arrives, in bounded pieces; a body that is cut off ends without an error.
 
         Raises:
-            ChatError: the connection failed, or the content cannot be unpacked (`ProtocolError`).
+            ChatError: the connection failed, or the content cannot be decompressed (`ProtocolError`).
         """
         import httpx2
 
@@ -63,17 +63,14 @@ class Body:
                     if piece:
                         yield piece
         except httpx2.RemoteProtocolError:
-            # The length differs from what the headers or the chunks announced. Only the dialect can tell
-            # whether the answer is complete.
+            # The length differs from the announced one. The decoder knows whether the answer is complete.
             return
         except httpx2_failures() as failure:
             raise self._error_of(failure) from failure
 
     async def release(self, client: HttpClient) -> None:
-        """Let the connection go: at once, but for an answer with an end mark, whose rest is read first.
-
-        A connection can be used again only when the answer on it is read to its end. Nobody waits for that.
-        """
+        """Release the connection. After an end mark, the rest of the answer is read in the background first,
+        because only then the connection can be used again."""
         if self.answered and not self._response.is_closed:
             client.run_aside(self._drained())
         else:

@@ -1,7 +1,7 @@
-"""What the operating system or TLS said of a connection that failed, in words that hold no address.
+"""Explains why a connection failed, from the error of the operating system or of TLS.
 
-Above it is `failures.py`; below it only the standard library. What only the user can mend comes with a
-hint and is not tried again. No hint names a way around verification: there is none.
+What only the user can fix gets a hint and is not retried. No hint suggests to disable verification, which is
+not possible. No text has an address of a URL.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ class Cause:
     """Why a connection failed."""
 
     words: str = ""
-    """The end of a sentence, with what parts it from its beginning; empty where nothing is known."""
+    """The end of a sentence, including the separator; empty if the cause is unknown."""
 
     hint: str | None = None
     retryable: bool | None = None
-    """None where the kind of the error decides."""
+    """None if the class of the error decides."""
 
 
-# Numbers of X509_V_ERR_* (OpenSSL, x509_vfy.h), which the ssl module gives without names.
+# X509_V_ERR_* (OpenSSL, x509_vfy.h); the ssl module has no names for them.
 _WRONG_TIME = (9, 10)
 _WRONG_HOST = (62, 64)
 
-_WANTED = "CERTIFICATE_REQUIRED"
-_NOT_TAKEN = ("BAD_CERTIFICATE", "UNKNOWN_CA", "UNSUPPORTED_CERTIFICATE", "ALERT_CERTIFICATE_")
-_PERHAPS_WANTED = "ALERT_HANDSHAKE_FAILURE"
-"""What a server that misses a certificate says before TLS 1.3, and what it says of other things too."""
+_CLIENT_CERT_REQUIRED = "CERTIFICATE_REQUIRED"
+_CLIENT_CERT_REFUSED = ("BAD_CERTIFICATE", "UNKNOWN_CA", "UNSUPPORTED_CERTIFICATE", "ALERT_CERTIFICATE_")
+_CLIENT_CERT_MAYBE_REQUIRED = "ALERT_HANDSHAKE_FAILURE"
+"""Before TLS 1.3 servers report this for a missing client certificate, and for other failures."""
 
 
 def cause_of(failure: BaseException, provider: str, host: str) -> Cause:
-    """The first cause in the chain of an exception that says something.
+    """The first known cause in the chain of an exception.
 
     Args:
-        failure: what was raised.
+        failure: the exception.
         provider: the configured provider's id, for hints.
-        host: host and port that were asked, for hints.
+        host: host and port of the URL, for hints.
     """
     for each in _chain(failure):
         match each:
@@ -60,23 +60,23 @@ def cause_of(failure: BaseException, provider: str, host: str) -> Cause:
 
 
 def _chain(failure: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = failure
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
+    current: BaseException | None = failure
+    while current is not None:
+        yield current
+        current = current.__cause__ or current.__context__
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, provider: str, host: str) -> Cause:
     why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have one.
     code = getattr(error, "verify_code", None)
     if code in _WRONG_TIME:
-        hint = "If this machine's clock is right, only who runs the server, or the proxy, can mend that."
+        hint = "Check the clock of this machine. If it is right, the operator must renew the certificate."
     elif code in _WRONG_HOST:
         hint = f"Check that {host} is the right address, and that no proxy answers in its place."
     else:
         hint = (
-            "If your network inspects TLS, or the server has an authority of its own, name that authority's "
-            f"certificate in providers.{provider}.ca_file."
+            f"Set providers.{provider}.ca_file to the certificate of the authority, if your network inspects "
+            "TLS, or if the server uses a private certificate authority."
         )
     words = f": its certificate is not trusted ({why})" if why else ": its certificate is not trusted"
     return Cause(words, hint, retryable=False)
@@ -85,9 +85,10 @@ def _untrusted(error: ssl.SSLCertVerificationError, provider: str, host: str) ->
 def _broken_tls(error: ssl.SSLError, provider: str) -> Cause:
     reason = error.reason or "unknown reason"
     key = f"providers.{provider}.client_cert"
-    if _WANTED in reason:
-        return Cause(": it wants a client certificate", f"Name one in {key}.", retryable=False)
-    if any(each in reason for each in _NOT_TAKEN):
+    if _CLIENT_CERT_REQUIRED in reason:
+        return Cause(": it requires a client certificate", f"Set {key}.", retryable=False)
+    if any(each in reason for each in _CLIENT_CERT_REFUSED):
         return Cause(": it does not accept the client certificate", f"Check {key}.", retryable=False)
-    hint = f"If it wants a client certificate, name one in {key}." if _PERHAPS_WANTED in reason else None
+    may_be_required = _CLIENT_CERT_MAYBE_REQUIRED in reason
+    hint = f"If the server requires a client certificate, set {key}." if may_be_required else None
     return Cause(f": TLS failed ({reason.replace('_', ' ').lower()})", hint)

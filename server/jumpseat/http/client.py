@@ -1,9 +1,4 @@
-"""The HTTP connections of the daemon, opened when a request needs them and shared by its providers.
-
-Owns the pools of connections: one for each proxy and each kind of trust that providers use. Above it are
-`exchange.py` and the adapters, which never see httpx2; below it `network.py` says how a host is reached.
-Redirects are not followed: a credential goes to the host it was configured for and to no other.
-"""
+"""Owns the pools of HTTP connections, which providers share: one pool per proxy and TLS options."""
 
 from __future__ import annotations
 
@@ -26,16 +21,16 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_CONNECTIONS = 512
-"""Every running chat holds one; the bound only keeps a runaway client from using up all descriptors."""
+"""Every running chat uses one. The limit keeps a runaway client from using all file descriptors."""
 
 KEEPALIVE_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 60.0
-"""Long enough that the next question of a conversation needs no new TLS handshake."""
+"""Long enough that the next turn of a conversation needs no new TLS handshake."""
 
 logger = logging.getLogger(__name__)
 
 _Key: TypeAlias = tuple[Proxy | None, TlsOptions | None]
-"""What tells one pool from another; no options where there is no TLS."""
+"""The key of a pool; no options without TLS."""
 
 
 def is_loopback(url: str) -> bool:
@@ -46,10 +41,11 @@ def is_loopback(url: str) -> bool:
 
 @dataclass(slots=True)
 class Pool:
-    """Connections that requests share, and how many requests have one or wait for one."""
+    """Connections that requests share."""
 
     http: httpx2.AsyncClient
     requests: int = 0
+    """The number of requests that have a connection or wait for one."""
 
     @property
     def is_full(self) -> bool:
@@ -68,26 +64,21 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a host is reached: the pool of connections, and the proxy behind which they end."""
+    """How a host is reached."""
 
     pool: Pool
     proxy: Proxy | None
     origin: UrlOrigin
 
-    @property
-    def http(self) -> httpx2.AsyncClient:
-        """What makes the requests."""
-        return self.pool.http
-
 
 class HttpClient:
-    """What an adapter makes its requests with. Those of one daemon share their connections."""
+    """The HTTP client of an adapter. The clients of one daemon share their connections."""
 
     def __init__(self, provider: str = "", table: ProviderConfig | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for errors.
-            table: its table, which says how hosts are reached; None for as the environment says.
+            table: its table, with the options of the network; None for those of the environment.
         """
         self._provider = provider
         self._table = table
@@ -97,23 +88,20 @@ class HttpClient:
 
     @property
     def connect_seconds(self) -> float:
-        """How long a host, or a proxy, may take to accept a connection."""
+        """The time limit for a host, or a proxy, to accept a connection."""
         return (self._table and self._table.connect_timeout) or CONNECT_SECONDS
 
     def for_provider(self, provider: str, table: ProviderConfig) -> HttpClient:
-        """A client that reaches hosts as a table says. Connections are shared wherever they can be."""
+        """A client with the network options of a table; it shares connections with this one."""
         client = HttpClient(provider, table)
         client._pools = self._pools
         return client
 
     async def for_url(self, url: str) -> Way:
-        """How to reach this URL; what that needs is built on first use.
-
-        Certificates are read for TLS, 50 to 150 ms, so that is done on a thread; plain HTTP needs none,
-        and so a local model is reached without that wait.
+        """How to reach this URL; its pool is built on first use.
 
         Raises:
-            ConfigError: a proxy or a file that the table or the environment names cannot be used.
+            ConfigError: a proxy or a file of the table or of the environment cannot be used.
         """
         origin = origin_of(url) or UrlOrigin("", "", 0)
         key = self._keys.get(origin)
@@ -121,27 +109,30 @@ class HttpClient:
             return Way(pool, key[0], origin)
         if self._options is None:
             self._options = await read_options(self._provider, self._table or ProviderConfig())
-        return await asyncio.to_thread(self._built, origin, self._options)
+        # On a thread, because reading certificates takes 50 to 150 ms.
+        return await asyncio.to_thread(self._build, origin, self._options)
 
-    def _built(self, origin: UrlOrigin, options: NetworkOptions) -> Way:
+    def _build(self, origin: UrlOrigin, options: NetworkOptions) -> Way:
         proxy = options.proxy_for(origin)
+        # Without TLS no certificates are read, so the first chat with a local model starts faster.
         is_plain = origin.scheme == "http" and (proxy is None or proxy.scheme == "http")
         key = (proxy, None if is_plain else options.tls)
         pool = self._pools.get(key, self._provider)
         self._keys[origin] = key
         if proxy is not None:
-            # What people look for first where a network is in the way.
-            logger.debug("%s is reached by the proxy %s of %s", origin.host, proxy.address, proxy.named_by)
+            logger.debug(
+                "%s is reached through the proxy %s of %s", origin.host, proxy.address, proxy.named_by
+            )
         return Way(pool, proxy, origin)
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
-        """Run a short work that no request waits for; it is cancelled when the connections are closed."""
+        """Run a short task in the background; it is cancelled when the connections are closed."""
         task = asyncio.get_running_loop().create_task(work)
         self._pools.aside.add(task)
         task.add_done_callback(self._pools.aside.discard)
 
     async def aclose(self) -> None:
-        """Close every connection of all that share them; a later request would open new ones."""
+        """Close the connections of all clients that share them; a later request opens new ones."""
         await self._pools.aclose()
 
 
@@ -155,8 +146,8 @@ class _Pools:
         self._lock = threading.Lock()
 
     def get(self, key: _Key, provider: str) -> Pool:
-        # The lock is held by a thread, never by the loop: a second request waits for the first one's work,
-        # and a cancel in between loses nothing.
+        # Only threads hold the lock, never the event loop: a second request waits for the first one's pool,
+        # and a cancel does not interrupt the work.
         with self._lock:
             if key not in self.known:
                 self.known[key] = Pool(self._client(*key, provider))
@@ -182,13 +173,13 @@ class _Pools:
         )
         context = self._context(tls, provider)
         if proxy is None:
-            # The environment was looked at before, by rules that do not differ between libraries.
+            # No `trust_env`: `network.py` has read the environment, by our own rules.
             return httpx2.AsyncClient(verify=context, trust_env=False, limits=limits)
         from jumpseat.http.proxy_transport import ProxyTransport
 
         proxy_context = None
         if proxy.scheme == "https" and tls is not None:
-            # The client certificate is for the provider; a proxy in between is shown none.
+            # The client certificate is for the provider, not for the proxy.
             proxy_context = self._context(tls.without_identity, provider)
         transport = ProxyTransport(proxy, context=context, proxy_context=proxy_context, limits=limits)
         return httpx2.AsyncClient(transport=transport, trust_env=False)
@@ -197,7 +188,7 @@ class _Pools:
         import ssl
 
         if tls is None:
-            # No certificate authority: cheap, and it would refuse TLS rather than trust it.
+            # Without certificate authorities: cheap, and any TLS connection would fail.
             return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if tls not in self._contexts:
             self._contexts[tls] = make_context(tls, provider)

@@ -1,8 +1,4 @@
-"""The events of an answer out of its bytes, in slices and, where that takes long, on a thread.
-
-Owns that no answer keeps other work waiting, and which error a broken one is. Above it is `exchange.py`;
-below it is `answer.py`.
-"""
+"""Decodes an answer in slices, and slow parts on a thread, so that it does not block other work."""
 
 from __future__ import annotations
 
@@ -22,10 +18,10 @@ from jumpseat.system.bounded import in_time
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES = 16 * 1024
-"""Of a stream, between two turns of other work: at worst, 5 to 20 ms of decoding."""
+"""The most bytes of a stream that are decoded before other tasks run: at worst 5 to 20 ms."""
 
 DECODING_SECONDS = 60.0
-"""How long a thread may take to read a large part of an answer."""
+"""The time limit for a thread to decode a large part of an answer."""
 
 MANY_EVENTS = 10_000
 
@@ -40,7 +36,7 @@ async def decoded(
     Args:
         pieces: the body as it arrives; closed at the end.
         headers: of the response.
-        decoder: a fresh decoder of the dialect; pieces after its end mark are not asked for.
+        decoder: a new decoder of the dialect; pieces after its end mark are not read.
         provider: the configured provider's id, for errors.
 
     Raises:
@@ -61,18 +57,17 @@ async def decoded(
                 elif piece is not None:
                     await _feed(reader, piece, decoder, events)
                 else:
-                    # An answer that is complete stays so, however its connection ended.
+                    # A complete answer is valid, however its connection ended.
                     await run_decoding(reader.is_costly(None), partial(reader.finish, events))
                     failure = None
             except ChatError as error:
                 failure = failure or error
             except TimeoutError:
-                failure = ProtocolError(f"{provider} sent an answer that takes too long to read.")
+                failure = ProtocolError(f"{provider} sent an answer that takes too long to decode.")
             except Exception:
-                # Whatever a provider sends that a decoder did not expect is the provider's fault to the
-                # user, and ours in the log.
+                # A defect of the decoder. The log has it; to the client it is an invalid answer.
                 logger.exception("the answer of %s cannot be decoded", provider)
-                failure = ProtocolError(f"{provider} sent an answer that cannot be read.")
+                failure = ProtocolError(f"{provider} sent an answer that cannot be decoded.")
             if events:
                 if len(events) <= MANY_EVENTS:
                     yield merge_deltas(events)
@@ -87,7 +82,7 @@ async def decoded(
 
 
 async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: list[StreamEvent]) -> None:
-    """Take a piece in slices: the smallest events cost a decoder a thousand times what its bytes do."""
+    # In slices, because small events cost a thousand times more per byte than large ones.
     for start in range(0, len(piece), SLICE_BYTES):
         if start:
             await asyncio.sleep(0)
@@ -98,10 +93,10 @@ async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: li
 
 
 async def run_decoding(is_costly: bool, work: Callable[[], T]) -> T:
-    """The result of the work, done on a thread where it may take long.
+    """The result of the work, which runs on a thread if it is costly.
 
     Raises:
-        TimeoutError: it has taken `DECODING_SECONDS`.
+        TimeoutError: it took longer than `DECODING_SECONDS`.
         Exception: as the work raises it.
     """
     return await in_time(work, DECODING_SECONDS, "jumpseat-answer") if is_costly else work()

@@ -1,10 +1,8 @@
-"""Server-sent events out of bytes, exactly as WHATWG says, however the bytes are cut.
+"""Decodes server-sent events, as the HTML Standard defines them, from bytes that are cut anywhere.
 
-Source: HTML Standard, section 9.2.6 "Interpreting an event stream". httpx2 has a reader of its own,
-which does not serve: it keeps a leading byte order mark, dispatches events that have no data, and
-decodes by the charset of the response, where the standard knows UTF-8 only.
-
-Above it is `exchange.py`; it does no I/O.
+Source: HTML Standard, section 9.2.6 "Interpreting an event stream". The reader of httpx2 deviates from it: it
+keeps a leading byte order mark, dispatches events without data, and decodes by the charset of the response,
+while the standard allows UTF-8 only.
 """
 
 from __future__ import annotations
@@ -15,16 +13,16 @@ from dataclasses import dataclass
 from jumpseat.chat import ProtocolError
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
-"""One event may be this long: an image in a delta is a few megabytes, an endless line is a defect."""
+"""The limit of one event. An image in a delta is a few megabytes; an endless line is a defect."""
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_RETRY = 18
-"""Digits; a longer reconnection time is noise, and would be slow to convert."""
+"""The most digits of a reconnection time; a longer one is not valid, and slow to convert."""
 
 
 @dataclass(slots=True)
 class ServerSentEvent:
-    """One dispatched event. `event` is `message` where the stream names no type."""
+    """One dispatched event. `event` is `message` if the stream has no type."""
 
     event: str
     data: str
@@ -32,22 +30,20 @@ class ServerSentEvent:
 
 
 class EventStreamDecoder:
-    """Takes bytes as they come, gives the events that they complete.
+    """Takes bytes as they arrive, and returns the events that they complete."""
 
-    Line ends are made LF on the way in, so that the search for the blank line that ends an event is one
-    `rfind` over new bytes, whatever the server's line ends are.
-    """
+    # Line ends are converted to LF on input, so that a blank line is found by one `rfind` over new bytes.
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         """
         Args:
-            max_event_bytes: an event longer than this is refused.
+            max_event_bytes: a longer event is an error.
         """
         self.last_event_id = ""
-        """The id that a reconnection would send, of the last event that ended."""
+        """The id of the last complete event, which a reconnection would send."""
 
         self.retry_ms: int | None = None
-        """The reconnection time the server asked for."""
+        """The reconnection time that the server requested."""
 
         self._max_event_bytes = max_event_bytes
         self._buffer = bytearray()
@@ -56,19 +52,19 @@ class EventStreamDecoder:
 
     @property
     def pending(self) -> int:
-        """Bytes of the event that has not ended yet."""
+        """The bytes of the incomplete event."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that end in this chunk.
 
         Raises:
-            ProtocolError: an event is longer than the bound.
+            ProtocolError: an event is longer than the limit.
         """
         buffer = self._buffer
         seen = len(buffer)
         if self._ends_with_cr and chunk:
-            # The CR was already taken as a line end, so that an event never waits for the byte behind it.
+            # The CR was already handled as a line end, so that an event does not wait for the next byte.
             self._ends_with_cr = False
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
@@ -82,7 +78,7 @@ class EventStreamDecoder:
             if buffer.startswith(_BOM):
                 del buffer[: len(_BOM)]
             seen = 0
-        # A blank line may also be the very first byte, where no event can end; it stays in the block.
+        # A blank line at the start ends no event; it stays in the block.
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
             self._check_size(len(buffer))
@@ -101,10 +97,9 @@ class EventStreamDecoder:
         return events
 
     def finish(self) -> list[ServerSentEvent]:
-        """The event that the end of the input cut off, if it had data.
+        """The incomplete event at the end of the input, if it has data.
 
-        The standard discards it. Some providers leave out the last blank line, so a reader of model
-        answers asks for it; one that must be strict does not call this.
+        The standard discards it, but some providers omit the last blank line.
         """
         block = bytes(self._buffer).removesuffix(b"\n")
         self._buffer.clear()
@@ -113,12 +108,10 @@ class EventStreamDecoder:
 
     def _check_size(self, size: int) -> None:
         if size > self._max_event_bytes:
-            raise ProtocolError(
-                f"The event stream holds an event of more than {self._max_event_bytes} bytes."
-            )
+            raise ProtocolError(f"The event stream has an event of more than {self._max_event_bytes} bytes.")
 
     def _event_of(self, block: bytes) -> ServerSentEvent | None:
-        """What the lines before a blank line come to; None where they hold no data."""
+        """The event of the lines before a blank line; None if they have no data."""
         self._check_size(len(block))
         name = ""
         event_id = self.last_event_id
@@ -141,7 +134,7 @@ class EventStreamDecoder:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """What `split` gives, one by one: an event may have millions of lines, and `split` lets no thread run."""
+    # Not `split`: an event may have millions of lines, and `split` holds the GIL until it is done.
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

@@ -1,8 +1,6 @@
-"""One request and its answer, as events of the chat vocabulary or as JSON.
+"""Makes one request, and returns its answer as events or as JSON.
 
-Owns the life of an upstream connection: what is sent, how long silence may last, when the answer ends,
-and that closing the iterator early closes the connection. Above it are the adapters; below it the client, the
-readers, and a decoder that the adapter brings.
+Closing the iterator of events early closes the connection.
 """
 
 from __future__ import annotations
@@ -51,23 +49,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 300.0
-"""Silence this long is a stall. Reasoning models and local ones reading a long prompt take minutes."""
+"""A longer silence is an error. Reasoning models, and local models with a long prompt, take minutes."""
 
 MAX_ERROR_BODY_BYTES = 64 * 1024
 
 ERROR_BODY_SECONDS = 2.0
-"""How long the words of a refusal may take to arrive once its status is known."""
+"""The time limit for the body of an error after its headers."""
 
 EVENTS_AT_ONCE = 500
-"""Of one read of the connection, before other work has a turn."""
+"""The most events that are yielded before other tasks run."""
 
 Refine: TypeAlias = Callable[[ProviderFault, ChatError], Exception]
-"""Turns the error of a refused request into what the adapter wants raised: a better one, or a `Replan`."""
+"""Maps the error of a refused request to the exception to raise: the same, a better one, or a `Replan`."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """What is sent. `timeout` is the longest silence in seconds; None means `IDLE_SECONDS`."""
+    """One request. `timeout` is the longest silence in seconds; None means `IDLE_SECONDS`."""
 
     method: str
     url: str = field(repr=False)
@@ -81,20 +79,20 @@ class HttpCall:
 
     @property
     def idle_seconds(self) -> float:
-        """The longest silence that is not a stall."""
+        """The longest silence that is not an error."""
         return IDLE_SECONDS if self.timeout is None else self.timeout
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """A whole answer, of any status but a redirect's. Headers are looked up in lower case."""
+    """A complete answer with any status except a redirect. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
 
     def json(self) -> Any:
-        """The body parsed.
+        """Parse the body.
 
         Raises:
             ValueError: it is not JSON.
@@ -111,26 +109,25 @@ async def stream_events(
     refine: Refine | None = None,
     on_headers: Callable[[Mapping[str, str]], None] | None = None,
 ) -> AsyncGenerator[StreamEvent]:
-    """Make the request and yield the events of its answer, as they come.
+    """Make the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, whatever was asked for; its content type
-    decides, and its first character where that says neither. Deltas that came in one read of the
-    connection are joined.
+    The answer may be an event stream, NDJSON or one JSON body, whatever the request asked for. Its content
+    type decides, or its first bytes if the type does not tell. Deltas of one read are joined.
 
     Args:
         client: the shared client.
         call: the request.
-        decoder: a fresh decoder of the dialect; what follows its end mark is not decoded.
+        decoder: a new decoder of the dialect; bytes after its end mark are not decoded.
         provider: the configured provider's id, for errors.
-        refine: has the last word on the error of an answer whose status is 300 or more.
-        on_headers: told the headers of any other answer; names are looked up in lower case.
+        refine: may replace the error of an answer whose status is 300 or more.
+        on_headers: called with the headers of any other answer; names are in lower case.
 
     Raises:
-        ChatError: as `http/failures.py` and the decoder say; events already yielded stay valid.
+        ChatError: as `http/failures.py` and the decoder raise it; events already yielded stay valid.
     """
     if (await client.for_url(call.url)).pool.is_full:
-        told = f"{MAX_CONNECTIONS} requests are running already; this one waits until one of them ends."
-        yield WarningEvent("waiting_for_room", told)
+        message = f"{MAX_CONNECTIONS} requests are already running; this one waits until one of them ends."
+        yield WarningEvent("waiting_for_room", message)
     async with _opened(client, call, provider) as (response, body):
         request_id = request_id_of(response.headers)
         if response.status_code >= 300:
@@ -163,16 +160,14 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
         return await run_decoding(len(content) > LARGE_JSON_BYTES, lambda: read_large_json(content))
     except TimeoutError:
         raise ProtocolError(
-            f"{provider} sent an answer that takes too long to read.", provider=provider
+            f"{provider} sent an answer that takes too long to decode.", provider=provider
         ) from None
     except ValueError:
-        raise ProtocolError(
-            f"{provider} answered with something that is not JSON.", provider=provider
-        ) from None
+        raise ProtocolError(f"{provider} sent an answer that is not JSON.", provider=provider) from None
 
 
 async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAnswer:
-    """Make the request and return its answer, for callers to whom an error's body says what to do.
+    """Make the request and return its answer, for callers that read the body of an error themselves.
 
     Raises:
         ChatError: the request failed, or was redirected.
@@ -198,35 +193,35 @@ async def _whole_body(body: Body, provider: str) -> bytes:
 async def _opened(
     client: HttpClient, call: HttpCall, provider: str
 ) -> AsyncIterator[tuple[httpx2.Response, Body]]:
-    """The response with its headers read; leaving lets its connection go."""
+    """The response after its headers were read; leaving releases its connection."""
     way = await client.for_url(call.url)
     import httpx2
 
     with way.pool.one_more():
         passage: Passage | None = None
         head: HeadLimit | None = None
-        # Failures of the body's bytes are mapped where they are read, so only opening is guarded here.
+        # Only failures of opening are mapped here; `Body` maps those of reading.
         try:
             async with asyncio.timeout(None) as limit:
                 headers = _headers(call, provider)
                 if way.proxy is not None:
                     passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
-                    passage.check(provider, [*headers, *_names_in(call.url)])
+                    passage.check(provider, [*headers, *_names_in_url(call.url)])
                 head = HeadLimit(limit, call.idle_seconds, passage)
-                request = way.http.build_request(
+                request = way.pool.http.build_request(
                     call.method,
                     call.url,
-                    content=_written(call.body, provider),
+                    content=_serialized(call.body, provider),
                     headers=headers,
                     timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
                     extensions={"trace": head},
                 )
-                response = await way.http.send(request, stream=True)
+                response = await way.pool.http.send(request, stream=True)
         except httpx2_failures() as failure:
             if head is not None and head.is_running and limit.expired():
+                server = f"{provider} ({host_of(call.url)})"
                 raise ConnectionError(
-                    f"{provider} ({host_of(call.url)}) began no answer within {call.idle_seconds:g} s.",
-                    provider=provider,
+                    f"{server} did not start an answer within {call.idle_seconds:g} s.", provider=provider
                 ) from failure
             raise _mapped(failure, call, provider, passage) from failure
         body = Body(response, provider, lambda failure: _mapped(failure, call, provider))
@@ -246,42 +241,43 @@ def _mapped(failure: Exception, call: HttpCall, provider: str, passage: Passage 
     )
 
 
-def _written(body: Any, provider: str) -> bytes | None:
+def _serialized(body: Any, provider: str) -> bytes | None:
     if body is None:
         return None
     try:
-        written = to_json(body, inf_nan_mode="constants")
-        named = b"NaN" in written or b"Infinity" in written
-        # As words of a text these are written alike either way.
-        if not named or written == to_json(body, inf_nan_mode="null"):
-            return written
+        serialized = to_json(body, inf_nan_mode="constants")
+        may_have_numbers = b"NaN" in serialized or b"Infinity" in serialized
+        # Within strings, both modes write these words in the same way.
+        if not may_have_numbers or serialized == to_json(body, inf_nan_mode="null"):
+            return serialized
     except PydanticSerializationError:
-        # Half a surrogate pair, cut by an editor: JSON can say it only with an escape. Or the body is nested
-        # deeper than the fast writer goes.
+        # The body has an unpaired surrogate, from an editor that cut a character; JSON needs an escape for
+        # it. Or it is nested deeper than `to_json` supports.
         with contextlib.suppress(ValueError):
             return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
     raise RequestError(
-        f"The request to {provider} holds a number that JSON cannot express.", provider=provider
+        f"The request to {provider} has a number that JSON does not support: NaN or infinity.",
+        provider=provider,
     )
 
 
 def _headers(call: HttpCall, provider: str) -> dict[str, str]:
-    # A compressor between the model and us would hold deltas back until its window is full.
+    # A gateway that compresses would hold deltas back until its buffer is full.
     headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
     if call.body is not None:
         headers["content-type"] = "application/json"
     headers |= {name.lower(): value for name, value in call.headers.items()}
     if "proxy-authorization" in headers:
         raise ConfigError(
-            f"providers.{provider}.headers has a header for a proxy, which the provider would get.",
+            f"providers.{provider}.headers has a header for a proxy, which would be sent to the provider.",
             provider=provider,
-            hint=f"Name the proxy, with its user and password, in providers.{provider}.proxy.",
+            hint=f"Set providers.{provider}.proxy to the proxy, with its user and password.",
         )
     return headers
 
 
-def _names_in(url: str) -> list[str]:
-    """The names of a query's parameters, and of the header that httpx2 makes of a user in the URL."""
+def _names_in_url(url: str) -> list[str]:
+    """The names of the query's parameters, and of the header that httpx2 adds for a user in the URL."""
     parts = urlsplit(url)
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return [*names, "authorization"] if "@" in parts.netloc else names
@@ -290,14 +286,16 @@ def _names_in(url: str) -> list[str]:
 async def _refused(
     response: httpx2.Response, body: Body, call: HttpCall, provider: str, refine: Refine | None
 ) -> Exception:
-    told = b""
-    # The status is the news; a body that breaks off, or stalls, must not hide it or hold it up.
+    content = b""
+    # A body that fails or stalls must not hide or delay the status.
     with contextlib.suppress(TimeoutError, ChatError):
         async with asyncio.timeout(ERROR_BODY_SECONDS), contextlib.aclosing(body.pieces()) as pieces:
             async for piece in pieces:
-                told += piece
-                if len(told) > MAX_ERROR_BODY_BYTES:
+                content += piece
+                if len(content) > MAX_ERROR_BODY_BYTES:
                     break
-    told = error_in(told)
-    error = error_from_response(response.status_code, response.headers, told, provider=provider, url=call.url)
-    return error if refine is None else refine(read_fault(told), error)
+    content = error_in(content)
+    error = error_from_response(
+        response.status_code, response.headers, content, provider=provider, url=call.url
+    )
+    return error if refine is None else refine(read_fault(content), error)

@@ -1,8 +1,6 @@
-"""The single map from failures of HTTP to the errors of `jumpseat.chat`.
+"""Maps failures of HTTP (statuses, headers, exceptions) to the errors of `jumpseat.chat`.
 
-Owns what statuses, headers and exceptions mean. Words in a body are read by
-`dialects/provider_errors.py`, below; `exchange.py`, above, is the only caller. A message names host and
-port and never more of a URL: a path or a query may hold a credential.
+A message has host and port of a URL only: a path or a query may hold a credential.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ REQUEST_ID_HEADERS = (
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _EPOCH = 1e9
-"""A reset of more seconds than this is a moment since 1970."""
+"""A larger value of a reset is a Unix time, not a number of seconds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def httpx2_failures() -> tuple[type[Exception], ...]:
-    """What opening a connection or reading from it may raise."""
+    """The exceptions of opening a connection and of reading from it."""
     import httpx2
 
     return (
@@ -62,13 +60,13 @@ def host_of(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     except ValueError:
-        return "an unreadable address"
+        return "an invalid URL"
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{host}:{port}" if port else f"{host}"
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The id under which the provider knows the request, where it told one."""
+    """The provider's id of the request, if the answer has one."""
     return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
@@ -81,15 +79,15 @@ def error_from_response(
     url: str,
     now: datetime | None = None,
 ) -> ChatError:
-    """The error that an answer with a status of 300 or more stands for.
+    """The error for an answer with a status of 300 or more.
 
     Args:
         status: the HTTP status.
         headers: the answer's headers; looked up in lower case.
         body: the body, or the beginning of it.
         provider: the configured provider's id.
-        url: what was asked, for a redirect's message.
-        now: the time that dates in headers are compared with.
+        url: the URL of the request, for the message of a redirect.
+        now: the time to which dates in headers are compared.
     """
     if status < 400:
         return _redirected(status, headers, provider, url)
@@ -102,10 +100,10 @@ def error_from_response(
         reset_at=_reset_at(headers),
         provider_request_id=request_id_of(headers),
     )
-    told = headers.get("x-should-retry")
-    if told == "false":
+    should_retry = headers.get("x-should-retry")
+    if should_retry == "false":
         error.retryable = False
-    elif told == "true" and not isinstance(error, QuotaExceededError):
+    elif should_retry == "true" and not isinstance(error, QuotaExceededError):
         error.retryable = True
     return error
 
@@ -114,33 +112,33 @@ def _redirected(status: int, headers: Mapping[str, str], provider: str, url: str
     location = headers.get("location", "")
     where = host_of(location) if "//" in location else host_of(url)
     return RequestError(
-        f"{provider} redirects to {where} (HTTP {status}), which is not followed, because a credential is "
-        "only sent to the host it was configured for.",
+        f"{provider} redirects to {where} (HTTP {status}). The redirect is not followed, because a "
+        "credential is sent only to the host that it was configured for.",
         provider=provider,
         status_code=status,
-        hint=f"Set providers.{provider}.base_url to the address that really serves the requests.",
+        hint=f"Set providers.{provider}.base_url to the URL that serves the requests.",
     )
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait, as the provider asked: `retry-after-ms`, then `retry-after`, then used-up limits.
+    """Seconds to wait, from `retry-after-ms`, else from `retry-after`, else from the limits that are used up.
 
-    Source: RFC 9110 section 10.2.3 for seconds and dates; the openai-chat reference, "Errors", for the
-    rest, among it `x-ratelimit-reset-*`: Go-like durations at OpenAI, plain seconds at Azure, with other
-    windows than `requests` and `tokens` at Mistral and HuggingFace (`tokens-minute`, `requests-day`).
+    Source: RFC 9110 section 10.2.3 for seconds and dates; the openai-chat reference, "Errors", for the rest.
+    `x-ratelimit-reset-*` has Go-like durations at OpenAI and plain seconds at Azure. Its windows are
+    `requests` and `tokens`; Mistral and HuggingFace have others (`tokens-minute`, `requests-day`).
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds:
         return milliseconds / 1000
-    told = headers.get("retry-after")
-    seconds = _number(told)
+    header = headers.get("retry-after")
+    seconds = _number(header)
     if seconds is not None:
         return seconds
-    if told:
+    if header:
         from email.utils import parsedate_to_datetime  # Deferred: a heavy import for a rare header.
 
         try:
-            moment = parsedate_to_datetime(told)
+            moment = parsedate_to_datetime(header)
         except ValueError:
             pass
         else:
@@ -166,7 +164,7 @@ def _number(text: str | None) -> float | None:
 def _duration(text: str) -> float | None:
     seconds = _number(text)
     if seconds is not None:
-        return seconds if seconds < _EPOCH else None  # Beyond that it is a moment, not a duration.
+        return seconds if seconds < _EPOCH else None  # A larger value is a Unix time, not a duration.
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
@@ -174,9 +172,9 @@ def _duration(text: str) -> float | None:
 
 
 def _reset_at(headers: Mapping[str, str]) -> datetime | None:
-    """`x-ratelimit-reset` where it is a moment: epoch milliseconds (OpenRouter) or epoch seconds.
+    """The time of `x-ratelimit-reset`, in Unix milliseconds (OpenRouter) or seconds.
 
-    Anthropic tells the moment for each of its limits; that of the one that is used up counts.
+    Anthropic reports a time for each limit; the latest one of the limits that are used up is returned.
     """
     value = _number(headers.get("x-ratelimit-reset"))
     if value is None or value < _EPOCH:
@@ -194,7 +192,7 @@ def _reset_at(headers: Mapping[str, str]) -> datetime | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """A moment of RFC 3339; None where it is not one, or says no time zone."""
+    """An RFC 3339 time; None if it is not one, or has no time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -202,31 +200,31 @@ def _moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-# Class names of httpx2, most special first along each class's ancestry, so that this module needs no
-# import of it. A test fails if httpx2 gains a class that no entry covers.
+# Names of httpx2's classes, so that this module does not import it. The first entry in an exception's MRO is
+# used. A test fails if httpx2 gains a class without an entry.
 EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
-    "ReadTimeout": (ConnectionError, "{provider} ({host}) went silent for {idle} s"),
-    "WriteTimeout": (ConnectionError, "{provider} ({host}) did not take the request in time"),
+    "ReadTimeout": (ConnectionError, "{provider} ({host}) sent nothing for {idle} s"),
+    "WriteTimeout": (ConnectionError, "{provider} ({host}) did not accept the request in time"),
     "PoolTimeout": (ConnectionError, "no connection to {host} was free in time"),
     "TimeoutException": (ConnectionError, "{provider} ({host}) did not answer in time"),
     "ConnectError": (ConnectionError, "{host} cannot be reached{cause}"),
     "NetworkError": (ConnectionError, "the connection to {host} broke{cause}"),
-    "ProxyError": (ConnectionError, "the proxy would not connect to {host}"),
+    "ProxyError": (ConnectionError, "the proxy refused to connect to {host}"),
     "RemoteProtocolError": (ConnectionError, "{host} closed the connection or does not speak HTTP"),
     "LocalProtocolError": (
         ConfigError,
-        "the request to {host} cannot be sent: a header under providers.{provider} is not legal in HTTP",
+        "the request to {host} cannot be sent: a header under providers.{provider} is not valid in HTTP",
     ),
-    "UnsupportedProtocol": (ConfigError, "providers.{provider}.base_url is not an http or https address"),
-    "InvalidURL": (ConfigError, "providers.{provider}.base_url is not a valid address"),
+    "UnsupportedProtocol": (ConfigError, "providers.{provider}.base_url is not an http or https URL"),
+    "InvalidURL": (ConfigError, "providers.{provider}.base_url is not a valid URL"),
     "UnicodeError": (
         ConfigError,
         "the request to {host} cannot be sent: a header under providers.{provider} is not ASCII",
     ),
-    "TooManyRedirects": (RequestError, "{host} redirects without end"),
+    "TooManyRedirects": (RequestError, "{host} redirects endlessly"),
     "DecodingError": (ProtocolError, "{provider} sent an answer that cannot be decompressed"),
-    "SSEError": (ProtocolError, "{provider} sent a broken event stream"),
+    "SSEError": (ProtocolError, "{provider} sent an invalid event stream"),
     "HTTPError": (ConnectionError, "the exchange with {host} failed{cause}"),
     "CookieConflict": (ProtocolError, "{provider} sent cookies that contradict each other"),
     "StreamError": (ConnectionError, "the answer of {host} was closed before it was read"),
@@ -242,20 +240,20 @@ def error_from_exception(
     idle_seconds: float | None = None,
     passage: Passage | None = None,
 ) -> ChatError:
-    """The error that an exception of httpx2, or of the sockets below it, stands for.
+    """The error for an exception of httpx2, or of a socket.
 
     Args:
-        failure: what was raised.
+        failure: the exception.
         provider: the configured provider's id.
-        url: what was asked; only host and port are told.
-        idle_seconds: the read timeout in force.
-        passage: how far the request had come, where it went by a proxy.
+        url: the URL of the request; the message has host and port only.
+        idle_seconds: the read timeout.
+        passage: the state of a request through a proxy.
     """
     kind, sentence = next(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
     host = host_of(url)
-    if passage is not None and type(failure) is TimeoutError:  # Its own limit, and none of httpx2's.
+    if passage is not None and type(failure) is TimeoutError:  # Raised by the passage, not by httpx2.
         sentence = "{host} did not connect in time"
     if passage is not None and type(failure).__name__ == "ProxyError":
         return refused_by_proxy(passage.proxy, _leading_status(failure), provider=provider, host=host)
@@ -265,7 +263,7 @@ def error_from_exception(
         host = f"the proxy {passage.proxy.address}"
         hint = hint or f"Check {passage.proxy.named_by}."
     elif passage is not None:
-        host = f"{host} (by way of the proxy {passage.proxy.address})"
+        host = f"{host} (through the proxy {passage.proxy.address})"
     facts: dict[str, Any] = {
         "host": host,
         "provider": provider,
@@ -274,11 +272,11 @@ def error_from_exception(
     }
     message = sentence.format(**facts)
     if "{provider}" not in sentence:
-        message = f"{provider} cannot be asked: {message}"
+        message = f"The request to {provider} failed: {message}"
     return kind(f"{message}.", provider=provider, hint=hint, retryable=cause.retryable)
 
 
 def _leading_status(failure: BaseException) -> int | None:
-    """The status that httpx2 puts before the proxy's reason: `407 Proxy Authentication Required`."""
-    found = re.match(r"\d{3}\b", str(failure))
-    return int(found[0]) if found else None
+    """The status at the start of httpx2's message: `407 Proxy Authentication Required`."""
+    match = re.match(r"\d{3}\b", str(failure))
+    return int(match[0]) if match else None

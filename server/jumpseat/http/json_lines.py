@@ -1,7 +1,6 @@
-"""JSON values of a newline-delimited body (NDJSON), as texts, however the bytes are cut.
+"""Splits a newline-delimited body (NDJSON) into lines; does not parse the JSON.
 
-Source: the NDJSON specification 1.0: LF ends a line, a CR before it is white space, empty lines are
-allowed. Above it is `exchange.py`; it does no I/O and does not parse the JSON.
+Source: the NDJSON specification 1.0: LF ends a line, a CR before it is whitespace, empty lines are allowed.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class JsonLinesDecoder:
-    """Takes bytes as they come, gives the lines that they complete."""
+    """Takes bytes as they arrive, and returns the lines that they complete."""
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         """
         Args:
-            max_line_bytes: a line longer than this is refused.
+            max_line_bytes: a longer line is an error.
         """
         self._max_line_bytes = max_line_bytes
         self._buffer = bytearray()
 
     @property
     def pending(self) -> int:
-        """Bytes of the line that has not ended yet."""
+        """The bytes of the incomplete line."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The lines that end in this chunk, empty ones left out.
+        """The lines that end in this chunk, without empty ones.
 
         Raises:
-            ProtocolError: a line is longer than the bound.
+            ProtocolError: a line is longer than the limit.
         """
         seen = len(self._buffer)
         self._buffer += chunk
@@ -40,9 +39,9 @@ class JsonLinesDecoder:
         del self._buffer[: end + 1]
         lines = complete.split(b"\n")
         if max(len(self._buffer), *map(len, lines)) > self._max_line_bytes:
-            raise ProtocolError(f"The answer holds a line of more than {self._max_line_bytes} bytes.")
+            raise ProtocolError(f"The answer has a line of more than {self._max_line_bytes} bytes.")
         return [line.decode("utf-8", "replace") for line in map(bytes.strip, lines) if line]
 
     def finish(self) -> list[str]:
-        """The last line, where its line end is missing."""
+        """The last line, if its line end is missing."""
         return self.feed(b"\n")

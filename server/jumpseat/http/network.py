@@ -1,7 +1,6 @@
-"""How one provider is reached: what its table says of proxies, certificates and connecting.
+"""The network options of a provider's table, and the choice of the proxy for a host.
 
-Owns the choice of the proxy for a host. Above it is `client.py`; below it `proxies.py`, `tls.py` and the
-configuration. A table is read on the first request: a value source may run a command.
+A table is read on the first request, because a value source may run a command.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from jumpseat.http.proxies import PORTS, Proxy, parse_proxy, proxy_of_environmen
 from jumpseat.http.tls import TlsOptions, make_context
 
 CONNECT_SECONDS = 10.0
-"""A host that does not accept a connection in this time is down, or behind a firewall that drops."""
+"""A host that takes longer to accept a connection is down, or behind a firewall that drops packets."""
 
 NO_PROXY = "none"
-"""What a table says for no proxy, whatever the environment names; an empty text says the same."""
+"""The value of `proxy` for no proxy, also if the environment names one; an empty text has the same effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class UrlOrigin:
-    """Scheme, host and port of a URL: all that decides how it is reached."""
+    """Scheme, host and port of a URL; they determine how it is reached."""
 
     scheme: str
     host: str
@@ -35,7 +34,7 @@ class UrlOrigin:
     def is_loopback(self) -> bool:
         """Whether it is this machine: `localhost`, a name under it, a loopback address, or `0.0.0.0`.
 
-        That is where servers listen that take everybody, and so what people write for where they are asked.
+        Users copy `0.0.0.0` from the listen address of a server.
         """
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
@@ -47,7 +46,7 @@ class UrlOrigin:
 
 
 def origin_of(url: str) -> UrlOrigin | None:
-    """The origin of a URL; None for text that has none."""
+    """The origin of a URL; None if the URL is invalid."""
     try:
         parts = urlsplit(url)
         return UrlOrigin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
@@ -57,24 +56,22 @@ def origin_of(url: str) -> UrlOrigin | None:
 
 @dataclass(frozen=True, slots=True)
 class NetworkOptions:
-    """What a table says of the network, its value sources read. Options that are equal share connections."""
+    """The resolved network options of a table. Equal options share connections."""
 
     proxy: Proxy | None = None
     uses_environment: bool = True
-    """Whether the environment chooses the proxy, because the table says nothing of one."""
+    """Whether the environment chooses the proxy, because the table has no `proxy`."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
 
     def proxy_for(self, origin: UrlOrigin) -> Proxy | None:
-        """The proxy by which a host is reached; None for none.
-
-        This machine is never reached by a proxy: what a proxy calls `localhost` is the proxy itself.
+        """The proxy for a host, if any.
 
         Raises:
             ConfigError: the environment names a proxy that cannot be used.
         """
         if origin.is_loopback:
-            return None
+            return None  # To a proxy, `localhost` is the proxy's own machine.
         if self.uses_environment:
             return proxy_of_environment(origin.scheme, origin.host, origin.port)
         return self.proxy
@@ -84,7 +81,7 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
     """The options of a provider's table.
 
     Raises:
-        ConfigError: a value source gives nothing, or `proxy` is not the address of a proxy.
+        ConfigError: a value source has no value, or `proxy` is not the address of a proxy.
     """
     values = Values(provider, table)
     proxy: Proxy | None = None
@@ -101,10 +98,10 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
 
 
 def check_proxy(provider: str, table: ProviderConfig) -> None:
-    """Read the address of a table's proxy, where it is written down there.
+    """Check the address of a table's proxy, unless a value source has it.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not the address of a proxy.
     """
     value = table.proxy
     is_elsewhere = value is not None and (source_prefix(value) is not None or value in set(os.environ))
@@ -113,10 +110,10 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
 
 
 def check_certificates(provider: str, table: ProviderConfig) -> None:
-    """Read the files of certificates that a table names, but no encrypted key. Blocks, some 100 ms.
+    """Check the certificate files of a table, except for an encrypted key. Blocks for about 100 ms.
 
     Raises:
-        ConfigError: one cannot be read, or is not what it should be; the message names its key.
+        ConfigError: a file cannot be read or used; the message has the configuration key.
     """
     own = table.client_cert
     if own is not None and own.password is not None:

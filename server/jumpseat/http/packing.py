@@ -1,7 +1,7 @@
-"""Bodies that come compressed, unpacked in bounded steps: a small one may hold a huge one.
+"""Decompresses bodies (gzip, deflate) in bounded steps, because a small body may expand to a huge one.
 
-Providers are asked for `identity`; some compress nevertheless. gzip and deflate are read. The decoders of
-httpx2 are not used: they unpack all of a read in one step, a thousandfold. Above it is `body.py`.
+Requests ask for `identity`, but some providers compress nevertheless. The decoders of httpx2 are not used:
+they decompress each read in one step, to up to a thousand times its size.
 """
 
 from __future__ import annotations
@@ -12,47 +12,47 @@ from collections.abc import Iterator
 from jumpseat.chat import ProtocolError
 
 STEP_BYTES = 64 * 1024
-"""What one step gives at most; that takes well below a millisecond."""
+"""The most bytes that one step returns; it takes well below a millisecond."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_BEGINS = b"\x1f"
 
 
 def unpacker_for(coding: str, provider: str) -> Unpacker | None:
-    """The unpacker for the `content-encoding` of an answer; None where nothing is packed.
+    """The unpacker for the `content-encoding` of an answer; None if it is not compressed.
 
     Raises:
-        ProtocolError: it is none that is read.
+        ProtocolError: the coding is not supported.
     """
-    named = [name for each in coding.lower().split(",") if (name := each.strip()) not in ("", "identity")]
-    if not named:
+    codings = [name for each in coding.lower().split(",") if (name := each.strip()) not in ("", "identity")]
+    if not codings:
         return None
-    if named in (["gzip"], ["x-gzip"]):
+    if codings in (["gzip"], ["x-gzip"]):
         return _Gzip(provider)
-    if named == ["deflate"]:
+    if codings == ["deflate"]:
         return _Deflate(provider)
     raise ProtocolError(
-        f"{provider} sent an answer that is compressed in another way than by gzip or deflate.",
+        f"{provider} sent an answer with a compression other than gzip or deflate.",
         provider=provider,
-        hint="Answers are asked for uncompressed. Switch the compression off where a gateway adds it.",
+        hint="The request asked for no compression. If a gateway adds it, turn it off there.",
     )
 
 
 class Unpacker:
-    """Takes a body as it comes."""
+    """Decompresses a body as it arrives."""
 
     def __init__(self, provider: str, wbits: int) -> None:
         self._provider = provider
         self._stream = zlib.decompressobj(wbits)
 
     def steps(self, packed: bytes) -> Iterator[bytes]:
-        """What this much of the body unpacks to, in steps; a step may be empty.
+        """Decompress a part of the body, in steps; a step may be empty.
 
         Raises:
-            ProtocolError: it cannot be unpacked.
+            ProtocolError: the data is not valid.
         """
         step = b""
-        # A full step may have taken all of the input and left output inside.
+        # After a full step the decompressor may hold more output, also if it has taken all input.
         while (packed or len(step) == STEP_BYTES) and not self._stream.eof:
             try:
                 step = self._stream.decompress(packed, STEP_BYTES)
@@ -65,7 +65,7 @@ class Unpacker:
 
 
 class _Gzip(Unpacker):
-    """RFC 1952: a body may have several members, one behind the other."""
+    """RFC 1952: a body may have several members in a row."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider, _GZIP)
@@ -81,7 +81,7 @@ class _Gzip(Unpacker):
 
 
 class _Deflate(Unpacker):
-    """RFC 9110 means zlib's form by it; some servers send the bare one."""
+    """RFC 9110 defines it as the zlib format; some servers send raw deflate data."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider, zlib.MAX_WBITS)
@@ -90,7 +90,7 @@ class _Deflate(Unpacker):
     def steps(self, packed: bytes) -> Iterator[bytes]:
         if packed and not self._begun:
             self._begun = True
-            # The low half of zlib's first byte is 8, its method; no bare stream that is in use begins so.
+            # The low half of the first byte of a zlib stream is 8; no raw stream in use begins so.
             if packed[0] & 0x0F != 8:
                 self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         yield from super().steps(packed)

@@ -1,7 +1,7 @@
-"""Proxies: what one is, how its address is written, and which one the environment names for a host.
+"""Parses the addresses of proxies, and finds the proxy that the environment names for a host.
 
-Above it is `network.py`; below it only text and the standard library. A proxy's user and password are
-secrets: they are hidden from logs as soon as they are read, and no message and no `repr` has them.
+The user and the password of a proxy are secrets: they are redacted in logs, and no message and no `repr` has
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.system.secrets import hidden
 
 PORTS = {"http": 80, "https": 443}
-"""The kinds of proxies, by scheme, and the port of one whose address has none."""
+"""The default port of each supported scheme."""
 
 FORM = 'Write it as "http://host:port", or "http://user:password@host:port" with special characters as %XX.'
 
@@ -27,17 +27,18 @@ _WITH_PORT = re.compile(r"(.+):(\d{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """One proxy. Two that differ only in who named them are the same."""
+    """One proxy. `named_by` does not count for equality."""
 
     scheme: str
-    """How it is spoken to itself: `http` or `https`."""
+    """The protocol between us and the proxy: `http` or `https`."""
 
     host: str
     port: int
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     named_by: str = field(default="", compare=False)
-    """The key or the variable that names it, for hints: `providers.acme.proxy`, `HTTPS_PROXY`."""
+    """The configuration key or the variable with its address, for hints: `providers.acme.proxy`,
+    `HTTPS_PROXY`."""
 
     @property
     def address(self) -> str:
@@ -46,20 +47,20 @@ class Proxy:
 
     @property
     def auth(self) -> tuple[str, str] | None:
-        """User and password, where there are any."""
+        """User and password, if there are any."""
         return (self.user, self.password) if self.user or self.password else None
 
 
 def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Proxy:
-    """A proxy's address as people write it: `http://user:password@host:port`, or without the scheme.
+    """Parse the address of a proxy: `http://user:password@host:port`, or without the scheme.
 
     Args:
         text: the address.
-        named_by: the key or the variable that holds it.
+        named_by: the configuration key or the variable with the address.
         provider: the configured provider's id, for the error.
 
     Raises:
-        ConfigError: it is none. The message says nothing of the address, which may hold a password.
+        ConfigError: the address is invalid. The message does not quote it, because it may hold a password.
     """
     text = text.strip()
     if "://" not in text:
@@ -73,7 +74,7 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
         raise _unusable(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
     if parts.scheme not in PORTS:
         raise _unusable(named_by, "is neither an http:// nor an https:// address", provider)
-    # A path means that a password with a slash was not encoded: what seems the host is a part of it.
+    # A path means that a password has an unencoded slash: the parsed host is a part of the password.
     if parts.path not in ("", "/") or parts.query or parts.fragment or not _HOST.fullmatch(host) or port == 0:
         raise _unusable(named_by, "is not the address of a proxy", provider)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -89,27 +90,26 @@ def _unusable(named_by: str, why: str, provider: str | None) -> ConfigError:
 
 
 def proxy_of_environment(scheme: str, host: str, port: int) -> Proxy | None:
-    """The proxy by which the environment has a host reached; None for none.
+    """The proxy that the environment names for a host, if any.
 
-    Read are `HTTPS_PROXY` or `HTTP_PROXY`, after the scheme, else `ALL_PROXY`, less the hosts of
-    `NO_PROXY`; lower case goes before upper case. Where no such variable is set, macOS and Windows have
-    settings of their own, which count.
+    Reads `HTTPS_PROXY` or `HTTP_PROXY` (by the scheme), else `ALL_PROXY`, except for the hosts of `NO_PROXY`;
+    lower case goes before upper case. If no such variable is set, reads the settings of macOS or Windows.
 
     Raises:
-        ConfigError: what is named is no proxy that can be used.
+        ConfigError: the named proxy cannot be used.
     """
-    # Deferred: it brings http.client and email along, and only a first request needs it.
+    # Imported late: it imports http.client and email, and only a first request needs it.
     from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
-    named = getproxies()
-    key = next((each for each in (scheme, "all") if named.get(each)), None)
+    proxies = getproxies()
+    key = next((each for each in (scheme, "all") if proxies.get(each)), None)
     if key is None:
         return None
     if getproxies_environment():
-        exempt = is_exempt(host, port, named.get("no", ""))
+        exempt = is_exempt(host, port, proxies.get("no", ""))
     else:
         exempt = bool(proxy_bypass(host))
-    return None if exempt else parse_proxy(named[key], _variable(key))
+    return None if exempt else parse_proxy(proxies[key], _variable(key))
 
 
 def _variable(key: str) -> str:
@@ -120,15 +120,14 @@ def _variable(key: str) -> str:
 
 
 def is_exempt(host: str, port: int, listed: str) -> bool:
-    """Whether `NO_PROXY` takes a host out.
+    """Whether `NO_PROXY` exempts a host.
 
     Args:
         host: a name, or an address without brackets.
-        port: where it is asked.
-        listed: entries between commas or blanks: `*`, a name (its subdomains too, with or without a dot or
-            `*.` before it), an address, a network such as `10.0.0.0/8`, each but the first and the last
-            also with `:port`. A scheme before an entry says nothing. Names are not resolved to be compared
-            with networks.
+        port: the port of the request.
+        listed: entries separated by commas or blanks: `*`, a name (matches subdomains too; may begin with a
+            dot or `*.`), an address, or a network such as `10.0.0.0/8`. Names and addresses may have
+            `:port`. A scheme is ignored. Names are not resolved for the comparison with networks.
     """
     host = host.lower().rstrip(".")
     return any(_matches(entry, host, port) for entry in re.split(r"[,\s]+", listed.lower()) if entry)
@@ -139,9 +138,9 @@ def _matches(entry: str, host: str, port: int) -> bool:
     if entry == "*":
         return True
     network = _network(entry)
-    if network is None and (found := _WITH_PORT.fullmatch(entry)):
-        entry = found[1]
-        if int(found[2]) != port:
+    if network is None and (match := _WITH_PORT.fullmatch(entry)):
+        entry = match[1]
+        if int(match[2]) != port:
             return False
         network = _network(entry)
     if network is not None:

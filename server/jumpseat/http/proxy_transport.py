@@ -1,8 +1,8 @@
-"""Connections by way of a proxy, which are let go when opening one fails.
+"""A pool of connections through a proxy that releases a connection which could not be opened.
 
-httpx2 keeps a tunnel in its pool whose TLS handshake failed or was given up, as one that is in use. Its place
-is never free again, and a certificate that is not trusted would fill the pool. Only `client.py` imports this
-module, once a proxy is used: it imports httpx2.
+httpx2 keeps a tunnel whose TLS handshake failed or was cancelled in its pool, as in use. That slot is never
+free again, so an untrusted certificate would fill the pool. This module imports httpx2, so `client.py`
+imports it late.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jumpseat.http.proxies import Proxy
 
 
 class ProxyTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's transport with a pool that holds no connection which never came about."""
+    """httpx2's transport with a pool that releases connections which could not be opened."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class ProxyTransport(httpx2.AsyncHTTPTransport):
     ) -> None:
         """
         Args:
-            proxy: by which every request goes.
-            context: for TLS with the host behind it.
-            proxy_context: for TLS with the proxy itself; None where that is spoken to in plain.
+            proxy: the proxy of every request.
+            context: for TLS with the host.
+            proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
             limits: of the pool.
         """
         super().__init__(verify=context, trust_env=False, limits=limits)
@@ -52,7 +52,7 @@ class _ProxyPool(httpcore2.AsyncHTTPProxy):
 
 
 class _Connection(httpcore2.AsyncConnectionInterface):
-    """One connection, over HTTP/1.1: what has failed before its answer began cannot be used again."""
+    """One HTTP/1.1 connection; after a failure before its answer began it is closed."""
 
     def __init__(self, inner: httpcore2.AsyncConnectionInterface) -> None:
         self._inner = inner
@@ -62,7 +62,7 @@ class _Connection(httpcore2.AsyncConnectionInterface):
         try:
             return await self._inner.handle_async_request(request)
         except httpcore2.ConnectionNotAvailable:
-            raise  # It serves another request, and the pool finds this one another connection.
+            raise  # It serves another request; the pool chooses another connection for this one.
         except BaseException:
             self._failed = True
             await self._inner.aclose()

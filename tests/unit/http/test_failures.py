@@ -295,7 +295,7 @@ def caused_by(cause):
 
 
 EXCEPTION_CASES = [
-    (httpx2.ReadTimeout(""), ConnectionError, "acme (api.example.com:443) went silent for 5 s."),
+    (httpx2.ReadTimeout(""), ConnectionError, "acme (api.example.com:443) sent nothing for 5 s."),
     (caused_by(socket.gaierror(-2, "x")), ConnectionError, "cannot be reached: its name cannot be resolved."),
     (
         caused_by(ConnectionRefusedError()),
@@ -303,7 +303,7 @@ EXCEPTION_CASES = [
         "api.example.com:443 cannot be reached: connection refused.",
     ),
     (caused_by(ssl.SSLCertVerificationError()), ConnectionError, "certificate is not trusted"),
-    (httpx2.ProxyError("x"), ConnectionError, "the proxy would not connect to api.example.com:443."),
+    (httpx2.ProxyError("x"), ConnectionError, "the proxy refused to connect to api.example.com:443."),
     (httpx2.UnsupportedProtocol("x"), ConfigError, "base_url"),
     (httpx2.LocalProtocolError("x"), ConfigError, "header"),
     (httpx2.DecodingError("x"), ProtocolError, "decompressed"),
@@ -324,7 +324,7 @@ def test_an_exception_becomes_a_sentence_about_the_host(failure, kind, words):
     [
         ("http://user:canary@h/x", "h:80"),
         ("http://[::1]:1234/", "[::1]:1234"),
-        ("https://h:99999/", "an unreadable address"),
+        ("https://h:99999/", "an invalid URL"),
     ],
 )
 def test_a_host_is_named_without_credentials(url, expected):

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_proxies")
 @pytest.mark.parametrize(
     ("userinfo", "told", "hint"),
     [
-        (None, "wants a user and a password (HTTP 407)", "Name them in providers.acme.proxy"),
+        (None, "requires a user and a password (HTTP 407)", "Set them in providers.acme.proxy"),
         ("me:canary-which-is-wrong", "does not accept the configured user", "Correct providers.acme.proxy"),
     ],
 )
@@ -47,7 +47,7 @@ async def test_a_proxy_that_refuses_is_named_with_its_status(authority, status, 
 
         assert type(error) is ConnectionError
         assert (
-            f"the proxy {network.proxy.address} would not connect to {HOST}:443 (HTTP {status})"
+            f"the proxy {network.proxy.address} refused to connect to {HOST}:443 (HTTP {status})"
             in error.message
         )
         assert error.retryable is retryable
@@ -84,7 +84,7 @@ async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_it
 @pytest.mark.requirement("7:proxy-errors")
 @pytest.mark.parametrize(
     ("manner", "told"),
-    [("close", "the proxy {proxy} closed the connection"), ("close behind", "by way of the proxy {proxy}")],
+    [("close", "the proxy {proxy} closed the connection"), ("close behind", "through the proxy {proxy}")],
 )
 async def test_a_proxy_that_hangs_up_is_named(authority, manner, told):
     async with running_network(authority) as network:
@@ -118,7 +118,7 @@ async def test_a_provider_behind_a_proxy_may_think_longer_than_connecting_may_ta
         # The shorter one is long enough for two handshakes on a busy machine.
         error = await failure(client_of(network, connect_timeout=0.9), timeout=1.2)
 
-        assert "went silent for 1.2 s" in error.message
+        assert "sent nothing for 1.2 s" in error.message
 
 
 @pytest.mark.requirement("7:proxy-errors")
@@ -126,7 +126,7 @@ async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_th
     async with running_network(authority, auth="me:secret") as network:
         client = client_of(network)
 
-        with pytest.raises(ConnectionError, match="wants a user and a password"):
+        with pytest.raises(ConnectionError, match="requires a user and a password"):
             await get_json(client, HttpCall("GET", f"http://{PLAIN_HOST}/v1"), provider="acme")
         await client.aclose()
 
@@ -135,8 +135,8 @@ async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_th
 @pytest.mark.parametrize(
     ("what", "told", "hint"),
     [
-        ("unknown", "unable to get local issuer certificate", "certificate in providers.acme.ca_file"),
-        ("self-signed", "self-signed certificate", "certificate in providers.acme.ca_file"),
+        ("unknown", "unable to get local issuer certificate", "Set providers.acme.ca_file"),
+        ("self-signed", "self-signed certificate", "Set providers.acme.ca_file"),
         ("expired", "certificate has expired", "clock"),
         ("other name", "Hostname mismatch", f"Check that {HOST}:443 is the right address"),
     ],
@@ -154,7 +154,7 @@ async def test_a_certificate_that_is_not_trusted_says_why_and_what_to_do(
         error = await failure(client_of(network))
 
         assert type(error) is ConnectionError
-        assert f"{HOST}:443 (by way of the proxy {network.proxy.address}) cannot be reached" in error.message
+        assert f"{HOST}:443 (through the proxy {network.proxy.address}) cannot be reached" in error.message
         assert f"its certificate is not trusted ({told}" in error.message
         assert hint in (error.hint or "")
         assert not error.retryable
@@ -170,7 +170,7 @@ async def test_a_server_that_wants_a_client_certificate_is_told_as_such(authorit
 
         assert type(error) is ConnectionError
         assert "providers.acme.client_cert" in (error.hint or "")
-        assert tls12 or "it wants a client certificate" in error.message
+        assert tls12 or "it requires a client certificate" in error.message
 
 
 @pytest.mark.requirement("7:tls-errors")

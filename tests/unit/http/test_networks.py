@@ -101,10 +101,10 @@ async def test_a_proxy_does_not_get_to_read_a_credential(authority):
         error = await failure(client_of(network), f"http://{PLAIN_HOST}/v1")
 
         assert type(error) is ConfigError
-        assert f"over plain http through the proxy {network.proxy.address}" in error.message
+        assert f"uses plain http through the proxy {network.proxy.address}" in error.message
         assert 'providers.acme.proxy = "none"' in (error.hint or "")
         for url in (f"http://{PLAIN_HOST}/v1?api-key=canary-4711", f"http://me:canary@{PLAIN_HOST}/v1"):
-            with pytest.raises(ConfigError, match="could read its credential"):
+            with pytest.raises(ConfigError, match="could read the credential"):
                 await get_json(client_of(network), HttpCall("GET", url), provider="acme")
         assert network.proxy.requests == []
 

@@ -129,12 +129,12 @@ def test_a_garbled_client_certificate_is_told_with_its_key(tmp_path, content):
     error = refusal(TlsOptions(cert=str(file)))
 
     assert error.message.startswith(
-        "providers.acme.client_cert cannot be used: its files hold no certificate"
+        "providers.acme.client_cert cannot be used: its files have no certificate"
     )
 
 
 def test_a_store_that_the_environment_names_and_that_is_not_there_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
 
-    with pytest.raises(ConfigError, match="what SSL_CERT_FILE names: No such file"):
+    with pytest.raises(ConfigError, match="the path in SSL_CERT_FILE: No such file"):
         make_context(TlsOptions(), "acme")

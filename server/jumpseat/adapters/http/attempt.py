@@ -1,4 +1,4 @@
-"""What a route is, and the request that it prepares for one attempt at a turn."""
+"""The interface of a route, and the request that it prepares for one attempt."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from jumpseat.http import Refine
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One request: what to send, what the user must know of it, and how to read its answer."""
+    """One encoded request, the warnings for the user, and the decoder of its answer."""
 
     body: Mapping[str, Any]
     warnings: Sequence[WarningEvent]
     decoder: Decoder
     refine: Refine
-    """What is better to raise than the general error of a refused request."""
+    """Maps the error of a refused request to the exception to raise."""
 
     replan_losses: Mapping[str, WarningEvent] = field(default_factory=dict)
-    """By the reason of a `Replan`: what the changed request leaves out."""
+    """By the reason of a `Replan`: the warning for what the changed request leaves out."""
 
     def losses_of(self, replan: Replan) -> Iterator[WarningEvent]:
-        """What the user must know of the changed request."""
+        """The warning for the changed request, if there is one."""
         if replan.reason in self.replan_losses:
             yield self.replan_losses[replan.reason]
 
 
 class Route(Protocol):
-    """One dialect at one endpoint. What was refused is remembered for each model, so that it is refused
-    once only."""
+    """One dialect at one endpoint. It remembers for each model what the endpoint refused."""
 
     path: str
-    """What a chat adds to the base URL."""
+    """The path of a chat below the base URL."""
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Make a request of a turn, in the light of what was refused before."""
+        """Encode a request without what is known to be refused."""
         ...

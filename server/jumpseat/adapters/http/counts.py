@@ -1,7 +1,7 @@
-"""Asking an endpoint how many tokens a request has.
+"""Requests the token count of a request from an endpoint.
 
-Anthropic's `/v1/messages/count_tokens`, OpenAI's `/responses/input_tokens` and llama.cpp's likes of both
-answer alike. Above it are the adapters; below it HTTP.
+Anthropic's `/v1/messages/count_tokens`, OpenAI's `/responses/input_tokens` and llama.cpp's versions of both
+have the same answer.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from jumpseat.http import HttpCall, HttpClient, get_json
 
 
 async def ask_for_count(http: HttpClient, call: HttpCall, *, provider: str) -> int:
-    """The `input_tokens` of the answer; -1 where the endpoint has no such count.
+    """The `input_tokens` of the answer; -1 if the endpoint does not count tokens.
 
     Raises:
-        ChatError: the endpoint was asked and failed.
+        ChatError: the request failed.
     """
     try:
         answer = await get_json(http, call, provider=provider)
     except ProtocolError:
-        return -1  # Some page that answers whatever path is asked for.
+        return -1  # Some servers answer unknown paths with a web page.
     except ChatError as error:
         if error.status_code in (404, 405, 501):
             return -1

@@ -1,8 +1,6 @@
-"""What every adapter does that asks one base URL with one optional key.
+"""The base class of adapters with one base URL and one optional key.
 
-Owns the credential, the headers and the URL, the list of models with its lengths of context, and the state
-of the credential. It is no adapter, so each HTTP adapter may build on it: they add the dialect, and override
-what their provider does in its own way. Above it are those adapters; below it HTTP and configuration.
+Owns the credential, the headers, the URL and the list of models.
 """
 
 from __future__ import annotations
@@ -45,10 +43,11 @@ class EndpointAdapter(Adapter):
     _route: Route
 
     default_base_url: ClassVar[str]
-    """Where to ask if the configuration names no `base_url`; a subclass gives it, without a last slash."""
+    """The base URL without a configured `base_url`; set by a subclass, without a slash at the end."""
 
     assistant_may_begin: ClassVar[bool] = False
-    """A conversation need not begin with the user at `default_base_url`; imitators elsewhere may want it."""
+    """Whether `default_base_url` accepts a conversation that begins with the assistant; compatible servers at
+    other URLs may not."""
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
@@ -60,7 +59,7 @@ class EndpointAdapter(Adapter):
         self._provider = provider
         self._config = config
         self._http = http
-        # As configured, `${name}` and all; empty where the table has the whole URL of a chat alone.
+        # As configured, including `${name}`; empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         self._values = Values(provider, config)
         self.account = KeyAccount(
@@ -68,9 +67,9 @@ class EndpointAdapter(Adapter):
         )
         self._lock = threading.Lock()
         self._context: dict[str, int] = {}
-        said = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
-        told = {name: value for name, value in said.items() if value is not None}
-        self.capabilities = replace(type(self).capabilities, **told)
+        options = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
+        configured = {name: value for name, value in options.items() if value is not None}
+        self.capabilities = replace(type(self).capabilities, **configured)
 
     @property
     def provider_name(self) -> str:
@@ -79,7 +78,7 @@ class EndpointAdapter(Adapter):
 
     @property
     def traits(self) -> ChatTraits:  # type: ignore[override]  # What a subclass does to the base URL counts.
-        """The assistant may begin where the provider's own endpoint is known to take that."""
+        """`user_begins` is false at the provider's own endpoint if the assistant may begin there."""
         is_own = self._base_url == self.default_base_url and self._config.url is None
         return ChatTraits(user_begins=not (self.assistant_may_begin and is_own))
 
@@ -108,8 +107,8 @@ class EndpointAdapter(Adapter):
         """The endpoint's models, then the configured ones that it does not list.
 
         Raises:
-            ChatError: the list could not be had. An endpoint that has none, and a table that does not say
-                where it is, are no failure where models are configured.
+            ChatError: the request failed. An endpoint or a table without a list is not an error if models are
+                configured.
         """
         models: list[ModelInfo] = []
         if self._has_list:
@@ -122,8 +121,8 @@ class EndpointAdapter(Adapter):
         configured = self._config.model_names
         if not self._has_list and self._config.default_model is not None:
             configured = list(dict.fromkeys((*configured, self._config.default_model)))
-        named = (name for name in configured if name not in known)
-        models += [static_model(name, self._provider, self.capabilities) for name in named]
+        unlisted = (name for name in configured if name not in known)
+        models += [static_model(name, self._provider, self.capabilities) for name in unlisted]
         with self._lock:
             self._context = {
                 model.model: model.max_context_tokens
@@ -134,15 +133,15 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The context length as the last list of models told it."""
+        """The context length in the last list of models."""
         with self._lock:
             return self._context.get(model)
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """What the models that the endpoint lists now can do; None where it has no list.
+        """The abilities of the models that the endpoint lists now; None if it has no list.
 
         Raises:
-            ChatError: the list could not be had.
+            ChatError: the request failed.
         """
         if not self._has_list:
             return None
@@ -154,38 +153,38 @@ class EndpointAdapter(Adapter):
             raise
 
     async def _listed_models(self) -> list[ModelInfo]:
-        """What the endpoint lists, in OpenAI's shape; a provider with another list overrides this.
+        """The models of the endpoint, in OpenAI's shape; a provider with another list overrides this.
 
         Raises:
-            ChatError: the list could not be had.
+            ChatError: the request failed.
         """
         answer = await self._get_json("GET", "/models")
         return await asyncio.to_thread(read_models, answer, self._provider, self.capabilities)
 
     @property
     def _has_list(self) -> bool:
-        """Whether the table says where anything but a chat is asked for."""
+        """Whether the table has a URL for requests other than a chat."""
         return bool(self._base_url) and not needs_model(self._base_url)
 
     # -- requests
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        """The headers, in lower case, that carry the key."""
+        """The headers with the key; names in lower case."""
         return {"authorization": f"Bearer {key}"}
 
     async def _headers(self, model: str | None = None) -> dict[str, str]:
-        """Made anew for each request: a key may be replaced while the daemon runs.
+        """The headers of a request; names in lower case. Configured headers override our own.
 
-        Names are in lower case; configured headers go before our own. Without a model, those that need one
-        are left out.
+        Without a model, configured headers that need one are left out.
 
         Raises:
-            ConfigError: the key or a configured header cannot be had.
+            ConfigError: the key or a configured header cannot be resolved.
         """
+        # Resolved for each request, because a key may change while the daemon runs.
         headers = {"user-agent": f"jumpseat/{jumpseat.__version__}", "x-request-id": uuid.uuid4().hex}
         if self._config.api_key is not None:
             key = await self._values.resolve("api_key", self._config.api_key)
-            # Where the user has put it into a place of their own, it goes there alone.
+            # If the table has `${api_key}`, the key is sent only there.
             if not self._places_key:
                 headers.update(self._credential(key.reveal()))
         headers.update(await self._values.headers(model))
@@ -193,37 +192,37 @@ class EndpointAdapter(Adapter):
 
     @property
     def _places_key(self) -> bool:
-        """Whether the table says by `${api_key}` where the key goes in a request."""
+        """Whether the table has `${api_key}` in a URL, a query or a header."""
         table = self._config
         texts = (table.base_url, table.url, *table.query.values(), *table.headers.values())
         return any("api_key" in names_in(text) for text in texts if isinstance(text, str))
 
     async def _url(self, path: str, model: str | None = None) -> str:
-        """Where a request below the base URL goes.
+        """The URL of a path below the base URL.
 
         Raises:
-            ConfigError: a part of it cannot be had.
+            ConfigError: a part of it cannot be resolved.
         """
-        return await self._sent_to(joined(await self._base(model), path), model)
+        return await self._with_query(joined(await self._base(model), path), model)
 
     async def _base(self, model: str | None = None) -> str:
         return await self._values.filled_url("base_url", self._base_url, model)
 
-    async def _sent_to(self, url: str, model: str | None) -> str:
-        """The URL with the configured query; no log will show what is secret in it."""
+    async def _with_query(self, url: str, model: str | None) -> str:
+        """The URL with the configured query; its secrets are redacted in logs."""
         url = with_query(url, await self._values.query(model))
         hide_credentials(url)
         return url
 
     async def _url_of_chat(self, url: str, model: str) -> str:
-        """Where a chat goes: the configured `url`, else the given one.
+        """The URL of a chat: the configured `url`, else the given one.
 
         Raises:
-            ConfigError: a part of it cannot be had.
+            ConfigError: a part of it cannot be resolved.
         """
         if self._config.url is not None:
             url = await self._values.filled_url("url", self._config.url, model)
-        return await self._sent_to(url, model)
+        return await self._with_query(url, model)
 
     async def _call_of_chat(
         self, path: str, body: Mapping[str, Any], model: str, own: Mapping[str, str] | None = None
@@ -231,13 +230,13 @@ class EndpointAdapter(Adapter):
         """The request of a chat, each `${name}` of the table replaced.
 
         Args:
-            path: what is added to the base URL, unless the whole URL is configured.
-            body: as a route has made it; parameters of the table are still as they were written.
-            model: the request's.
+            path: the path below the base URL; ignored if the complete URL is configured.
+            body: the route's body; `${name}` in parameters of the table is not replaced yet.
+            model: the model of the request.
             own: headers of the dialect.
 
         Raises:
-            ConfigError: something of the table cannot be had.
+            ConfigError: a value of the table cannot be resolved.
         """
         headers = {**(own or {}), **await self._headers(model)}
         base = "" if self._config.url is not None else joined(await self._base(model), path)
@@ -245,7 +244,7 @@ class EndpointAdapter(Adapter):
         return HttpCall("POST", url, headers, await self._values.body(body, model), self._config.timeout)
 
     async def _prepare(self, request: ChatRequest) -> Prepared:
-        """What the route makes of the request."""
+        """The request as the route encodes it."""
         return self._route.prepare(request)
 
     @asynccontextmanager
@@ -273,29 +272,29 @@ class EndpointAdapter(Adapter):
         return not isinstance(error, AuthorizationError) and await self._values.renewed(since)
 
     def _explain(self, error: AuthenticationError) -> None:
-        """Say what a refused key probably is, where that is a mistake in the table."""
+        """Add a hint if the refused key is probably the name of a variable that is not set."""
         key = self._config.api_key
         if not self._config.is_from_client and key is not None and is_unset_variable(key):
             error.hint = (
                 f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
-                "is not set, so the name itself was sent. Set it in the environment that jumpseat is started "
-                "in, and start it again."
+                "is not set, so the name itself was sent. Set the variable in the environment in which "
+                "jumpseat is started, and start it again."
             )
 
     async def _asked(
         self, method: str, path: str, ask: Callable[[HttpCall], Awaitable[T]], body: Any = None
     ) -> T:
-        """What a request that is no chat gives; a credential that has expired is replaced once.
+        """Make a request other than a chat; an expired credential is renewed once.
 
         Args:
-            method: of the request.
-            path: below the base URL.
+            method: the HTTP method.
+            path: the path below the base URL.
             ask: makes the request.
             body: JSON, or None.
 
         Raises:
             ChatError: as `ask` raises it.
-            ConfigError: something of the table cannot be had.
+            ConfigError: a value of the table cannot be resolved.
         """
         for again in (True, False):
             headers = await self._headers()

@@ -1,7 +1,7 @@
-"""Lists of models in OpenAI's shape, with the facts that servers add to it.
+"""Reads lists of models in OpenAI's shape, with the members that servers add.
 
 Source: GET /models of OpenAI's API reference; the model-metadata reference for the additions of
-OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral. Above it is `endpoint`; it does no I/O.
+OpenRouter, vLLM, llama.cpp, LM Studio, Groq and Mistral.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
-# Dotted paths, most exact first: what a server grants goes before what a model was trained for.
+# Dotted paths; the first one is used. The context of the server goes before that of the model's training.
 _CONTEXT_PATHS = (
     "meta.n_ctx",
     "loaded_context_length",
@@ -28,12 +28,12 @@ _OUTPUT_PATHS = ("top_provider.max_completion_tokens", "max_completion_tokens", 
 
 
 def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[ModelInfo]:
-    """The models of an answer, in its order; rows without an id are left out.
+    """The models of an answer, in its order; rows without an id are skipped.
 
     Args:
         answer: the parsed JSON: `{"data": [...]}`, `{"models": [...]}` or the bare array.
         provider: the configured provider's id.
-        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
+        capabilities: of the provider; only `streaming` is used. Abilities that a row does not have are None.
 
     Raises:
         ProtocolError: there is no array.
@@ -43,12 +43,12 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
         rows = []
     if not isinstance(rows, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
-    found: dict[str, ModelInfo] = {}
+    models: dict[str, ModelInfo] = {}
     for row in first_rows(rows, provider):
         name = row.get("id") if isinstance(row, dict) else None
-        if isinstance(name, str) and name and name not in found:
-            found[name] = _model(name, row, provider, capabilities)
-    return list(found.values())
+        if isinstance(name, str) and name and name not in models:
+            models[name] = _model(name, row, provider, capabilities)
+    return list(models.values())
 
 
 def static_model(name: str, provider: str, capabilities: Capabilities) -> ModelInfo:
@@ -68,17 +68,17 @@ def _model(name: str, row: Mapping[str, Any], provider: str, capabilities: Capab
         vendor=vendor if isinstance(vendor, str) and vendor else None,
         max_context_tokens=_number(row, _CONTEXT_PATHS),
         max_output_tokens=_number(row, _OUTPUT_PATHS),
-        supports_vision=_said(row, "architecture.input_modalities", "image", "vision"),
-        supports_tool_use=_said(row, "supported_parameters", "tools", "function_calling"),
-        supports_thinking=_said(row, "supported_parameters", "reasoning", "reasoning"),
-        supports_json=_said(row, "supported_parameters", "response_format", ""),
+        supports_vision=_supports(row, "architecture.input_modalities", "image", "vision"),
+        supports_tool_use=_supports(row, "supported_parameters", "tools", "function_calling"),
+        supports_thinking=_supports(row, "supported_parameters", "reasoning", "reasoning"),
+        supports_json=_supports(row, "supported_parameters", "response_format", ""),
         supports_streaming=capabilities.streaming,
         deprecated=bool(row.get("deprecation")),
     )
 
 
-def _said(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
-    """What the row says of a capability, OpenRouter by lists and Mistral by flags; None where it does not."""
+def _supports(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
+    """Whether a row has an ability: OpenRouter has lists of them, Mistral flags. None if it does not say."""
     listed = _at(row, path)
     if isinstance(listed, list):
         return member in listed

@@ -1,8 +1,4 @@
-"""What an endpoint's refusal of a request is really about: one parameter, or the model.
-
-Pure functions on what the provider said. Above them are the adapters, which decide what to try next;
-below them only the error tree and the dialects' reading of a refusal.
-"""
+"""Finds the cause of a refusal: one parameter, or an unknown model."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ _REFUSED = re.compile(
 _REFUSAL_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
 
 THINKING_ELSEWHERE = ("reasoning_effort", "reasoning.effort")
-"""How other dialects name the level of thinking."""
+"""The names of the thinking level in other dialects."""
 
 _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "reasoning": ("reasoning_effort", "thinking"),
@@ -30,41 +26,41 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "stop": ("stop_sequences",),
     "stop_sequences": ("stop",),
 }
-"""What a gateway that speaks another dialect to the model calls a parameter."""
+"""Other names of a parameter, from gateways that speak another dialect to the model."""
 
 _PROSE = frozenset({"model", "messages", "input", "stream"})
-"""Names that sentences about other parameters hold as words; as names they come in quotes."""
+"""Names that are also common words; they count as names only in quotes."""
 
 
 def is_refusal(fault: ProviderFault) -> bool:
-    """Whether the provider says that it does not take something, and not that a value is wrong."""
+    """Whether the provider does not support something, in contrast to a wrong value."""
     return fault.code in _REFUSAL_CODES or _REFUSED.search(fault.message) is not None
 
 
 def refused_parameter(
     fault: ProviderFault, error: ChatError, body: Mapping[str, Any], essential: Collection[str]
 ) -> str | None:
-    """The one parameter that the endpoint will not take, if that is the trouble; dotted for a member of one.
+    """The parameter that the endpoint refuses, dotted for a member; None if that is not the cause.
 
     Args:
-        fault: what the provider said.
-        error: the error that would be raised.
-        body: the request as it was sent.
-        essential: parameters without which the request would be another one; refusing one of them is an
-            answer and no obstacle. `text.format` names a member.
+        fault: the parsed error body.
+        error: the error for it.
+        body: the body as it was sent.
+        essential: parameters (or members: `text.format`) whose refusal is an error, because dropping them
+            would change the meaning of the request.
     """
     if error.status_code not in (400, 422) or type(error) is not RequestError:
         return None
     if not is_refusal(fault):
         return None
-    # Old servers and gateways name it in the text only. What is inside of a list is no parameter.
+    # Old servers and gateways name it in the text only. A path into a list is cut at the list.
     name = _first_named((fault.param or "").partition("[")[0] or fault.message, body)
     return None if name is None or _is_essential(name, body, essential) else name
 
 
 def _first_named(text: str, body: Mapping[str, Any]) -> str | None:
-    """The parameter that a text names first: what comes behind it explains, or is there in its place."""
-    found: list[tuple[int, str]] = []
+    """The parameter that a text names first; later ones are part of an explanation or alternatives."""
+    mentions: list[tuple[int, str]] = []
     for name, value in body.items():
         for spelling in (name, *_ELSEWHERE.get(name, ())):
             mark = "[`'\"]" if spelling in _PROSE and text != spelling else ""
@@ -74,8 +70,8 @@ def _first_named(text: str, body: Mapping[str, Any]) -> str | None:
             if mention is not None:
                 member = mention[1]
                 whole = spelling == name and isinstance(value, Mapping) and member in value
-                found.append((mention.start(), f"{name}.{member}" if whole else name))
-    return min(found, default=(0, None), key=lambda each: each[0])[1]
+                mentions.append((mention.start(), f"{name}.{member}" if whole else name))
+    return min(mentions, default=(0, None), key=lambda each: each[0])[1]
 
 
 def _is_essential(name: str, body: Mapping[str, Any], essential: Collection[str]) -> bool:
@@ -89,7 +85,7 @@ def _is_essential(name: str, body: Mapping[str, Any], essential: Collection[str]
 def unknown_model(
     fault: ProviderFault, error: ChatError, provider: str, model: str
 ) -> UnknownModelError | None:
-    """An error that names model and provider, if the refusal means that there is no such model."""
+    """The error for an unknown model, if that is the cause of the refusal."""
     if not _is_unknown_model(fault, error, model):
         return None
     message = f"The provider {provider} has no model {model!r}."

@@ -1,7 +1,4 @@
-"""URLs of requests: a base and a path, a configured query, and secrets in either.
-
-Above it is `endpoint`; below it are secrets. Everything here is percent-encoded already, but for the query.
-"""
+"""Builds the URLs of requests, and redacts secrets in them. All texts except queries are percent-encoded."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from jumpseat.system.secrets import hidden, names_credential
 
 
 def joined(base: str, path: str) -> str:
-    """The URL of a path below a base; the base may have a query, which stays at the end."""
+    """The URL of a path below a base; a query of the base is kept at the end."""
     address, mark, query = base.partition("?")
     if "?" in path and mark:
         mark = "&"
@@ -20,7 +17,7 @@ def joined(base: str, path: str) -> str:
 
 
 def with_query(url: str, query: Mapping[str, str]) -> str:
-    """The URL with parameters laid over those that it has.
+    """The URL with these query parameters, which replace those of the same name.
 
     Args:
         url: without a fragment.
@@ -30,16 +27,16 @@ def with_query(url: str, query: Mapping[str, str]) -> str:
         return url
     address, _, own = url.partition("?")
     kept = [part for part in own.split("&") if part and unquote_plus(part.partition("=")[0]) not in query]
-    laid = [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in query.items()]
-    return f"{address}?{'&'.join([*kept, *laid])}"
+    added = [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in query.items()]
+    return f"{address}?{'&'.join([*kept, *added])}"
 
 
 def hide_credentials(url: str) -> None:
-    """Keep out of logs and errors what a URL has of credentials: a password, a parameter that is named so."""
+    """Redact the credentials of a URL in logs and errors: its password, and parameters named like one."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return  # Whoever sends it says so.
+        return  # Sending it raises the error.
     if parts.password:
         hidden(parts.password)
         hidden(unquote(parts.password))
@@ -49,7 +46,7 @@ def hide_credentials(url: str) -> None:
 
 
 def host_of_template(url: str) -> str:
-    """The host that an address names, as far as it is written down; empty where it is not."""
+    """The host of a URL; empty if it has none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

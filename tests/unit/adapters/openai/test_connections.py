@@ -70,7 +70,7 @@ async def test_silence_longer_than_the_limit_is_a_connection_error(upstream, htt
     events, error = await collect(adapter_for(upstream.base_url, http, timeout=0.5))
     assert text_of(events) == "a"
     assert isinstance(error, ConnectionError)
-    assert "went silent for 0.5 s" in error.message
+    assert "sent nothing for 0.5 s" in error.message
 
 
 async def test_a_reset_at_any_byte_gives_one_error_and_a_prefix_of_the_text(upstream, http):
@@ -142,5 +142,5 @@ async def test_double_cancels_leave_no_connection_behind(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    client = (await http.for_url(upstream.base_url)).http
+    client = (await http.for_url(upstream.base_url)).pool.http
     assert client._transport._pool.connections == []

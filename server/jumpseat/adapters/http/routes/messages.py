@@ -102,7 +102,7 @@ class MessagesRoute:
                 if reason := self._remember_refusal(request.model, fault, error, body):
                     return Replan(reason, error)
             if error.status_code == 404 and fault.message.startswith("model:"):
-                fault = replace(fault, code="model_not_found", message="")
+                fault = replace(fault, code="model_not_found")
             return unknown_model(fault, error, self._provider, request.model) or error
 
         return refine
