@@ -1,20 +1,15 @@
-"""A conversation in the one form that every provider takes.
+"""A conversation on its way to one provider and model: read once, then arranged as every provider takes it.
 
-Every call is answered directly behind its message, no message is empty, no two calls share an id, and, where
-the provider wants it, a user's message comes first. Above it is `plan`, which tells the warnings; below it
-only the vocabulary. What messages of one role in a row become is each dialect's own affair.
-
-Why, by provider: Anthropic's API and chat completions refuse a call whose result is not the very next thing,
-Responses one without an output; Anthropic's refuses empty messages and call ids that are used twice; chat
-templates of Mistral's and Gemma's models, and Bedrock, refuse a conversation that the assistant begins,
-which OpenAI's and Anthropic's own endpoints take.
+Reading checks each message, leaves out data of other models, and pairs tool calls with results. Arranging
+puts every result directly after its call, leaves out empty messages, makes ids of calls unique and, if the
+provider requires it, starts with a user message. The dialects join consecutive messages of one role.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
 
 from jumpseat.chat import (
     ContentBlock,
@@ -22,6 +17,7 @@ from jumpseat.chat import (
     ImageBlock,
     InvalidRequestError,
     Message,
+    Origin,
     OtherBlock,
     Problem,
     RedactedThinkingBlock,
@@ -32,216 +28,196 @@ from jumpseat.chat import (
     ToolUseBlock,
     WarningEvent,
 )
-
-UNANSWERED_CALL = "The tool was not run."
-"""The result of a call that the client sends none for."""
+from jumpseat.engine.refusals import Refusals
+from jumpseat.engine.tool_calls import ToolCalls, with_unique_ids
 
 OPENING = "(The assistant speaks first.)"
-"""The user's message that is put before one of the assistant's that comes first."""
+"""The user message that is added before an assistant message at the start."""
 
 CLOSING = "Go on."
-"""The user's message at the end where the client's own one was empty, or held late results alone."""
-
-_SPOKEN_BY: Mapping[Role, tuple[type[ContentBlock], ...]] = {
-    "user": (TextBlock, ImageBlock, ContextBlock, ToolResultBlock),
-    "assistant": (TextBlock, ToolUseBlock, ThinkingBlock, RedactedThinkingBlock, OtherBlock),
-}
+"""The user message that is added at the end if the client's own was empty, or held only late results."""
 
 
-def check_conversation(messages: Sequence[Message]) -> None:
-    """Refuse what cannot be mended without guessing.
+class Conversation:
+    """The messages of a turn, as one provider and model may read them."""
 
-    Raises:
-        InvalidRequestError: a block stands in a message of the wrong role, or a tool result answers no call
-            that came before it.
-    """
-    problems = [
-        Problem(
-            f"messages.{index}.content.{position}",
-            f"a block of the type {block.type!r} does not belong into a message of the {message.role}'s",
-        )
-        for index, message in enumerate(messages)
-        for position, block in enumerate(message.content)
-        if not isinstance(block, _SPOKEN_BY[message.role])
-    ]
-    if problems:
-        raise InvalidRequestError(f"{problems[0].path}: {problems[0].message}.", problems)
-    _paired(messages)
+    def __init__(
+        self, messages: Iterable[Message], origin: Origin | None = None, refusals: Refusals | None = None
+    ) -> None:
+        """Read the messages, each once.
 
+        Args:
+            messages: the conversation, oldest first.
+            origin: the provider and model of the request; None keeps the data of every model.
+            refusals: blocks that this model has refused; they are sent as it accepted them, or left out.
 
-def arranged(
-    messages: Sequence[Message], warnings: list[WarningEvent], *, user_begins: bool = True
-) -> list[Message]:
-    """The conversation in the form that this module promises; what was done to it is told in the warnings.
+        Raises:
+            InvalidRequestError: a block is in a message of the wrong role, or a tool result has no call
+                before it.
+        """
+        self.has_images = False
+        self._origin = origin
+        self._refusals = refusals
+        self._messages: list[Message] = []
+        self._calls = ToolCalls()
+        self._misplaced: list[Problem] = []
+        self._foreign = 0
+        for message in messages:
+            self._check_roles(message)
+            readable = message if origin is None else self._readable(message, origin)
+            self._pair_calls(readable)
+            self._messages.append(readable)
+        if self._misplaced:
+            first = self._misplaced[0]
+            raise InvalidRequestError(f"{first.path}: {first.message}.", self._misplaced)
+        if self._calls.orphan is not None:
+            raise InvalidRequestError.at(self._calls.orphan.path, self._calls.orphan.message)
 
-    Args:
-        messages: the conversation, oldest first.
-        warnings: takes what is told.
-        user_begins: the provider wants a user's message first.
-
-    Raises:
-        InvalidRequestError: a tool result answers no call that came before it, or no message says anything.
-    """
-    calls = _paired(messages)
-    _tell_of_results(calls, warnings)
-    _give_each_its_own_id(calls)
-    result: list[Message] = []
-    owed: list[ContentBlock] = []
-    empty = alone = 0
-    for index, message in enumerate(messages):
-        if message.role == "assistant":
-            if not _says_something(message):
-                alone += any(isinstance(b, ThinkingBlock | RedactedThinkingBlock) for b in message.content)
-                continue
-            if owed:
-                result.append(Message("user", tuple(owed)))
-            result.append(_with_ids(message, calls[index]))
-            owed = [call.result() for call in calls[index]]
-            continue
-        own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
-        words = [block for block in own if not _is_blank(block)]
-        empty += not words and len(own) == len(message.content)
-        if owed or words:
-            changed = owed or len(words) != len(message.content)
-            result.append(Message("user", (*owed, *words)) if changed else message)
-            owed = []
-    if owed:
-        result.append(Message("user", tuple(owed)))
-    if not result:
-        raise InvalidRequestError.at("messages", "no message says anything")
-    if empty:
-        told = f"Empty messages of the user's were left out of the request ({empty})."
-        warnings.append(WarningEvent("empty_message_dropped", told))
-    if alone:
-        told = f"Answers that hold reasoning alone were left out of the request ({alone})."
-        warnings.append(WarningEvent("unfinished_dropped", told))
-    if result[-1].role == "assistant" and messages[-1].role == "user":
-        result.append(Message.user(CLOSING))
-    if user_begins and result[0].role == "assistant":
-        result.insert(0, Message.user(OPENING))
-        told = "The conversation begins with the assistant; a line of the user's was put before it."
-        warnings.append(WarningEvent("opening_added", told))
-    return result
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call, and what answers it."""
-
-    block: ToolUseBlock
-    turn: int
-    """Counts the times that the assistant has begun to speak."""
-
-    id: str
-    """What the call and its result are named by in the request."""
-
-    results: list[ToolResultBlock] = field(default_factory=list)
-    late: bool = False
-    """A result came only after the assistant had spoken again."""
-
-    def result(self) -> ToolResultBlock:
-        """The one result that goes to the provider."""
-        if not self.results:
-            return ToolResultBlock(self.id, UNANSWERED_CALL, is_error=True)
-        texts = dict.fromkeys(each.content for each in self.results)
-        return replace(self.results[-1], tool_use_id=self.id, content="\n\n".join(texts))
-
-
-def _paired(messages: Sequence[Message]) -> list[list[_Call]]:
-    """The calls of each message with their results.
-
-    A result belongs to the last message before it that has a call of its id: ids may come again in a long
-    conversation. Where that message has several, they are answered in order.
-
-    Raises:
-        InvalidRequestError: there is no such message.
-    """
-    calls: list[list[_Call]] = []
-    latest: dict[str, list[_Call]] = {}
-    turn = 0
-    for index, message in enumerate(messages):
-        if message.role == "assistant" and (index == 0 or messages[index - 1].role == "user"):
-            turn += 1
-        own = [_Call(block, turn, block.id) for block in message.content if isinstance(block, ToolUseBlock)]
-        calls.append(own)
-        if message.role == "assistant":
-            latest |= _by_id(own)
-            continue
+    def _check_roles(self, message: Message) -> None:
         for position, block in enumerate(message.content):
-            if not isinstance(block, ToolResultBlock):
+            role: Role
+            match block:
+                case TextBlock():
+                    continue  # In messages of both roles.
+                case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+                    role = "assistant"
+                case ToolResultBlock() | ContextBlock():
+                    role = "user"
+                case ImageBlock():
+                    role = "user"
+                    self.has_images = True
+                case _:
+                    assert_never(block)
+            if role != message.role:
+                path = f"messages.{len(self._messages)}.content.{position}"
+                problem = f"a {message.role} message cannot contain a block of the type {block.type!r}"
+                self._misplaced.append(Problem(path, problem))
+
+    def _readable(self, message: Message, origin: Origin) -> Message:
+        """The message without what this model refused or only another one can read."""
+        kept: list[ContentBlock] = []
+        is_changed = False
+        for given in message.content:
+            block = self._refusals.applied_to(given, origin) if self._refusals else given
+            if block.origin is None or block.origin == origin:
+                is_changed = is_changed or block is not given
+                kept.append(block)
                 continue
-            candidates = latest.get(block.tool_use_id)
-            if candidates is None:
-                raise InvalidRequestError.at(
-                    f"messages.{index}.content.{position}.toolUseId",
-                    f"no tool_use with the id {block.tool_use_id!r} comes before this result",
-                )
-            call = next((each for each in candidates if not each.results), candidates[-1])
-            call.results.append(block)
-            call.late = call.late or call.turn < turn
-    return calls
+            match block:
+                case ThinkingBlock() | RedactedThinkingBlock():
+                    is_changed = True
+                    self._foreign += 1
+                case (
+                    TextBlock()
+                    | ImageBlock()
+                    | ContextBlock()
+                    | ToolUseBlock()
+                    | ToolResultBlock()
+                    | OtherBlock()
+                ):
+                    if block.opaque is not None:
+                        block = replace(block, opaque=None)
+                        self._foreign += 1
+                    is_changed = is_changed or block is not given
+                    kept.append(block)
+                case _:
+                    assert_never(block)
+        return Message(message.role, tuple(kept)) if is_changed else message
+
+    def _pair_calls(self, message: Message) -> None:
+        content = message.content
+        self._calls.add(
+            message.role,
+            [block for block in content if isinstance(block, ToolUseBlock)],
+            [(at, block) for at, block in enumerate(content) if isinstance(block, ToolResultBlock)],
+        )
+
+    def arranged(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
+        """The messages to send.
+
+        Chat completions and Anthropic's API refuse a call whose result does not follow directly; Responses
+        refuses one without an output. Anthropic's API refuses empty messages and repeated call ids.
+
+        Args:
+            warnings: gets a warning for each kind of change.
+            user_begins: whether the provider requires a user message first. Templates of Mistral's and
+                Gemma's models and Bedrock do; OpenAI's and Anthropic's own endpoints do not.
+
+        Raises:
+            InvalidRequestError: all messages are empty.
+        """
+        if self._foreign:
+            message = (
+                "Reasoning or opaque data of another model was left out of the request "
+                f"({self._foreign} blocks)."
+            )
+            warnings.append(WarningEvent("foreign_data_dropped", message))
+        warnings += self._calls.warnings()
+        self._calls.make_ids_unique()
+        result = self._with_results_and_words(warnings)
+        if result[-1].role == "assistant" and self._messages[-1].role == "user":
+            result.append(Message.user(CLOSING))
+        if user_begins and result[0].role == "assistant":
+            result.insert(0, Message.user(OPENING))
+            added = "The conversation begins with the assistant; a user message was added before it."
+            warnings.append(WarningEvent("opening_added", added))
+        return result
+
+    def _with_results_and_words(self, warnings: list[WarningEvent]) -> list[Message]:
+        """The messages that are not empty, each call's result in the user message after it."""
+        result: list[Message] = []
+        owed: list[ContentBlock] = []
+        empty = reasoning_alone = 0
+        for index, message in enumerate(self._messages):
+            if message.role == "assistant":
+                if not any(map(_can_stand_alone, message.content)):
+                    reasoning_alone += any(map(_is_reasoning, message.content))
+                    continue
+                if owed:
+                    result.append(Message("user", tuple(owed)))
+                calls = self._calls.of_message(index)
+                result.append(with_unique_ids(message, calls))
+                owed = [call.result() for call in calls]
+                continue
+            own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
+            words = [block for block in own if not _is_blank(block)]
+            empty += not words and len(own) == len(message.content)
+            if owed or words:
+                is_changed = owed or len(words) != len(message.content)
+                result.append(Message("user", (*owed, *words)) if is_changed else message)
+                owed = []
+        if owed:
+            result.append(Message("user", tuple(owed)))
+        if not result:
+            raise InvalidRequestError.at("messages", "no message has any content")
+        if empty:
+            dropped = f"Empty user messages were left out of the request ({empty})."
+            warnings.append(WarningEvent("empty_message_dropped", dropped))
+        if reasoning_alone:
+            dropped = f"Answers that contain only reasoning were left out of the request ({reasoning_alone})."
+            warnings.append(WarningEvent("unfinished_dropped", dropped))
+        return result
 
 
-def _by_id(calls: Iterable[_Call]) -> dict[str, list[_Call]]:
-    found: dict[str, list[_Call]] = {}
-    for call in calls:
-        found.setdefault(call.block.id, []).append(call)
-    return found
+def _can_stand_alone(block: ContentBlock) -> bool:
+    """Whether a provider takes an assistant message of this block alone."""
+    match block:
+        case TextBlock():
+            return not _is_blank(block)
+        case ToolUseBlock():
+            return True
+        case OtherBlock():
+            return block.opaque is not None
+        case ThinkingBlock() | RedactedThinkingBlock():
+            return False
+        case ImageBlock() | ContextBlock() | ToolResultBlock():
+            return False  # Only in a user message.
+        case _:
+            assert_never(block)
 
 
-def _each(calls: Iterable[Iterable[_Call]]) -> Iterator[_Call]:
-    for own in calls:
-        yield from own
-
-
-def _tell_of_results(calls: Sequence[Sequence[_Call]], warnings: list[WarningEvent]) -> None:
-    if missing := sum(not call.results for call in _each(calls)):
-        told = f"{missing} tool calls had no result; the model is told that they were not run."
-        warnings.append(WarningEvent("tool_result_missing", told))
-    if late := sum(call.late for call in _each(calls)):
-        told = f"{late} tool calls were answered late; the results were put behind their calls."
-        warnings.append(WarningEvent("tool_result_moved", told))
-    if several := sum(len(call.results) > 1 for call in _each(calls)):
-        told = f"{several} tool calls had several results; these were joined."
-        warnings.append(WarningEvent("tool_results_joined", told))
-
-
-def _give_each_its_own_id(calls: Sequence[Sequence[_Call]]) -> None:
-    """Rename calls whose id another one has had: some servers begin to count anew in every answer."""
-    taken = {call.id for call in _each(calls)}
-    counts = Counter[str]()
-    for call in _each(calls):
-        own = call.block.id
-        counts[own] += 1
-        if counts[own] == 1:
-            continue
-        while (name := f"{own}_{counts[own]}") in taken:
-            counts[own] += 1
-        call.id = name
-        taken.add(name)
-
-
-def _with_ids(message: Message, calls: Sequence[_Call]) -> Message:
-    if not calls or all(call.id == call.block.id for call in calls):
-        return message
-    named = iter(calls)
-    return Message(
-        message.role,
-        tuple(
-            replace(block, id=next(named).id) if isinstance(block, ToolUseBlock) else block
-            for block in message.content
-        ),
-    )
-
-
-def _says_something(message: Message) -> bool:
-    """Whether an assistant's message has more than reasoning, which no provider takes alone."""
-    return any(
-        isinstance(block, ToolUseBlock)
-        or (isinstance(block, TextBlock) and not _is_blank(block))
-        or (isinstance(block, OtherBlock) and block.opaque is not None)
-        for block in message.content
-    )
+def _is_reasoning(block: ContentBlock) -> bool:
+    return isinstance(block, ThinkingBlock | RedactedThinkingBlock)
 
 
 def _is_blank(block: ContentBlock) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, groupby
 from operator import attrgetter
@@ -102,7 +102,7 @@ class BlockMemory:
 
     def restored(
         self, messages: Sequence[Message], origin: Origin | None = None, trail: Trail | None = None
-    ) -> tuple[Message, ...]:
+    ) -> Iterator[Message]:
         """The messages, one for one, each of the assistant's with what the client has lost of it.
 
         A message that is no answer of ours, or was changed, comes back as it is. An answer in several
@@ -111,19 +111,17 @@ class BlockMemory:
         Args:
             messages: the conversation as the client sent it.
             origin: where the conversation goes: what others have made is left as it is. None: anywhere.
-            trail: a fresh one, which is then at the end of the conversation, as `remember` takes it.
+            trail: a fresh one; after the last message it is at the end of the conversation, for `remember`.
         """
-        result: list[Message] = []
         trail = trail or Trail()
         for role, group in groupby(messages, attrgetter("role")):
             run = list(group)
             if role == "assistant":
-                result += self._restored_run(run, trail, origin)
+                yield from self._restored_run(run, trail, origin)
                 continue
-            result += run
             for message in run:
                 trail.step(role, words_of(message.content))
-        return tuple(result)
+            yield from run
 
     def _restored_run(self, run: Sequence[Message], trail: Trail, origin: Origin | None) -> Sequence[Message]:
         """Messages of the assistant's in a row: answers of their own, or pieces of one. Goes past them."""

@@ -13,19 +13,18 @@ from typing import Any
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import (
     ChatRequest,
-    ContentBlock,
     Initiator,
     InvalidRequestError,
     Message,
     Origin,
-    RedactedThinkingBlock,
     RequestError,
-    ThinkingBlock,
     WarningEvent,
 )
 from jumpseat.config import SettingRow, chat_params, check_settings, mapped
 from jumpseat.engine.ask import TurnAsk
-from jumpseat.engine.conversation import arranged, check_conversation
+from jumpseat.engine.conversation import Conversation
+from jumpseat.engine.memory import BlockMemory
+from jumpseat.engine.trail import Trail
 from jumpseat.providers import ResolvedModel
 
 
@@ -44,25 +43,43 @@ def plan(
     rows: Mapping[str, SettingRow],
     default_settings: Mapping[str, Any],
     default_max_tokens: int | None,
+    *,
+    memory: BlockMemory | None = None,
+    trail: Trail | None = None,
 ) -> Plan:
     """Plan a turn for one model.
 
+    Args:
+        ask: the client's request.
+        target: the model.
+        capabilities: the provider's.
+        rows: the provider's settings.
+        default_settings: saved settings; those of the request override them.
+        default_max_tokens: the limit for requests that have none.
+        memory: completes the messages of a client that cannot keep all of an answer.
+        trail: moved by the memory to the end of the conversation.
+
     Raises:
-        InvalidRequestError: a setting breaks its row, or the conversation cannot be mended (`conversation`).
-        RequestError: the model is known not to take tools or images, which the ask has.
+        InvalidRequestError: a setting breaks its row, or the conversation is invalid (`conversation`).
+        RequestError: the request has tools or images, which the model is known not to support.
     """
     problems = check_settings(dict(rows), dict(ask.settings))
     if problems:
         raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
-    check_conversation(ask.messages)
-    _refuse_the_impossible(ask, target, capabilities)
+    origin = Origin(target.provider, target.model)
+    if memory is None:
+        conversation = Conversation(ask.messages, origin)
+    else:
+        # One pass: the memory completes each message just before the conversation reads it.
+        completed = memory.restored(ask.messages, origin, trail)
+        conversation = Conversation(completed, origin, memory.refusals)
+    _refuse_the_impossible(ask, target, capabilities, has_images=conversation.has_images)
 
     warnings = list(ask.warnings)
-    messages = _without_foreign_data(ask.messages, Origin(target.provider, target.model), warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
     unsaid = chat_params(settings, rows)
     request = ChatRequest(
-        messages=arranged(messages, warnings, user_begins=target.adapter.traits.user_begins),
+        messages=conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
@@ -101,7 +118,9 @@ def _with_defaults(
     return {**values, **asked}
 
 
-def _refuse_the_impossible(ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities) -> None:
+def _refuse_the_impossible(
+    ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities, *, has_images: bool
+) -> None:
     info = target.info
     no_tools = not capabilities.tool_calls or (info is not None and info.supports_tool_use is False)
     if ask.tools and ask.tool_choice != "none" and no_tools:
@@ -111,7 +130,6 @@ def _refuse_the_impossible(ask: TurnAsk, target: ResolvedModel, capabilities: Ca
             hint="Send the chat without tools, or choose a model that supports them.",
         )
     no_images = not capabilities.vision or (info is not None and info.supports_vision is False)
-    has_images = any(block.type == "image" for message in ask.messages for block in message.content)
     if has_images and no_images:
         raise RequestError(
             f"The model {target.model} of {target.provider} does not take images.",
@@ -140,34 +158,3 @@ def _degraded(
         warnings.append(WarningEvent("thinking_dropped", f"{who} has no thinking levels; it was left out."))
         request = replace(request, thinking=None)
     return request
-
-
-def _without_foreign_data(
-    messages: Sequence[Message], here: Origin, warnings: list[WarningEvent]
-) -> list[Message]:
-    """The messages without what only another provider or model could read."""
-    dropped = 0
-    result: list[Message] = []
-    for message in messages:
-        blocks: list[ContentBlock] = []
-        foreign = 0
-        for block in message.content:
-            if block.origin is None or block.origin == here:
-                blocks.append(block)
-            elif isinstance(block, ThinkingBlock | RedactedThinkingBlock):
-                foreign += 1
-            elif block.opaque is not None:
-                foreign += 1
-                blocks.append(replace(block, opaque=None))
-            else:
-                blocks.append(block)
-        result.append(Message(message.role, tuple(blocks)) if foreign else message)
-        dropped += foreign
-    if dropped:
-        warnings.append(
-            WarningEvent(
-                "foreign_data_dropped",
-                f"Reasoning or opaque data of another model was left out of the request ({dropped} blocks).",
-            )
-        )
-    return result

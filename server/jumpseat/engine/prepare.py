@@ -5,9 +5,6 @@ Above it are `turn` and `count`; below it the registry and `plan`. Nothing here 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from jumpseat.chat import Origin
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
@@ -32,18 +29,13 @@ async def prepare(
     target = await resolve_model(registry, ask.model)
     capabilities, _ = registry.capabilities(target.provider, probed=False)
     planned = plan(
-        ask if memory is None else _completed(ask, memory, target, trail),
+        ask,
         target,
         capabilities,
         registry.settings_rows(target.provider),
         registry.default_settings(target.provider),
         registry.default_max_tokens,
+        memory=memory,
+        trail=trail,
     )
     return target, planned
-
-
-def _completed(ask: TurnAsk, memory: BlockMemory, target: ResolvedModel, trail: Trail | None) -> TurnAsk:
-    """The ask with what the client has lost of earlier answers, less what the provider has refused."""
-    here = Origin(target.provider, target.model)
-    restored = memory.restored(ask.messages, here, trail)
-    return replace(ask, messages=memory.refusals.heeded(restored, here))

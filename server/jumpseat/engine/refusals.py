@@ -64,26 +64,25 @@ class Refusals:
         while len(self._refused) > self._max_refused:
             self._refused.popitem(last=False)
 
-    def heeded(self, messages: Sequence[Message], origin: Origin) -> Sequence[Message]:
-        """The messages with every block as it was taken, or marked as nobody's, so that it is left out.
+    def __len__(self) -> int:
+        """How many refused blocks are known."""
+        return len(self._refused)
+
+    def applied_to(self, block: ContentBlock, origin: Origin) -> ContentBlock:
+        """The block as the model accepted it; one that it accepts in no form gets an origin of no model.
 
         Args:
-            messages: what is to be sent.
-            origin: the provider and model that are asked.
+            block: a block to send.
+            origin: the provider and model of the request.
         """
-        if not self._refused:
-            return messages
-        nobody = Origin(origin.provider, "")
-
-        def known(block: ContentBlock) -> ContentBlock:
-            seal = _seal(block, origin)
-            if seal is None or seal not in self._refused:
-                return block
-            self._refused.move_to_end(seal)
-            taken = self._refused[seal]
-            return replace(block, origin=nobody) if taken is None else replace(block, opaque=taken.opaque)
-
-        return [Message(message.role, tuple(map(known, message.content))) for message in messages]
+        seal = _seal(block, origin)
+        if seal is None or seal not in self._refused:
+            return block
+        self._refused.move_to_end(seal)
+        taken = self._refused[seal]
+        if taken is None:
+            return replace(block, origin=Origin(origin.provider, ""))
+        return replace(block, opaque=taken.opaque)
 
 
 def _blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.chat import ChatRequest, Message, Origin, ToolResultBlock
 from jumpseat.dialects import BlockAssembler
 from jumpseat.dialects.opaque import read_opaque
-from jumpseat.engine.conversation import arranged
+from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.testing.recordings import through_the_wire, values_in
 from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, stream
@@ -50,13 +50,15 @@ def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     assert len(set(ids)) == 3
     assert (ids[0], ids[2]) == ("c-0", "c-1")
     message = through_the_wire(response.as_message())
-    conversation = arranged([HI, message, results_of(response, "one", "two", "three")], [])
+    conversation = Conversation([HI, message, results_of(response, "one", "two", "three")]).arranged([])
     names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")))
     assert names == [("c-0", "f"), ("c-0", "g"), ("c-1", "f")]
     assert texts == [("c-0", "one"), ("c-0", "two"), ("c-1", "three")]
     # The results of a client may come in any order: they are matched by our ids.
     turned = Message("user", results_of(response, "one", "two", "three").content[::-1])
-    other = dialect.encode(ChatRequest(messages=arranged([HI, message, turned], []), model="asked"))
+    other = dialect.encode(
+        ChatRequest(messages=Conversation([HI, message, turned]).arranged([]), model="asked")
+    )
     assert pairs_in(other) == (names, texts)
 
 
@@ -77,7 +79,9 @@ def test_a_client_that_holds_texts_and_calls_alone_loses_no_id(dialect):
     bare = (replace(each, origin=None, opaque=None) for each in response.tool_calls)
     thin = Message("assistant", tuple(bare))
     sent = memory.restored([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
-    names, texts = pairs_in(dialect.encode(ChatRequest(messages=arranged(sent, []), model="asked")))
+    names, texts = pairs_in(
+        dialect.encode(ChatRequest(messages=Conversation(sent).arranged([]), model="asked"))
+    )
     assert [each for each, _ in names] == [each for each, _ in texts] == OWN
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ContentBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from jumpseat.engine.conversation import UNANSWERED_CALL
+from jumpseat.engine.tool_calls import UNANSWERED_CALL
 from jumpseat.engine.trail import Trail, words_of
 
 TEXT = TextBlock("hi")

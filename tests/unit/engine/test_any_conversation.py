@@ -23,7 +23,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.engine.conversation import CLOSING, OPENING, arranged, check_conversation
+from jumpseat.engine.conversation import CLOSING, OPENING, Conversation
 from jumpseat.engine.memory import BlockMemory
 from tests.unit.engine.blocks import trail_of
 
@@ -56,8 +56,7 @@ MESSAGES = st.lists(
 def made_of(messages: list[Message]) -> list[Message] | None:
     """What goes to the provider; None where the conversation is refused."""
     try:
-        check_conversation(messages)
-        return arranged(messages, [])
+        return Conversation(messages).arranged([])
     except InvalidRequestError:
         return None
 

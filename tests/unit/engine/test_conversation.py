@@ -18,7 +18,7 @@ from jumpseat.chat import (
     ThinkingBlock,
     WarningEvent,
 )
-from jumpseat.engine.conversation import CLOSING, OPENING, arranged, check_conversation
+from jumpseat.engine.conversation import CLOSING, OPENING, Conversation
 from tests.unit.engine.blocks import TEXT, assistant, call, owed, result, user
 
 START = user(TEXT)
@@ -28,8 +28,7 @@ OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 def sent(*messages: Message) -> tuple[list[Message], list[str]]:
     """What goes to the provider, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
-    check_conversation(messages)
-    made = arranged(messages, warnings)
+    made = Conversation(messages).arranged(warnings)
     return made, [warning.code for warning in warnings]
 
 
@@ -258,7 +257,9 @@ def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> 
 def test_where_the_assistant_may_begin_nothing_is_put_before_it() -> None:
     warnings: list[WarningEvent] = []
 
-    assert arranged([assistant(TEXT), START], warnings, user_begins=False) == [assistant(TEXT), START]
+    arranged = Conversation([assistant(TEXT), START]).arranged(warnings, user_begins=False)
+
+    assert arranged == [assistant(TEXT), START]
     assert warnings == []
 
 

@@ -54,7 +54,7 @@ def content(
     memory: BlockMemory, *messages: Message, origin: Origin | None = HERE
 ) -> list[list[ContentBlock]]:
     """What the assistant's messages are once they are restored."""
-    restored = memory.restored(messages, origin)
+    restored = list(memory.restored(messages, origin))
     assert [message.role for message in restored] == [message.role for message in messages]
     return [list(message.content) for message in restored if message.role == "assistant"]
 
@@ -269,7 +269,7 @@ def test_the_least_recently_used_answer_goes_first() -> None:
     asked = [Message.user(f"Question {number}") for number in range(3)]
     for number in range(2):
         memory.remember(answer(thought(f"s{number}"), said("Done.")), trail_of([asked[number]]))
-    memory.restored([asked[0], Message.assistant("Done.")], HERE)
+    content(memory, asked[0], Message.assistant("Done."))
     memory.remember(answer(thought("s2"), said("Done.")), trail_of([asked[2]]))
 
     kept = [content(memory, question, Message.assistant("Done.")) for question in asked]

@@ -36,6 +36,13 @@ def messages(*blocks: ContentBlock) -> list[Message]:
     return [user(TEXT), assistant(*blocks, TEXT), user(TEXT)]
 
 
+def applied(refusals: Refusals, given: list[Message], origin: Origin) -> list[Message]:
+    return [
+        Message(each.role, tuple(refusals.applied_to(block, origin) for block in each.content))
+        for each in given
+    ]
+
+
 @pytest.mark.parametrize(
     "block",
     [
@@ -50,9 +57,9 @@ def test_a_block_that_was_left_out_is_known_again(block: ContentBlock) -> None:
     refusals = Refusals()
     refusals.note(messages(block), messages(), HERE)
 
-    assert refusals.heeded(messages(block), HERE) == messages(replace(block, origin=NOBODY))
+    assert applied(refusals, messages(block), HERE) == messages(replace(block, origin=NOBODY))
     for other in (Origin("fake", "other"), Origin("other", "m")):
-        assert refusals.heeded(messages(block), other) == messages(block)
+        assert applied(refusals, messages(block), other) == messages(block)
 
 
 @pytest.mark.requirement("2:refused-once")
@@ -62,7 +69,9 @@ def test_a_block_that_was_taken_with_other_opaque_data_goes_so_from_then_on() ->
     redacted = RedactedThinkingBlock("x", opaque="o")
     refusals.note(messages(own, redacted), messages(taken), HERE)
 
-    assert refusals.heeded(messages(own, redacted), HERE) == messages(taken, replace(redacted, origin=NOBODY))
+    assert applied(refusals, messages(own, redacted), HERE) == messages(
+        taken, replace(redacted, origin=NOBODY)
+    )
 
 
 def test_what_was_taken_and_what_nobody_sent_is_not_refused() -> None:
@@ -70,7 +79,7 @@ def test_what_was_taken_and_what_nobody_sent_is_not_refused() -> None:
     refusals.note(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
 
     others = messages(SIGNED, replace(SIGNED, signature="new"), RedactedThinkingBlock("y"), TextBlock("a"))
-    assert refusals.heeded(others, HERE) == others
+    assert applied(refusals, others, HERE) == others
 
 
 def test_the_number_of_refusals_is_bounded() -> None:
@@ -78,7 +87,7 @@ def test_the_number_of_refusals_is_bounded() -> None:
     blocks = [RedactedThinkingBlock(str(number)) for number in range(3)]
     refusals.note(messages(*blocks), messages(), HERE)
 
-    told = refusals.heeded(messages(*blocks), HERE)[1].content
+    told = applied(refusals, messages(*blocks), HERE)[1].content
     assert [block.origin for block in told] == [None, NOBODY, NOBODY, None]
 
 
@@ -119,4 +128,4 @@ async def test_what_fails_without_it_too_is_not_taken_for_refused() -> None:
         with pytest.raises(RequestError, match="Still no"):
             await run_turn(registry_of(adapter), ask(*messages(SIGNED)), RecordingSink(), memory)
 
-    assert memory.refusals.heeded(messages(SIGNED), HERE) == messages(SIGNED)
+    assert applied(memory.refusals, messages(SIGNED), HERE) == messages(SIGNED)

@@ -23,7 +23,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.engine.conversation import arranged, check_conversation
+from jumpseat.engine.conversation import Conversation
 from jumpseat.testing.laws import check
 from jumpseat.testing.recordings import Recording, strings_in, through_the_wire, values_in
 from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
@@ -133,8 +133,7 @@ def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = 
         try:
             back = through_the_wire(message)
             conversation = (*asked, back, _next_message(back))
-            check_conversation(conversation)
-            arranged(conversation, [])
+            Conversation(conversation).arranged([])
         except ValueError as error:
             raise AssertionError(f"{message.content!r} was refused: {error}") from error
         except InvalidRequestError as error:

@@ -1,0 +1,136 @@
+"""The tool calls of a conversation, each with its one result and an id of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from jumpseat.chat import Message, Problem, Role, ToolResultBlock, ToolUseBlock, WarningEvent
+
+UNANSWERED_CALL = "The tool was not run."
+"""The result of a call for which the client sends none."""
+
+
+@dataclass(slots=True)
+class PairedCall:
+    """A call and its results."""
+
+    block: ToolUseBlock
+    turn: int
+    """Which run of assistant messages holds the call, from 1."""
+
+    id: str
+    """The id of the call and its result in the request."""
+
+    results: list[ToolResultBlock] = field(default_factory=list)
+    late: bool = False
+    """Another run of assistant messages stands between the call and a result."""
+
+    def result(self) -> ToolResultBlock:
+        """The one result that goes to the provider."""
+        if not self.results:
+            return ToolResultBlock(self.id, UNANSWERED_CALL, is_error=True)
+        texts = dict.fromkeys(each.content for each in self.results)
+        return replace(self.results[-1], tool_use_id=self.id, content="\n\n".join(texts))
+
+
+class ToolCalls:
+    """Pairs calls with results while the messages of a conversation are read in order.
+
+    A result belongs to the last message before it that has a call with its id: some servers use ids again in
+    a long conversation. If that message has several such calls, they are answered in order.
+    """
+
+    def __init__(self) -> None:
+        self.orphan: Problem | None = None
+        """The first result without a call before it."""
+
+        self._by_message: list[Sequence[PairedCall]] = []
+        self._latest: dict[str, list[PairedCall]] = {}
+        self._turn = 0
+        self._role: Role = "user"
+
+    def add(
+        self, role: Role, calls: Sequence[ToolUseBlock], results: Sequence[tuple[int, ToolResultBlock]]
+    ) -> None:
+        """Take the next message.
+
+        Args:
+            role: the message's role.
+            calls: its calls.
+            results: its results, each with its position in the message.
+        """
+        if role == "assistant" and self._role == "user":
+            self._turn += 1
+        self._role = role
+        if calls:
+            own: dict[str, list[PairedCall]] = {}
+            paired = [PairedCall(block, self._turn, block.id) for block in calls]
+            for call in paired:
+                own.setdefault(call.id, []).append(call)
+            self._latest |= own
+            self._by_message.append(paired)
+        else:
+            self._by_message.append(())
+        for position, result in results:
+            self._pair(position, result)
+
+    def _pair(self, position: int, result: ToolResultBlock) -> None:
+        candidates = self._latest.get(result.tool_use_id)
+        if candidates is None:
+            path = f"messages.{len(self._by_message) - 1}.content.{position}.toolUseId"
+            missing = f"no tool_use with the id {result.tool_use_id!r} comes before this result"
+            self.orphan = self.orphan or Problem(path, missing)
+            return
+        call = next((each for each in candidates if not each.results), candidates[-1])
+        call.results.append(result)
+        call.late = call.late or call.turn < self._turn
+
+    def __iter__(self) -> Iterator[PairedCall]:
+        for calls in self._by_message:
+            yield from calls
+
+    def of_message(self, index: int) -> Sequence[PairedCall]:
+        """The calls of one message."""
+        return self._by_message[index]
+
+    def make_ids_unique(self) -> None:
+        """Rename a call whose id an earlier one has: some servers count from 0 in every answer."""
+        taken = {call.id for call in self}
+        counts = Counter[str]()
+        for call in self:
+            own = call.block.id
+            counts[own] += 1
+            if counts[own] == 1:
+                continue
+            while (name := f"{own}_{counts[own]}") in taken:
+                counts[own] += 1
+            call.id = name
+            taken.add(name)
+
+    def warnings(self) -> Iterator[WarningEvent]:
+        """What the client has to know about results that were added, moved or joined."""
+        if missing := sum(not call.results for call in self):
+            message = f"{missing} tool calls had no result; the model is told that they were not run."
+            yield WarningEvent("tool_result_missing", message)
+        if late := sum(call.late for call in self):
+            message = f"{late} tool calls were answered late; the results were moved to their calls."
+            yield WarningEvent("tool_result_moved", message)
+        if several := sum(len(call.results) > 1 for call in self):
+            message = f"{several} tool calls had several results; these were joined."
+            yield WarningEvent("tool_results_joined", message)
+
+
+def with_unique_ids(message: Message, calls: Sequence[PairedCall]) -> Message:
+    """The message whose calls have the ids of the request."""
+    if all(call.id == call.block.id for call in calls):
+        return message
+    ids = iter(calls)
+    return Message(
+        message.role,
+        tuple(
+            replace(block, id=next(ids).id) if isinstance(block, ToolUseBlock) else block
+            for block in message.content
+        ),
+    )
