@@ -117,7 +117,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
     assert heard(chat) == "Hello"
 
 
-@pytest.mark.requirement("language-server:sign-in", "language-server:sign-out", "8:sign-in")
+@pytest.mark.requirement("language-server:sign-in-cancel", "language-server:sign-out", "8:sign-in")
 async def test_a_sign_in_can_be_given_up_refused_and_undone(home, emulator, authority):
     emulator.devices.interval = 0.2
     where = {"provider": PROVIDER}

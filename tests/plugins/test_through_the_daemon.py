@@ -231,7 +231,7 @@ async def test_what_a_chat_with_no_http_says_it_says(home: Path, plugged: dict[s
         assert (exchange.result["provider"], exchange.result["model"]) == ("parrot", "polly")
 
 
-@pytest.mark.requirement("7:plugins", "7:trust")
+@pytest.mark.requirement("7:plugins", "7:trust-plugins")
 async def test_a_workspace_may_choose_a_plug_in_but_not_set_its_own_keys(
     home: Path, plugged: dict[str, str], parlour: FakeParlour
 ) -> None:

@@ -153,7 +153,7 @@ async def test_a_thought_signature_goes_back_on_its_call(chatty: Daemon, upstrea
     assert (sent["extra_content"], sent["function"]["arguments"]) == (extra, RAW)
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(
     ("edited", "kinds"),
     [
@@ -191,7 +191,7 @@ async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
     ]
 
 
-@pytest.mark.requirement("2:block-memory", "2:foreign-opaque")
+@pytest.mark.requirement("2:block-memory-owner", "2:foreign-opaque")
 async def test_another_model_does_not_get_what_is_not_its_own(
     thinking: Daemon, upstream: FakeUpstream
 ) -> None:
@@ -204,7 +204,7 @@ async def test_another_model_does_not_get_what_is_not_its_own(
     assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == ["text"]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-bounds")
 async def test_a_memory_belongs_to_one_connection_and_stays_out_of_files(
     thinking: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
@@ -240,7 +240,7 @@ async def test_reasoning_that_is_refused_costs_one_request_only(
     assert kinds == [[None, "reasoning", "message", None], *[[None, "message", None]] * 2]
 
 
-@pytest.mark.requirement("2:call-ids-unique", "2:block-memory")
+@pytest.mark.requirement("2:call-ids-unique", "2:block-memory-owner")
 @pytest.mark.parametrize("keeps", [thin, lambda content: {"role": "assistant", "content": content}])
 async def test_two_calls_with_one_id_are_told_apart_and_go_back_as_they_came(
     chatty: Daemon, upstream: FakeUpstream, keeps: Callable[[Any], dict[str, Any]]

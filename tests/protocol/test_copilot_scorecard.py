@@ -103,7 +103,7 @@ def check_store(home: Path) -> None:
     assert stat.S_IMODE((home / "auth").stat().st_mode) == 0o700
 
 
-@pytest.mark.requirement("8:token-file", "8:one-exchange-for-all-daemons")
+@pytest.mark.requirement("8:token-file-whole", "8:one-exchange-for-all-daemons")
 async def test_a_daemon_that_is_killed_in_the_midst_of_an_exchange_holds_nobody_up(home, emulator):
     gate = Gate()
     emulator.script(EXCHANGE, faults.gated(gate, after=0))
@@ -122,7 +122,7 @@ async def test_a_daemon_that_is_killed_in_the_midst_of_an_exchange_holds_nobody_
     assert len(emulator.requests(path=EXCHANGE)) == 2
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-whole")
 async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_works(home, emulator):
     configure(home, table(emulator))
     async with copilot_daemon(home) as daemon:

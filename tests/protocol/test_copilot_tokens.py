@@ -144,7 +144,7 @@ async def test_a_classic_personal_token_is_refused_before_it_is_sent_anywhere(ho
     assert emulator.seen == []
 
 
-@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.requirement("8:token-fallback")
 async def test_an_app_that_the_exchange_does_not_know_falls_back_once_and_that_is_remembered(home, emulator):
     emulator.credentials.exchange_apps.clear()
     async with copilot_daemon(home) as daemon:

@@ -47,7 +47,7 @@ async def test_the_provider_counts_what_a_chat_would_send(claude: Daemon, upstre
     assert "Hm." not in str(sent)
 
 
-@pytest.mark.requirement("5:count-tokens")
+@pytest.mark.requirement("5:estimate-tokens")
 @pytest.mark.parametrize(
     ("estimates", "result"),
     [(None, {"tokens": 8, "method": "estimate"}), (False, {"tokens": -1, "method": "unsupported"})],
@@ -59,7 +59,7 @@ async def test_a_provider_without_a_count_is_estimated_for_if_that_is_allowed(
     assert upstream.requests == []
 
 
-@pytest.mark.requirement("5:count-tokens")
+@pytest.mark.requirement("5:estimate-tokens")
 async def test_an_endpoint_that_has_no_such_count_is_estimated_for(
     claude: Daemon, upstream: FakeUpstream
 ) -> None:
@@ -97,7 +97,7 @@ async def test_a_count_can_be_cancelled(claude: Daemon, upstream: FakeUpstream) 
     await upstream.wait_for_disconnect(1)
 
 
-@pytest.mark.requirement("5:count-tokens")
+@pytest.mark.requirement("5:estimate-tokens")
 async def test_the_next_turn_is_estimated_by_what_the_last_one_was_said_to_be(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:

@@ -63,7 +63,7 @@ async def test_the_choice_is_seen_in_the_settings_and_told(home: Path, upstream:
         assert (await daemon.request("settings/get")).result == expected
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:configured-default")
 async def test_the_configuration_goes_before_what_is_saved(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one", "two")
     await save(home, default_provider="one", default_model="one:saved")
@@ -107,7 +107,7 @@ async def test_what_a_workspace_brings_is_the_default_of_no_other_workspace(
     assert json.loads((home / "settings.json").read_text())["settings"] == {"default_provider": "one"}
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:saved-default-gone")
 async def test_a_saved_default_that_is_gone_is_passed_over_and_said(
     home: Path, upstream: FakeUpstream
 ) -> None:

@@ -169,7 +169,7 @@ async def test_a_credential_over_plain_http_through_a_proxy_is_1010_and_is_not_s
         assert network.proxy.requests == []
 
 
-@pytest.mark.requirement("7:network-trust", "7:trust")
+@pytest.mark.requirement("7:network-trust", "7:trust-sources")
 @pytest.mark.parametrize(
     ("table", "key"),
     [
@@ -188,7 +188,7 @@ async def test_an_overlay_chooses_no_file_and_no_way_for_a_sign_in(daemon, table
     assert f"providers.theirs.{key}" in error["message"]
 
 
-@pytest.mark.requirement("7:network-trust", "7:trust")
+@pytest.mark.requirement("7:network-trust", "7:trust-sources")
 async def test_an_overlay_may_name_a_proxy_for_its_own_provider(daemon, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))

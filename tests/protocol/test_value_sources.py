@@ -48,7 +48,7 @@ async def ask(daemon: Daemon, model: str = "x:m", **more: Any) -> Any:
     return await daemon.request("chat/start", {"messages": [user("hi")], "model": model, **more})
 
 
-@pytest.mark.requirement("7:url", "7:query", "7:templates", "6:no-secrets")
+@pytest.mark.requirement("7:url", "7:query", "7:templates-in-urls", "6:no-secrets")
 async def test_a_url_with_model_and_key_in_it_is_asked_and_the_key_is_seen_nowhere_else(
     home: Path, upstream: FakeUpstream
 ) -> None:
@@ -334,7 +334,7 @@ async def test_a_refused_key_that_looks_like_an_unset_variable_is_told_as_one(
         assert key not in json.dumps(error)
 
 
-@pytest.mark.requirement("7:bare-names", "7:trust")
+@pytest.mark.requirement("7:bare-names", "7:trust-sources")
 async def test_a_workspace_cannot_have_a_variable_sent_by_its_name(
     home: Path, upstream: FakeUpstream
 ) -> None:

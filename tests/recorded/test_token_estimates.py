@@ -47,7 +47,7 @@ def _requests() -> Iterator[tuple[str, int, int]]:
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the recordings are not there")
-@pytest.mark.requirement("5:count-tokens")
+@pytest.mark.requirement("5:estimate-tokens")
 @pytest.mark.parametrize("family", WORST_MEDIAN, ids=lambda family: family or "others")
 def test_the_median_error_of_a_family_stays_small(family: str) -> None:
     errors = measured()[family]

@@ -13,21 +13,24 @@ from tests.requirements import REQUIREMENTS
 
 TESTS = Path(__file__).parents[1]
 
+MOST_TESTS_OF_A_ROW = 12
+"""A row that more tests name is several promises."""
 
-def rows_named_in(source: str) -> set[str]:
-    """The ids in every `@pytest.mark.requirement(…)` of a module, and in `pytestmark`."""
-    return {
+
+def rows_named_in(source: str) -> list[str]:
+    """The ids in every `@pytest.mark.requirement(…)` of a module and in `pytestmark`, one for each mark."""
+    return [
         argument.value
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement"
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    }
+    ]
 
 
 @functools.cache
 def rows_and_their_tests() -> dict[str, list[str]]:
-    """For each id that some test names, the modules that name it."""
+    """For each id that a test names, the module of each test that names it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(TESTS.rglob("test_*.py")):
         for row in rows_named_in(path.read_text("utf-8")):
@@ -49,6 +52,11 @@ def test_no_deferred_row_has_a_test() -> None:
     assert deferred & rows_and_their_tests().keys() == set()
 
 
+def test_a_row_is_one_promise_and_not_what_a_dozen_tests_show() -> None:
+    crowded = {row: len(where) for row, where in rows_and_their_tests().items()}
+    assert {row: count for row, count in crowded.items() if count > MOST_TESTS_OF_A_ROW} == {}
+
+
 def test_a_row_says_what_and_where() -> None:
     assert [row for row, each in REQUIREMENTS.items() if not (each.behaviour and each.source)] == []
 
@@ -64,4 +72,4 @@ def test_a_row_says_what_and_where() -> None:
     ],
 )
 def test_the_search_finds_the_marks(source: str, rows: set[str]) -> None:
-    assert rows_named_in(source) == rows
+    assert set(rows_named_in(source)) == rows

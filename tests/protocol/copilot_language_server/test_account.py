@@ -53,7 +53,7 @@ async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
     assert out["state"] == "signed_out"
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-cancel")
 async def test_a_sign_in_that_a_person_gives_up_is_taken_back(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
@@ -76,7 +76,7 @@ async def test_a_sign_in_that_a_person_gives_up_is_taken_back(
     await fake.wait_for("$/cancelRequest")
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-page")
 async def test_a_foreign_sign_in_page_is_not_shown(served: Daemon, fake: FakeLanguageServer) -> None:
     fake.status = {"status": "NotSignedIn"}
     fake.on("signIn", {**DEVICE_FLOW, "verificationUri": "https://github.com.evil.example/login/device"})
@@ -123,7 +123,7 @@ async def test_a_chat_of_nobody_is_refused_with_the_command_that_mends_it(
 
 
 @pytest.mark.slow  # It waits as long as a list of providers does; a unit test has a shorter patience.
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_server_that_never_answers_holds_up_neither_the_start_nor_a_list_for_long(
     home: Path, fake: FakeLanguageServer
 ) -> None:

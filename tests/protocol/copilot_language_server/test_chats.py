@@ -119,7 +119,7 @@ async def test_each_way_is_listed_with_what_it_can_do(
     assert [setting["key"] for setting in row["settingsSchema"]] == ["thinking"]
 
 
-@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.requirement("language-server:capabilities-refused")
 async def test_tools_are_refused_before_anything_is_sent(served: Daemon, fake: FakeLanguageServer) -> None:
     tool = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 
@@ -129,7 +129,7 @@ async def test_tools_are_refused_before_anything_is_sent(served: Daemon, fake: F
     assert "conversation/create" not in fake.methods
 
 
-@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.requirement("language-server:capabilities-refused")
 async def test_what_is_left_out_of_a_chat_is_said(served: Daemon, fake: FakeLanguageServer) -> None:
     exchange = await chat(served, outputMode="json", stopSequences=["END"])
 

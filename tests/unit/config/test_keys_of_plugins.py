@@ -49,7 +49,7 @@ def test_where_nobody_says_which_kinds_are_ours_every_key_is(home: Path) -> None
     assert "providers.theirs.region" in [each.key for each in unknown_keys(loaded(home), None)]
 
 
-@pytest.mark.requirement("7:plugins", "7:trust")
+@pytest.mark.requirement("7:plugins", "7:trust-plugins")
 def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(home: Path) -> None:
     table = {"kind": "acme", "base_url": "https://api.example", "api_key": "literal"}
     assert loaded(home, {"providers": {"new": table}}).providers["new"].kind == "acme"

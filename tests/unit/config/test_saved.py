@@ -349,7 +349,7 @@ async def test_watching_tells_of_other_processes_and_survives_what_cannot_be_rea
     assert told.empty()
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:saved-default-gone")
 async def test_a_model_that_was_saved_with_its_provider_is_none_once_the_provider_is_gone(file: Path) -> None:
     saved = SavedSettings(file)
     await saved.save({"default_model": "groq:x"}, SCHEMAS)

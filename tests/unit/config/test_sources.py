@@ -86,7 +86,7 @@ async def test_the_exact_name_of_a_set_variable_stands_for_it(monkeypatch: pytes
     assert "TEST_KEY is not set" in (await failure("TEST_KEY")).message
 
 
-@pytest.mark.requirement("7:bare-names", "7:trust")
+@pytest.mark.requirement("7:bare-names", "7:trust-sources")
 async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", SECRET)
     table = {
@@ -107,7 +107,7 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
     assert await values.filled("base_url", "http://h/${a}") == "http://h/${a}"
 
 
-@pytest.mark.requirement("7:trust")
+@pytest.mark.requirement("7:trust-sources")
 async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a_template_reads(
     home: Path,
 ) -> None:

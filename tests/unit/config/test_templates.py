@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.config.templates import Template, TemplateError, has_templates, in_url, marked, names_in, pieces
 
-pytestmark = pytest.mark.requirement("7:templates")
+pytestmark = pytest.mark.requirement("7:templates-in-urls")
 
 
 @pytest.mark.parametrize(

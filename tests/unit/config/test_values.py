@@ -256,7 +256,7 @@ async def test_only_the_tables_own_parameters_are_replaced_in_a_body() -> None:
     }
 
 
-@pytest.mark.requirement("7:templates")
+@pytest.mark.requirement("7:templates-in-urls")
 @pytest.mark.parametrize("address", ["ftp://h", "h.example/v1", "https://", "https:///x", "javascript:x"])
 async def test_an_address_that_is_none_after_all_is_an_error_without_it(
     monkeypatch: pytest.MonkeyPatch, address: str
@@ -269,7 +269,7 @@ async def test_an_address_that_is_none_after_all_is_an_error_without_it(
     assert address not in message
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-reprs")
 def test_a_table_shows_no_value_that_may_be_secret() -> None:
     canary = "canary-of-the-table"
     table = ProviderConfig(

@@ -201,7 +201,7 @@ def test_two_calls_of_one_message_with_one_id_are_answered_in_order() -> None:
     )
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("content", [(), (TextBlock(""),), (TextBlock(" \n"), TextBlock(""))])
 def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Sequence[ContentBlock]) -> None:
     assert sent(user(*content), START) == ([START], ["empty_message_dropped"])
@@ -211,7 +211,7 @@ def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Seque
     )
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize(
     "content",
     [
@@ -224,26 +224,26 @@ def test_an_answer_that_said_nothing_is_left_out_silently(content: Sequence[Cont
     assert sent(START, assistant(*content), START) == ([START, START], [])
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("block", [ThinkingBlock("hm", "s"), RedactedThinkingBlock("x")])
 def test_reasoning_alone_is_left_out_with_a_warning(block: ContentBlock) -> None:
     assert sent(START, assistant(block), START) == ([START, START], ["unfinished_dropped"])
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:empty-messages")
 def test_an_empty_answer_does_not_part_a_call_from_its_result() -> None:
     messages = [START, assistant(call("1")), assistant(), user(result("1"))]
 
     assert sent(*messages) == ([START, assistant(call("1")), user(result("1"))], [])
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("messages", [[user()], [user(TextBlock(" "))], [assistant(), user(), assistant()]])
 def test_a_conversation_in_which_nothing_is_said_is_refused(messages: list[Message]) -> None:
     assert refused(*messages) == ["messages"]
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:opening")
 def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> None:
     messages = [user(), assistant(TEXT), START]
 
@@ -253,7 +253,7 @@ def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> 
     )
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:opening")
 def test_where_the_assistant_may_begin_nothing_is_put_before_it() -> None:
     warnings: list[WarningEvent] = []
 

@@ -97,7 +97,7 @@ def test_an_answer_in_several_messages_in_a_row_comes_back_whole_in_the_first(pa
     assert content(memory, HI, *shortened) == [[thin[0]], [thin[2]]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_two_answers_in_a_row_get_the_data_of_each() -> None:
     memory = remembering(
         ([HI], answer(thought("first"), said("One."))),
@@ -110,7 +110,7 @@ def test_two_answers_in_a_row_get_the_data_of_each() -> None:
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-owner")
 def test_another_models_answer_is_left_as_it_is_unless_anybodys_will_do() -> None:
     memory = remembering(([HI], answer(thought("s", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)))
 
@@ -120,7 +120,7 @@ def test_another_models_answer_is_left_as_it_is_unless_anybodys_will_do() -> Non
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-owner")
 def test_of_two_models_that_gave_one_answer_in_one_place_the_asked_one_counts_else_the_newest() -> None:
     memory = remembering(
         ([HI], answer(thought("mine"), said("Hello"))),
@@ -137,7 +137,7 @@ def test_of_two_models_that_gave_one_answer_in_one_place_the_asked_one_counts_el
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(5):
@@ -147,7 +147,7 @@ def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     assert content(memory, *conversation) == [[thought(f"s{n}"), said("Done.")] for n in range(5)]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize(
     "conversation",
     [
@@ -168,7 +168,7 @@ def test_short_words_elsewhere_are_another_answer(conversation: list[Message]) -
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
@@ -179,7 +179,7 @@ def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing
     assert content(memory, *conversation[2:]) == [[thin_call("call_1")], [thin_call("call_1")]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize(
     ("blocks", "thin"),
     [
@@ -196,7 +196,7 @@ def test_what_is_not_said_twice_is_known_anywhere(blocks: list[ContentBlock], th
     assert content(memory, Message.user("?"), assistant(thin)) == [[thin]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize("name", ["call_1", "functions.ls:0", "functions.sha256sum:0", "12345678"])
 def test_an_id_that_counts_is_not_known_anywhere(name: str) -> None:
     tool = "sha256sum" if "sha256sum" in name else "ls"
@@ -206,7 +206,7 @@ def test_an_id_that_counts_is_not_known_anywhere(name: str) -> None:
     assert content(memory, MORE, assistant(thin)) == [[thin]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_short_words_behind_the_same_last_exchange_of_another_chat_are_another_answer() -> None:
     exchange = [Message.assistant("Shall I?"), Message.user("Yes")]
     memory = remembering(([HI, *exchange], answer(thought("s"), said("Done."))))
@@ -214,7 +214,7 @@ def test_short_words_behind_the_same_last_exchange_of_another_chat_are_another_a
     assert content(memory, MORE, *exchange, Message.assistant("Done."))[1] == [TextBlock("Done.")]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_an_answer_behind_an_edited_one_is_still_known() -> None:
     memory = remembering(
         ([HI], answer(thought("first"), said("Hello"))),
@@ -225,7 +225,7 @@ def test_an_answer_behind_an_edited_one_is_still_known() -> None:
     assert content(memory, *edited) == [[TextBlock("Hello!!")], [thought("second"), said("World")]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_an_answer_behind_an_edited_question_is_known_if_the_assistants_words_are_many() -> None:
     turns = [
         ([HI], answer(thought("first"), said(LONG))),
@@ -237,7 +237,7 @@ def test_an_answer_behind_an_edited_question_is_known_if_the_assistants_words_ar
     assert content(remembering(*turns), *edited[2:]) == [[TextBlock("World")]]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 def test_a_counted_id_is_known_behind_the_same_words_where_the_history_was_shortened() -> None:
     history = [HI, Message.assistant("Hello"), MORE]
     memory = remembering((history, answer(thought("s"), called("call_1"))))
@@ -248,7 +248,7 @@ def test_a_counted_id_is_known_behind_the_same_words_where_the_history_was_short
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize("response", [answer(), answer(thought("s")), answer(said("  "))])
 def test_an_answer_without_words_leaves_nothing_to_know_it_by(response: Response) -> None:
     memory = remembering(([HI], response))
@@ -263,7 +263,7 @@ def test_one_answer_is_remembered_once() -> None:
     assert len(memory) == 1
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-bounds")
 def test_the_least_recently_used_answer_goes_first() -> None:
     memory = BlockMemory(max_answers=2)
     asked = [Message.user(f"Question {number}") for number in range(3)]
@@ -280,7 +280,7 @@ def test_the_least_recently_used_answer_goes_first() -> None:
     ]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-bounds")
 def test_the_memory_is_bounded_in_bytes_too_and_gives_back_what_it_forgets() -> None:
     memory = BlockMemory(max_bytes=20_000)
     for number in range(50):

@@ -284,7 +284,7 @@ class Tolerant(ScriptedAdapter):
     traits = ChatTraits(user_begins=False)
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:opening")
 def test_whether_the_user_has_to_begin_is_the_providers_word() -> None:
     asked = ask(assistant(TEXT), user(TEXT))
 

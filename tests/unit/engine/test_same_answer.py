@@ -37,7 +37,7 @@ def thin(*texts: str, **arguments: Any) -> list[ContentBlock]:
     return [*map(TextBlock, texts), ToolUseBlock("1", "ls", changed, '{"n":1}' if arguments else RAW)]
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(
     "texts",
     [
@@ -53,7 +53,7 @@ def test_texts_may_be_joined_split_and_trimmed(texts: tuple[str, ...]) -> None:
     assert completed(thin(*texts), WHOLE, HERE) == WHOLE
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(
     "texts",
     [
@@ -73,7 +73,7 @@ def call_with(arguments: dict[str, Any] | None, raw: str) -> ToolUseBlock:
     return ToolUseBlock("1", "ls", arguments, raw)
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -87,7 +87,7 @@ def test_arguments_may_be_written_anew(arguments: dict[str, Any]) -> None:
         assert completed([call_with(arguments, raw)], [CALL], HERE) == (CALL,)
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(
     "given",
     [
@@ -122,7 +122,7 @@ def test_a_text_behind_a_call_does_not_belong_before_it() -> None:
     assert completed([TextBlock("a"), THIN_CALL], [SIGNED, CALL, TextBlock("a")], HERE) is None
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(("arguments", "raw"), [(None, '{"a": '), ({}, "{}"), (None, "{}")])
 def test_arguments_that_nobody_can_read_go_back_as_the_model_wrote_them(
     arguments: dict[str, Any] | None, raw: str
@@ -133,7 +133,7 @@ def test_arguments_that_nobody_can_read_go_back_as_the_model_wrote_them(
     assert completed([call_with({"a": 1}, '{"a": 1}')], [broken], HERE) is None
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 def test_blocks_that_the_client_kept_with_their_data_are_left_alone() -> None:
     own = (
         ThinkingBlock("Hm.", "mine", origin=HERE),
@@ -152,14 +152,14 @@ def test_blocks_that_the_client_kept_with_their_data_are_left_alone() -> None:
         assert completed([sealed, FIRST, SECOND, CALL], WHOLE, HERE) == (sealed, FIRST, SECOND, CALL)
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 def test_a_client_that_drops_the_blocks_it_does_not_know_gets_them_back() -> None:
     kept = [replace(FIRST, opaque="mine"), SECOND, replace(CALL, opaque=None)]
 
     assert completed(kept, WHOLE, HERE) == (SIGNED, replace(FIRST, opaque="mine"), SIGNED, SECOND, CALL)
 
 
-@pytest.mark.requirement("2:block-memory")
+@pytest.mark.requirement("2:block-memory-edited")
 def test_thinking_that_the_client_shows_gets_its_signature_unless_it_was_edited() -> None:
     shown = ThinkingBlock("Hm.")
 

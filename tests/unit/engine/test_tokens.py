@@ -20,7 +20,7 @@ from jumpseat.chat import (
 )
 from jumpseat.engine.tokens import Size, TokenMemory, estimate
 
-pytestmark = pytest.mark.requirement("5:count-tokens")
+pytestmark = pytest.mark.requirement("5:estimate-tokens")
 
 HELLO = Message.user("Hello, who are you?")
 ANSWER = Message.assistant("A model.")

@@ -52,7 +52,7 @@ async def test_a_choice_stays_when_further_providers_come(start: Start) -> None:
     assert await default_provider(start("a", "b", local="not_required")) == "a"
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:configured-default")
 @pytest.mark.parametrize(
     ("names", "local", "chosen"),
     [
@@ -74,7 +74,7 @@ async def test_signed_in_goes_before_the_only_one_and_that_before_what_is_at_han
     assert await saved_default(start()) == chosen
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:configured-default")
 @pytest.mark.parametrize(("names", "chosen"), [([], "copilot"), (["a"], "copilot"), (["a", "b"], "copilot")])
 async def test_copilot_goes_first_if_somebody_is_signed_in(
     start: Start, names: list[str], chosen: str
@@ -132,7 +132,7 @@ async def test_a_named_provider_has_nobody_looked_for() -> None:
     assert account.asked == 0
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:configured-default")
 async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_alone(start: Start) -> None:
     await save(start("a", "b"), default_provider="a")
 
@@ -142,7 +142,7 @@ async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_a
         await default_provider(start("a", default_provider="nobody"))
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:saved-default-gone")
 async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_anew_and_said_once(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -154,7 +154,7 @@ async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_anew_and_s
     assert caplog.text.count("saved default provider a does not exist here") == 1
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:saved-default-gone")
 async def test_a_persons_choice_is_passed_over_while_it_is_gone_and_never_replaced(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -166,7 +166,7 @@ async def test_a_persons_choice_is_passed_over_while_it_is_gone_and_never_replac
     assert await default_provider(start("a", "b")) == "a"
 
 
-@pytest.mark.requirement("4:saved-default")
+@pytest.mark.requirement("4:saved-default-gone")
 async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) -> None:
     await default_provider(start("a"))
     await save(start("a"), default_provider="a")

@@ -84,7 +84,7 @@ async def test_the_error_names_provider_key_and_program_and_not_what_follows() -
     assert SECRET not in caught.value.message + (caught.value.hint or "")
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-logs")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 async def test_what_a_failing_command_writes_is_neither_logged_nor_told(
     caplog: pytest.LogCaptureFixture, stream: str

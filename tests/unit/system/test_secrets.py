@@ -28,7 +28,7 @@ def log() -> tuple[logging.Logger, io.StringIO]:
     return logger, text
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-reprs")
 def test_a_secret_shows_itself_to_nobody_but_who_asks() -> None:
     secret = Secret(SECRET)
 
@@ -39,7 +39,7 @@ def test_a_secret_shows_itself_to_nobody_but_who_asks() -> None:
     assert not hasattr(secret, "__dict__")
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-reprs")
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_secret_is_never_pickled(protocol: int) -> None:
     with pytest.raises(TypeError, match="never serialised"):
@@ -66,7 +66,7 @@ def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str)
     assert redact(f"ask {value} again") == f"ask {value} again"
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-logs")
 def test_a_log_has_no_secret_in_its_message_or_its_arguments(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_log_has_no_secret_in_its_message_or_its_arguments(
     assert text.getvalue().count("***") == 3
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-logs")
 def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, text = log
     resolve("p", "api_key", SECRET)
@@ -117,7 +117,7 @@ def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
     assert redact("a token-from-elsewhere b") == "a *** b"
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-reprs")
 def test_a_secret_is_no_value_of_a_model_that_is_written_out() -> None:
     class Holder(BaseModel, arbitrary_types_allowed=True):
         key: Secret
@@ -132,7 +132,7 @@ def test_a_secret_is_no_value_of_a_model_that_is_written_out() -> None:
     assert SECRET not in f"{holder.key:>20} {holder.key!s:x<5}"
 
 
-@pytest.mark.requirement("6:no-secrets", "7:templates")
+@pytest.mark.requirement("6:no-secrets", "7:templates-in-urls")
 @pytest.mark.parametrize("spelled", ["sk/te+st= hunter2&4711", "sk%2Fte%2Bst%3D%20hunter2%264711"])
 def test_a_secret_is_found_as_a_url_spells_it_too(spelled: str) -> None:
     hidden("sk/te+st= hunter2&4711")

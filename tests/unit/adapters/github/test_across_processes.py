@@ -75,7 +75,7 @@ def minting(upstream: FakeUpstream) -> None:
     upstream.default(mint, path=EXCHANGE)
 
 
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 @pytest.mark.parametrize(("count", "rounds"), [(8, 3), pytest.param(2, 100, marks=pytest.mark.slow)])
 async def test_daemons_that_ask_at_once_make_one_exchange(
     upstream: FakeUpstream, tmp_path: Path, count: int, rounds: int
@@ -88,7 +88,7 @@ async def test_daemons_that_ask_at_once_make_one_exchange(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:
@@ -115,7 +115,7 @@ async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_others_seconds_and_one_exchange(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:

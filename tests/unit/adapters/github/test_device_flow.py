@@ -302,7 +302,7 @@ async def test_a_cancelled_wait_closes_its_request(flow: DeviceFlow, upstream: F
     await upstream.wait_for_disconnect(2)
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-reprs")
 async def test_neither_code_nor_token_is_shown(flow: DeviceFlow, upstream: FakeUpstream) -> None:
     device = await started(flow, upstream)
     upstream.script(Reply.json({"error": "bad", "error_description": f"no {CODE}"}), SIGNED_IN, path=POLL)

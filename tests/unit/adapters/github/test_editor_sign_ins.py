@@ -48,7 +48,7 @@ def snapshot(directory: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.iterdir()}
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize(
     ("name", "key"),
     [("hosts.json", "github.com"), ("apps.json", f"github.com:{APP}"), ("apps.json", "github.com")],
@@ -59,7 +59,7 @@ def test_a_json_file_is_read(tmp_path: Path, name: str, key: str) -> None:
     assert found(tmp_path) == [(name, "ghu_canary1", "octocat")]
 
 
-@pytest.mark.requirement("8:found-sign-ins", "8:credential-host")
+@pytest.mark.requirement("8:sign-ins-of-editors", "8:credential-host")
 @pytest.mark.parametrize(
     "key",
     ["github.com.evil.example", "acme.ghe.com", "xgithub.com", "github.com:8443", "github.co", "", "GITHUB"],
@@ -76,7 +76,7 @@ def test_a_tenants_token_is_found_for_the_tenant(tmp_path: Path) -> None:
     assert found(tmp_path, "acme.ghe.com") == [("apps.json", "ghu_canary1", None)]
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", '"x"', "\x00", "[" * 100_000, '{"github.com":'])
 @pytest.mark.parametrize("name", ["hosts.json", "apps.json", "auth.db"])
 def test_a_broken_file_is_a_note_and_no_failure(tmp_path: Path, name: str, content: str) -> None:
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_opened_is_a_note(tmp_path: Path) -> None:
     assert notes(tmp_path) == [f"hosts.json in {tmp_path} cannot be read."]
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("value", [b"ghu_canary1", "ghu_canary1"])
 def test_a_row_in_the_clear_is_read(tmp_path: Path, value: bytes | str) -> None:
     database(tmp_path / "auth.db", [("acme.ghe.com", b"ghu_other", 0), ("github.com", value, 0)])
@@ -142,7 +142,7 @@ def test_a_pipe_that_nobody_writes_is_a_note_and_not_waited_for(tmp_path: Path) 
     assert notes(tmp_path) == [f"apps.json in {tmp_path} cannot be read."]
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("row", [("github.com", b"ghu_looks_clear", 1), ("github.com", bytes(range(40)), 0)])
 def test_an_encrypted_row_is_a_note_that_says_so(tmp_path: Path, row: tuple[Any, ...]) -> None:
     database(tmp_path / "auth.db", [row])
@@ -159,7 +159,7 @@ def test_another_schema_is_a_note(tmp_path: Path) -> None:
     assert notes(tmp_path) == [f"auth.db in {tmp_path} cannot be read."]
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 def test_nothing_is_written_beside_the_database(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "auth.db")) as made:
         made.execute("PRAGMA journal_mode=WAL")
@@ -187,7 +187,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("lives", [True, False])
 def test_a_sign_in_that_is_only_in_the_log_is_found_and_left(tmp_path: Path, lives: bool) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path / "auth.db")]

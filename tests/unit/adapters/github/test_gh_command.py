@@ -25,7 +25,7 @@ def fake_gh(directory: Path, program: str) -> dict[str, str]:
     return {"PATH": str(directory), "HOME": str(directory)}
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-in-of-gh")
 async def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
     program = """
         import json, os, sys
@@ -54,7 +54,7 @@ async def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(t
         assert hidden not in seen
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-in-of-gh")
 @pytest.mark.parametrize(
     "program",
     [
@@ -70,7 +70,7 @@ async def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str
     assert await gh_token("github.com", fake_gh(tmp_path, program)) is None
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-in-of-gh")
 async def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
     assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
     assert await gh_token("github.com", {}) is None
@@ -79,7 +79,7 @@ async def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
     assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-in-of-gh")
 async def test_a_gh_that_never_answers_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

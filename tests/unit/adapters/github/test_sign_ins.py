@@ -214,7 +214,7 @@ async def test_a_found_token_is_hidden_from_then_on(store: TokenStore, everythin
         assert token not in repr(found)
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:sign-ins-of-editors")
 async def test_editors_files_that_do_not_answer_are_a_note(
     store: TokenStore, everything: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

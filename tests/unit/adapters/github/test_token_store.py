@@ -61,7 +61,7 @@ async def test_a_sign_in_is_kept_and_forgotten(store: TokenStore, directory: Pat
     assert not (await store.read(HOSTS)).signed_out
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-shared")
 async def test_each_provider_and_each_host_has_its_own(store: TokenStore) -> None:
     places = [
         HOSTS,
@@ -140,7 +140,7 @@ async def test_a_link_in_the_files_place_is_refused(
         await store.read(HOSTS)
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-whole")
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "\x00\xff"])
 async def test_a_broken_file_is_set_aside_and_a_new_one_begun(
     store: TokenStore, directory: Path, content: str, monkeypatch: pytest.MonkeyPatch
@@ -243,7 +243,7 @@ async def test_under_jumpseat_home_everything_is_in_there(
     assert (home / "auth" / FILE_NAME).is_file()
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-shared")
 @pytest.mark.parametrize("ring", [None, DictKeyring()])
 async def test_others_notice_a_change_by_one_stat(directory: Path, ring: DictKeyring | None) -> None:
     mine, theirs = (TokenStore(directory, keyring=BoundedKeyring(lambda: ring)) for _ in range(2))
@@ -261,7 +261,7 @@ async def test_others_notice_a_change_by_one_stat(directory: Path, ring: DictKey
 
 
 @posix
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-whole")
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_process_that_is_killed_in_the_midst_leaves_the_old_file_or_the_new(
     directory: Path, rounds: int

@@ -74,7 +74,7 @@ def test_a_query_is_laid_over_what_the_url_has(url: str, query: dict[str, str], 
     assert with_query(url, query) == expected
 
 
-@pytest.mark.requirement("7:templates")
+@pytest.mark.requirement("7:templates-in-urls")
 @pytest.mark.parametrize(
     "place",
     [
@@ -111,7 +111,7 @@ async def test_what_is_secret_in_a_url_is_hidden_before_it_is_sent(http: HttpCli
     assert "4711" not in repr(call)
 
 
-@pytest.mark.requirement("6:no-secrets", "7:query")
+@pytest.mark.requirement("6:no-secrets-in-logs", "7:query")
 async def test_the_log_of_the_http_library_has_the_address_without_the_key(
     upstream: FakeUpstream, http: HttpClient
 ) -> None:
@@ -168,7 +168,7 @@ async def test_the_state_of_a_key_is_told_without_running_anything(http: HttpCli
             assert "providers.x.api_key is" in (status.message or "")
 
 
-@pytest.mark.requirement("7:templates", "7:query", "7:url")
+@pytest.mark.requirement("7:templates-in-urls", "7:query", "7:url")
 async def test_hooks_of_a_plug_in_have_the_same_addresses(upstream: FakeUpstream, http: HttpClient) -> None:
     upstream.default(OK)
     seen: list[str] = []

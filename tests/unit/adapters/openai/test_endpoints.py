@@ -194,7 +194,7 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
     assert "does not support this tool_choice" in error.message
 
 
-@pytest.mark.requirement("2:order")
+@pytest.mark.requirement("2:opening")
 @pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
 async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
     def wanted_at(base_url, **more):

@@ -78,7 +78,7 @@ def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return install
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:refused-sign-ins")
 async def test_a_refused_sign_in_of_an_editors_gives_way_to_the_next_and_is_not_tried_again(
     person: Person, emulator: CopilotEmulator, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -96,7 +96,7 @@ async def test_a_refused_sign_in_of_an_editors_gives_way_to_the_next_and_is_not_
     await account.aclose()
 
 
-@pytest.mark.requirement("8:found-sign-ins", "8:expired-sign-in")
+@pytest.mark.requirement("8:refused-sign-ins", "8:expired-sign-in")
 async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_searched_on_and_on(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
@@ -119,7 +119,7 @@ async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_sea
     await account.aclose()
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:refused-sign-ins")
 @pytest.mark.parametrize("named", ["config", "env:COPILOT_GITHUB_TOKEN", "file"])
 async def test_a_sign_in_that_a_person_made_for_this_is_never_passed_over(
     person: Person, emulator: CopilotEmulator, monkeypatch: pytest.MonkeyPatch, named: str
@@ -145,7 +145,7 @@ async def test_a_sign_in_that_a_person_made_for_this_is_never_passed_over(
     await account.aclose()
 
 
-@pytest.mark.requirement("8:found-sign-ins")
+@pytest.mark.requirement("8:refused-sign-ins")
 async def test_an_account_without_a_plan_is_not_passed_over_for_another(
     person: Person, emulator: CopilotEmulator
 ) -> None:

@@ -19,7 +19,7 @@ async def is_free(path: Path, seconds: float = 0) -> bool:
         return held
 
 
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 @pytest.mark.parametrize("turns", range(12))
 async def test_a_holder_that_is_cancelled_at_any_moment_gives_it_back(tmp_path: Path, turns: int) -> None:
     path = tmp_path / "x.lock"
@@ -38,7 +38,7 @@ async def test_a_holder_that_is_cancelled_at_any_moment_gives_it_back(tmp_path: 
     assert await is_free(path)
 
 
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 async def test_a_lock_that_is_held_for_ever_is_waited_for_within_bounds(tmp_path: Path) -> None:
     clock = HandClock()
     with FileLock(tmp_path / "x.lock", thread_local=False):
@@ -54,7 +54,7 @@ async def test_where_no_lock_can_be_made_the_work_goes_on(tmp_path: Path) -> Non
     assert not await is_free(tmp_path / "file" / "x.lock")
 
 
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +77,7 @@ async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
     assert most == 1
 
 
-@pytest.mark.requirement("8:single-flight")
+@pytest.mark.requirement("8:exchange-lock")
 async def test_a_holder_that_runs_is_waited_for_however_slow_its_request_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

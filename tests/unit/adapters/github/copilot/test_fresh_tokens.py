@@ -255,7 +255,7 @@ async def test_a_clock_set_back_by_less_than_has_passed_makes_no_token_younger(
     assert mint.made == 2
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-shared")
 async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, tmp_path: Path) -> None:
     assert await number(make()) == 1
     assert await number(make()) == 1
@@ -267,7 +267,7 @@ async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, t
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-shared")
 async def test_another_account_provider_or_plane_shares_nothing(
     make: Make, mint: Mint, upstream: FakeUpstream, hosts: GitHubHosts
 ) -> None:
@@ -281,7 +281,7 @@ async def test_another_account_provider_or_plane_shares_nothing(
     assert mint.made == 4
 
 
-@pytest.mark.requirement("8:token-file")
+@pytest.mark.requirement("8:token-file-whole")
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"token": 7}', "\x00"])
 async def test_a_broken_file_costs_one_exchange(
     make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
@@ -329,7 +329,7 @@ async def test_a_sign_out_leaves_no_token_behind(make: Make, mint: Mint, tmp_pat
     assert await number(tokens) == 2
 
 
-@pytest.mark.requirement("6:no-secrets")
+@pytest.mark.requirement("6:no-secrets-in-logs")
 async def test_no_token_is_logged_or_shown(
     make: Make, upstream: FakeUpstream, mint: Mint, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -85,7 +85,7 @@ async def test_other_tokens_are_used_as_they_are_at_the_accounts_host(
     assert asked(upstream) == [USER]
 
 
-@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.requirement("8:token-fallback")
 @pytest.mark.parametrize("no", [NOT_FOUND, NO_PERSONAL])
 @pytest.mark.parametrize("token", ["ghu_canary1", "unknown_canary1"])
 async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
@@ -102,7 +102,7 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
     assert asked(upstream) == [EXCHANGE, USER]
 
 
-@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.requirement("8:token-fallback")
 async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     make: Make, upstream: FakeUpstream
 ) -> None:
@@ -118,7 +118,7 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     assert asked(upstream) == [USER, EXCHANGE]
 
 
-@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.requirement("8:token-fallback")
 async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> None:
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
@@ -137,7 +137,7 @@ async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> Non
     assert asked(upstream).count(EXCHANGE) == 2
 
 
-@pytest.mark.requirement("8:token-kinds")
+@pytest.mark.requirement("8:token-fallback")
 async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_again_after_it(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:

@@ -87,7 +87,7 @@ async def test_the_server_is_told_of_the_client_that_is_attached_when_it_starts(
     assert options["editorPluginInfo"]["name"] == "jumpseat"
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_a_provider_that_was_closed_has_no_process_and_starts_none(
     fake: FakeLanguageServer, make: Make
 ) -> None:

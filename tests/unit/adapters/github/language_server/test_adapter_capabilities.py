@@ -22,7 +22,7 @@ PNG = "data:image/png;base64,aGk="
 IMAGE = Message("user", (TextBlock("See"), ImageBlock(PNG)))
 
 
-@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.requirement("language-server:capabilities-refused")
 @pytest.mark.parametrize("chat_api", ["conversation", "completion"])
 async def test_tools_are_refused_unless_none_may_be_called(
     fake: FakeLanguageServer, make: Make, chat_api: str
@@ -35,7 +35,7 @@ async def test_tools_are_refused_unless_none_may_be_called(
     assert await events(adapter, ask(tools=(TOOL,), tool_choice="none"))
 
 
-@pytest.mark.requirement("language-server:capabilities", "language-server:auto")
+@pytest.mark.requirement("language-server:capabilities-refused", "language-server:auto")
 @pytest.mark.parametrize("chat_api", ["auto", "completion"])
 async def test_images_are_refused_where_text_is_completed(
     fake: FakeLanguageServer, make: Make, chat_api: str
@@ -53,7 +53,7 @@ async def test_a_conversation_takes_images(fake: FakeLanguageServer, make: Make)
     assert "data:image/png;base64,aGk=" in str(fake.params("conversation/create"))
 
 
-@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.requirement("language-server:capabilities-refused")
 @pytest.mark.parametrize(
     ("wanted", "code", "word"),
     [
@@ -78,7 +78,7 @@ async def test_what_no_way_has_a_word_for_is_left_out_and_said(
     assert word in message
 
 
-@pytest.mark.requirement("language-server:capabilities")
+@pytest.mark.requirement("language-server:capabilities-refused")
 async def test_what_nobody_asked_for_is_not_warned_of(make: Make) -> None:
     adapter = make()
     assert await warnings(adapter, ask()) == []
@@ -98,7 +98,7 @@ def _limited(row: Any, tokens: int) -> Any:
     return replace(row, max_output_tokens=tokens)
 
 
-@pytest.mark.requirement("language-server:capabilities", "language-server:completion")
+@pytest.mark.requirement("language-server:capabilities", "language-server:completion-models")
 async def test_a_completion_has_no_thinking_levels_and_a_model_of_its_own(make: Make) -> None:
     adapter = make(chat_api="completion")
     await adapter.list_models()

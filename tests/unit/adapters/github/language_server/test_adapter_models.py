@@ -14,7 +14,7 @@ from tests.unit.adapters.github.language_server.adapters import Make, ask, event
 # -- the list
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-default")
 async def test_the_list_is_what_chats_and_the_default_is_asked_for(
     fake: FakeLanguageServer, make: Make
 ) -> None:
@@ -30,7 +30,7 @@ async def test_the_list_is_what_chats_and_the_default_is_asked_for(
     assert fake.methods.count("copilot/models") == 1
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-default")
 async def test_the_configured_default_goes_before_the_servers(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make(default_model="claude-sonnet-4.6")
 
@@ -51,7 +51,7 @@ async def test_a_server_that_completes_lists_what_it_completes_with(
     assert (row.model, row.is_default, row.supports_streaming) == ("gpt-41-copilot", True, False)
 
 
-@pytest.mark.requirement("language-server:models", "language-server:not-ready")
+@pytest.mark.requirement("language-server:models-change", "language-server:not-ready")
 async def test_models_of_nobody_are_not_asked_for(fake: FakeLanguageServer, make: Make) -> None:
     fake.status = {"status": "NotSignedIn"}
 
@@ -62,7 +62,7 @@ async def test_models_of_nobody_are_not_asked_for(fake: FakeLanguageServer, make
     assert "copilot/models" not in fake.methods
 
 
-@pytest.mark.requirement("language-server:models", "language-server:did-change")
+@pytest.mark.requirement("language-server:models-change", "language-server:did-change")
 async def test_another_account_has_other_models_and_a_used_quota_has_not(
     fake: FakeLanguageServer, make: Make
 ) -> None:
@@ -102,7 +102,7 @@ async def test_terms_are_accepted_by_the_server(fake: FakeLanguageServer, make: 
     assert fake.params("copilot/setModelPolicy") == [{"model": "claude-sonnet-4.6", "status": "enabled"}]
 
 
-@pytest.mark.requirement("language-server:terms", "language-server:completion")
+@pytest.mark.requirement("language-server:terms", "language-server:completion-models")
 @pytest.mark.parametrize("model", ["claude-sonnet-4.6", "gpt-41-copilot"])
 async def test_no_terms_are_accepted_of_a_model_that_chats_do_not_get(
     fake: FakeLanguageServer, make: Make, model: str

@@ -50,7 +50,7 @@ def panel(fake, *texts, result=None):
 # -- the document
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 def test_a_chat_is_a_document_that_ends_where_the_answer_begins():
     picture = Message("user", (TextBlock("Two"), ImageBlock("QUJD"), ContextBlock("x = 1", label="a.py")))
 
@@ -64,7 +64,7 @@ def test_a_chat_is_a_document_that_ends_where_the_answer_begins():
     assert "Instructions" not in document_of(asked("One", system=" "))
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize(
     ("text", "line", "character"),
     [("", 0, 0), ("ab", 0, 2), ("ab\n\n", 2, 0), ("a\nb𝄞é", 1, 4)],
@@ -73,7 +73,7 @@ def test_the_end_is_counted_as_lsp_counts(text, line, character):
     assert Document("untitled:x", text).end == {"line": line, "character": character}
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
 async def test_every_kind_of_line_end_is_one(fake, line_end):
     async with completions(fake) as way:
@@ -86,7 +86,7 @@ async def test_every_kind_of_line_end_is_one(fake, line_end):
     assert place["position"] == {"line": text.count("\n"), "character": 0}
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize(
     ("line", "character", "text", "added"),
     [
@@ -106,7 +106,7 @@ def test_an_item_may_replace_lines_before_the_last(line, character, text, added)
     assert document.added_by(item) == added
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
@@ -122,7 +122,7 @@ async def test_an_answer_ends_where_the_model_speaks_for_somebody_else(fake, sai
         assert (await answer_of(way, asked("Hello"))).text == answer
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize(
     ("item", "added"),
     [

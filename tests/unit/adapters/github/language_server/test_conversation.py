@@ -106,7 +106,7 @@ async def test_a_chat_that_a_message_is_added_to_goes_on_in_its_conversation(fak
     assert fake.params(DESTROY) == []
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 @pytest.mark.parametrize(
     "other",
     [
@@ -131,7 +131,7 @@ async def test_any_other_chat_begins_a_conversation_with_itself_as_the_history(f
     ]
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
     async with conversations(fake) as way:
         first = await answer_of(way, asked("One"))
@@ -143,7 +143,7 @@ async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
     assert len(fake.params(CREATE)) == 2
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 async def test_a_conversation_that_the_server_has_forgotten_is_begun_anew_once(fake):
     async with conversations(fake) as way:
         first = await answer_of(way, asked("One"))
@@ -155,7 +155,7 @@ async def test_a_conversation_that_the_server_has_forgotten_is_begun_anew_once(f
     assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": first.text}, {"request": "Two"}]
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 async def test_a_turn_that_failed_after_it_began_is_not_asked_again(fake):
     fake.on(TURN, turn(fake, begin(), round_reply("Half"), result=RpcError(-32603, "terminated")))
     async with conversations(fake) as way:
@@ -196,7 +196,7 @@ async def test_of_two_chats_that_say_the_same_one_conversation_is_kept(fake):
     assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-2"]
 
 
-@pytest.mark.requirement("language-server:second-turn", "language-server:crash")
+@pytest.mark.requirement("language-server:second-turn-other", "language-server:crash")
 async def test_a_server_that_was_started_again_knows_no_conversation_and_has_its_tools_back(fake):
     async with conversations(fake) as way:
         first = await answer_of(way, asked("One"))
@@ -223,7 +223,7 @@ async def test_a_server_without_conversations_says_so_before_anything_else(fake)
     assert events == []
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
     fake.on(TURN, MISSING)
     async with conversations(fake) as way:

@@ -46,7 +46,7 @@ async def test_a_refused_request_is_an_error_of_its_kind(fake, answer, kind):
     assert (type(error), error.provider, events) == (kind, "helper", [])
 
 
-@pytest.mark.requirement("language-server:errors", "language-server:second-turn")
+@pytest.mark.requirement("language-server:errors-of-turns", "language-server:second-turn-other")
 async def test_a_turn_that_ends_in_an_error_keeps_what_came_and_gives_its_conversation_up(fake):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end({"message": "No more.", "code": 402})))
     async with conversations(fake) as way:
@@ -70,7 +70,7 @@ async def test_a_request_that_is_refused_for_an_expired_token_is_worth_another_a
     assert type(late) is AuthenticationError
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 @pytest.mark.parametrize(
     "cut", [{"message": "Oops, the response got too long."}, {"message": "x", "responseIsFiltered": True}]
 )
@@ -87,7 +87,7 @@ async def test_a_chat_whose_answer_was_cut_off_goes_on_elsewhere(fake, cut):
     assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": "Half"}, {"request": "Go on"}]
 
 
-@pytest.mark.requirement("language-server:errors", "language-server:conversation")
+@pytest.mark.requirement("language-server:errors-of-turns", "language-server:conversation")
 @pytest.mark.parametrize("blow", ["refused", "killed"])
 async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake, blow):
     """A good end is one, and an error keeps its kind, if a refusal or the death of the server follows."""

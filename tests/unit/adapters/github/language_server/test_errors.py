@@ -103,7 +103,7 @@ def test_the_words_of_a_failed_sign_in_are_kept():
     assert error.message == "h could not sign in: Could not log in with device flow on https://x.ghe.com."
 
 
-@pytest.mark.requirement("language-server:errors", "language-server:sign-in")
+@pytest.mark.requirement("language-server:errors", "language-server:sign-in-failures")
 @pytest.mark.parametrize(
     ("code", "words", "hint"),
     [
@@ -218,7 +218,7 @@ ENDED = [
 ]
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize(("told", "kind", "status", "hint"), ENDED)
 def test_the_error_of_a_turn_is_of_its_kind_with_its_status_and_a_hint(told, kind, status, hint):
     error = turn_error(told, provider="helper", model="m")
@@ -291,7 +291,7 @@ def test_a_wait_that_the_server_has_kept_itself_is_not_kept_once_more(code, seco
     assert turn_error({"code": 500, "retryAfter": 1}, provider="h").was_retried is False
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
@@ -330,7 +330,7 @@ def test_a_status_and_its_reason_count_where_the_request_itself_is_refused_with_
     assert ("does not offer the model 'm'" in error.message) is (reason == "model_not_supported")
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-images")
 @pytest.mark.parametrize(
     "words", ["Could not read image: invalid base64 image string", "Unsupported image format"]
 )

@@ -43,7 +43,7 @@ async def test_somebody_who_is_signed_in_is_told_with_host_and_source(user: User
     assert "checkQuota" not in user.fake.methods
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-lazy")
 async def test_a_status_without_refresh_goes_to_no_network_however_often_it_is_asked(user: User) -> None:
     await user.status()
     await user.status()
@@ -92,7 +92,7 @@ async def test_an_account_without_copilot_is_told_with_its_name(user: User) -> N
     assert "octocat at github.com may not use Copilot." in (status.message or "")
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_refresh_that_github_does_not_answer_keeps_what_is_known_and_says_why(user: User) -> None:
     user.fake.on(
         "checkStatus",
@@ -119,7 +119,7 @@ async def test_a_server_that_is_not_installed_is_signed_out_with_the_line_that_i
     assert "npm install -g @github/copilot-language-server" in (status.message or "")
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does(
     fake: FakeLanguageServer, users: Users, opened: asyncio.Event
 ) -> None:
@@ -137,7 +137,7 @@ async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does
     assert len(fake.params("checkStatus")) == 1, "the question goes on, and is not asked anew"
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who_asks(
     fake: FakeLanguageServer, users: Users
 ) -> None:
@@ -159,7 +159,7 @@ async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who
     assert len(fake.params("checkStatus")) == 1
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_server_that_was_silent_once_is_waited_for_again_when_it_is_asked_anew(
     fake: FakeLanguageServer, users: Users, opened: asyncio.Event
 ) -> None:
@@ -175,7 +175,7 @@ async def test_a_server_that_was_silent_once_is_waited_for_again_when_it_is_aske
     assert len(fake.params("checkStatus")) == 2
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-lazy")
 async def test_the_constructor_starts_nothing_and_closing_what_never_ran_starts_nothing(
     fake: FakeLanguageServer, user: User
 ) -> None:
@@ -184,7 +184,7 @@ async def test_the_constructor_starts_nothing_and_closing_what_never_ran_starts_
     assert fake.starts == []
 
 
-@pytest.mark.requirement("language-server:status")
+@pytest.mark.requirement("language-server:status-silence")
 async def test_a_status_under_way_ends_with_the_daemon(user: User) -> None:
     user.fake.on("checkStatus", NEVER)
     asking = asyncio.ensure_future(user.status())

@@ -118,7 +118,7 @@ def test_no_row_promises_tools_or_a_json_mode_that_the_server_does_not_pass_on()
     assert (model.supports_tool_use, model.supports_json) == (False, False)
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-bad-rows")
 def test_what_a_row_does_not_say_stays_unknown() -> None:
     (model,) = read_models([{"id": "gpt-4.1"}], "cls")
 
@@ -128,7 +128,7 @@ def test_what_a_row_does_not_say_stays_unknown() -> None:
     assert (model.policy, model.billing, model.messages) == (None, None, None)
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-bad-rows")
 @pytest.mark.parametrize(
     "bad",
     [
@@ -151,7 +151,7 @@ def test_a_bad_row_is_dropped_with_a_line_in_the_log_and_never_the_list(
     assert "cannot be read" in caplog.text
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-bad-rows")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -179,7 +179,7 @@ def test_a_key_of_another_type_is_an_unknown_fact(odd: dict[str, Any]) -> None:
     assert model.name
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-bad-rows")
 @pytest.mark.parametrize("answer", [None, {}, {"models": []}, "no"])
 def test_an_answer_that_is_no_list_is_an_error(answer: Any) -> None:
     with pytest.raises(ProtocolError, match="unknown shape"):
@@ -195,7 +195,7 @@ def test_a_model_is_listed_once_and_only_those_that_chat() -> None:
     assert [(model.model, model.name) for model in models] == [("a", "A")]
 
 
-@pytest.mark.requirement("language-server:models", "language-server:completion")
+@pytest.mark.requirement("language-server:models", "language-server:completion-models")
 def test_where_text_is_completed_the_models_are_those_that_complete_and_can_nothing_else() -> None:
     (model,) = read_models([row("gpt-4.1", isChatDefault=True), COMPLETES], "cls", completion=True)
 
@@ -206,7 +206,7 @@ def test_where_text_is_completed_the_models_are_those_that_complete_and_can_noth
     ] * 4
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-models")
 def test_a_server_that_does_not_say_what_it_completes_with_has_one_model_all_the_same() -> None:
     models = read_models([row("gpt-4.1")], "cls", completion=True)
 
@@ -227,7 +227,7 @@ def test_a_multiplier_that_the_server_makes_up_for_what_has_prices_is_not_told()
 DISABLED = {"modelPolicy": {"state": "disabled"}}
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-default")
 @pytest.mark.parametrize(
     ("rows", "default"),
     [
@@ -249,7 +249,7 @@ def test_the_default_is_the_servers_own_that_can_be_used_else_the_cheapest(
     assert sum(model.is_default for model in models) == (default is not None)
 
 
-@pytest.mark.requirement("language-server:models", "language-server:errors")
+@pytest.mark.requirement("language-server:models-bad-rows", "language-server:errors")
 async def test_a_refused_list_is_the_error_that_the_server_means() -> None:
     models = LanguageServerModels("cls")
 
@@ -259,7 +259,7 @@ async def test_a_refused_list_is_the_error_that_the_server_means() -> None:
         await models.listed(connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")]))
 
 
-@pytest.mark.requirement("language-server:completion")
+@pytest.mark.requirement("language-server:completion-models")
 async def test_a_server_of_before_there_were_models_still_completes() -> None:
     models = LanguageServerModels("cls")
     server = connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")])
@@ -269,7 +269,7 @@ async def test_a_server_of_before_there_were_models_still_completes() -> None:
     assert [model.model for model in listed] == [COMPLETION_MODEL]
 
 
-@pytest.mark.requirement("language-server:models")
+@pytest.mark.requirement("language-server:models-change")
 async def test_the_list_is_remembered_until_it_is_forgotten() -> None:
     models = LanguageServerModels("cls")
     await models.listed(connection(models=[[row("a")]]))

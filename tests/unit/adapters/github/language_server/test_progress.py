@@ -58,7 +58,7 @@ def of(kind, events):
     return [event for event in events if isinstance(event, kind)]
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
 def test_pieces_are_text_wherever_a_version_puts_them(piece):
     events = decoded(begin(), piece("Hel"), piece("lo"), end())
@@ -75,7 +75,7 @@ def test_pieces_are_text_wherever_a_version_puts_them(piece):
     assert (told.text, told.stop_reason, told.response_id) == ("Hello", "end_turn", "turn-1")
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 def test_the_answer_begins_with_its_first_output_and_not_with_the_turn():
     decoder = ProgressDecoder("helper", "m")
 
@@ -84,20 +84,20 @@ def test_the_answer_begins_with_its_first_output_and_not_with_the_turn():
     assert [event.type for event in decoded(begin(), end())] == ["response", "done"]
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 def test_a_piece_that_is_in_both_places_counts_once():
     assert response(decoded(begin(), round_reply("Hi", reply="Hi"), end())).text == "Hi"
     assert response(decoded(begin(), round_reply("", reply="Hi"), end())).text == "Hi"
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 def test_another_round_is_another_block():
     events = decoded(begin(), round_reply("I look."), round_reply("", 2), round_reply("Found.", 2), end())
 
     assert [block.text for block in response(events).content] == ["I look.", "Found."]
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
 def test_a_marker_for_editors_is_left_out(piece):
     marker = piece("<!-- replace lines 1 to 2 -->", hideText=True)
@@ -105,7 +105,7 @@ def test_a_marker_for_editors_is_left_out(piece):
     assert response(decoded(begin(), marker, piece("x"), end())).text == "x"
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 def test_the_decoder_knows_the_conversation_and_the_text_as_the_server_does():
     decoder = ProgressDecoder("helper", "m")
     assert (decoder.begun, decoder.ended, decoder.conversation_id) == (False, False, None)
@@ -280,7 +280,7 @@ def test_words_without_an_end_and_without_a_readable_answer_ended_early(answer):
     assert "Half" in [getattr(event, "text", None) for event in events]
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize(
     "place",
     [
@@ -296,7 +296,7 @@ def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
     assert "Half" in [getattr(event, "text", None) for event in events]
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize("told", ["No more.", True, [], 0, "", {}])
 @pytest.mark.parametrize("place", [lambda told: {"error": told}, lambda told: {"result": {"error": told}}])
 def test_an_error_of_an_unknown_shape_is_still_an_error(told, place):
@@ -307,7 +307,7 @@ def test_an_error_of_an_unknown_shape_is_still_an_error(told, place):
     assert "Half" in [getattr(event, "text", None) for event in events]
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
     told = {
         "message": "Oops, the response got too long. Try to reformulate your question.",
@@ -318,7 +318,7 @@ def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
     assert (done.stop_reason, done.raw_stop_reason) == ("max_tokens", "length")
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
     told = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
 
@@ -326,7 +326,7 @@ def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
     assert type(failed(begin(), end(told))[1]) is ContentFilterError
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_complaint_instead_of_an_answer_is_an_error_and_beside_one_a_warning():
     complaint = report(notifications=[{"severity": "warning", "message": "The model failed."}])
 
@@ -336,14 +336,14 @@ def test_a_complaint_instead_of_an_answer_is_an_error_and_beside_one_a_warning()
     assert of(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_wish_for_another_sign_in_is_an_error():
     wanted = {"authorizationUri": "https://x", "agentSlug": "a", "agentName": "A"}
 
     assert type(failed(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
 
 
-@pytest.mark.requirement("language-server:errors")
+@pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_cancel_that_nobody_asked_for_is_an_error():
     _, error = failed(begin(), round_reply("Half"), end(cancellationReason="CancelledByUser"))
 
@@ -351,7 +351,7 @@ def test_a_cancel_that_nobody_asked_for_is_an_error():
     assert "CancelledByUser" in error.message
 
 
-@pytest.mark.requirement("language-server:conversation")
+@pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize(
     "odd",
     [

@@ -27,7 +27,7 @@ from tests.unit.adapters.github.language_server.house import (
 pytestmark = POSIX
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_it_is_asked_to_shut_down_and_ends_by_itself(
     house: House, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,7 +47,7 @@ async def test_it_is_asked_to_shut_down_and_ends_by_itself(
     assert len(fake.starts) == 1
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_one_that_ignores_it_is_killed_with_all_it_has_started_in_the_daemons_time(
     houses: Houses, fake: FakeLanguageServer
 ) -> None:
@@ -69,7 +69,7 @@ async def test_one_that_ignores_it_is_killed_with_all_it_has_started_in_the_daem
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.25], ids=["while shutting down", "while stopping"])
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_whoever_runs_out_of_time_while_it_closes_has_it_killed_at_once(
     house: House, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
@@ -84,7 +84,7 @@ async def test_whoever_runs_out_of_time_while_it_closes_has_it_killed_at_once(
     await grandchild.ended()
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_requests_in_flight_fail_when_it_closes(house: House, fake: FakeLanguageServer) -> None:
     connection = await house.connection()
     task = await started_request(connection, fake)
@@ -92,7 +92,7 @@ async def test_requests_in_flight_fail_when_it_closes(house: House, fake: FakeLa
     assert "it was stopped" in (await failure_of(task)).message
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_closing_while_it_is_started_ends_it_and_tells_who_waits(
     house: House, fake: FakeLanguageServer
 ) -> None:
@@ -108,7 +108,7 @@ async def test_closing_while_it_is_started_ends_it_and_tells_who_waits(
     await fake.starts[0].ended()
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_a_caller_that_is_cancelled_while_it_closes_is_cancelled(
     house: House, fake: FakeLanguageServer
 ) -> None:
@@ -123,7 +123,7 @@ async def test_a_caller_that_is_cancelled_while_it_closes_is_cancelled(
     await closing
 
 
-@pytest.mark.requirement("language-server:shutdown")
+@pytest.mark.requirement("language-server:shutdown-bounded")
 async def test_closing_what_was_never_started_or_is_dead_is_nothing(
     house: House, fake: FakeLanguageServer, houses: Houses, monkeypatch: pytest.MonkeyPatch
 ) -> None:

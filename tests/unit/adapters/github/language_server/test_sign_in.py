@@ -96,7 +96,7 @@ async def test_somebody_who_is_signed_in_already_is_asked_for_nothing(user: User
     assert (user.prompts, status.state, status.login) == ([], "signed_in", "octocat")
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-cancel")
 async def test_a_sign_in_that_is_cancelled_is_taken_back_from_the_server(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
@@ -110,7 +110,7 @@ async def test_a_sign_in_that_is_cancelled_is_taken_back_from_the_server(
     assert (await signed_out.sign_in()).state == "signed_in"
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-page")
 @pytest.mark.parametrize(
     "page",
     [
@@ -148,7 +148,7 @@ async def test_a_page_that_is_not_the_configured_githubs_is_never_shown(
     assert "signInConfirm" not in user.fake.methods
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-page")
 @pytest.mark.parametrize(
     ("table", "page"),
     [
@@ -170,7 +170,7 @@ async def test_a_page_of_the_configured_github_is_shown_over_http_on_loopback_al
     assert [prompt.verification_uri for prompt in user.prompts] == [page]
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-page")
 @pytest.mark.parametrize("code", [None, "", 7, "AB CD", "A" * 33, "\x1b[2J"])
 async def test_a_code_that_is_none_is_never_shown(signed_out: User, code: Any) -> None:
     device_flow(signed_out.fake, asyncio.Event(), userCode=code)
@@ -180,7 +180,7 @@ async def test_a_code_that_is_none_is_never_shown(signed_out: User, code: Any) -
     assert signed_out.prompts == []
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize(
     "words",
@@ -201,7 +201,7 @@ async def test_a_sign_in_that_the_person_did_not_finish_is_told_in_the_servers_w
     assert COMMAND in (caught.value.hint or "")
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_sign_in_that_brings_an_account_without_copilot_says_so(signed_out: User) -> None:
     device_flow(signed_out.fake, {"status": "NotAuthorized", "user": "octocat"})
 
@@ -209,7 +209,7 @@ async def test_a_sign_in_that_brings_an_account_without_copilot_says_so(signed_o
         await signed_out.sign_in()
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-once")
 async def test_a_second_sign_in_is_refused_while_the_first_waits(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
@@ -221,7 +221,7 @@ async def test_a_second_sign_in_is_refused_while_the_first_waits(
         await signing_in
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-once")
 async def test_of_two_sign_ins_at_the_same_moment_one_is_refused_though_the_server_still_starts(
     signed_out: User, approved: asyncio.Event
 ) -> None:
@@ -238,7 +238,7 @@ async def test_of_two_sign_ins_at_the_same_moment_one_is_refused_though_the_serv
     assert len(user.fake.params("signInWithDeviceFlow")) == 1
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-cancel")
 async def test_whoever_cancels_a_sign_in_may_begin_another_in_the_same_breath(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
@@ -252,7 +252,7 @@ async def test_whoever_cancels_a_sign_in_may_begin_another_in_the_same_breath(
         await signing_in
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_server_that_cannot_be_started_leaves_the_next_sign_in_free(
     user: User, tmp_path: Any
 ) -> None:
@@ -265,7 +265,7 @@ async def test_a_server_that_cannot_be_started_leaves_the_next_sign_in_free(
     assert (await user.sign_in()).state == "signed_in"
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-cancel")
 @pytest.mark.parametrize("is_shown", [True, False])
 async def test_the_code_of_a_sign_in_given_up_a_moment_ago_does_not_stand_for_the_next_ones(
     signed_out: User, is_shown: bool, caplog: pytest.LogCaptureFixture
@@ -301,7 +301,7 @@ async def test_the_code_of_a_sign_in_given_up_a_moment_ago_does_not_stand_for_th
     assert status.state == "signed_in"
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_server_that_cannot_sign_in_at_all_says_to_update_it(signed_out: User) -> None:
     signed_out.fake.on("signIn", RpcError(METHOD_NOT_FOUND, "Method not found"))
 
@@ -310,7 +310,7 @@ async def test_a_server_that_cannot_sign_in_at_all_says_to_update_it(signed_out:
     assert "Update" in (caught.value.hint or "")
 
 
-@pytest.mark.requirement("language-server:sign-in", "language-server:crash")
+@pytest.mark.requirement("language-server:sign-in-failures", "language-server:crash")
 async def test_a_server_that_dies_while_a_person_signs_in_ends_the_wait(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
@@ -320,7 +320,7 @@ async def test_a_server_that_dies_while_a_person_signs_in_ends_the_wait(
         await signing_in
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_code_that_nobody_gives_is_not_waited_for(
     signed_out: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,7 +332,7 @@ async def test_a_code_that_nobody_gives_is_not_waited_for(
     await signed_out.fake.wait_for("$/cancelRequest")
 
 
-@pytest.mark.requirement("language-server:sign-in")
+@pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_server_that_forgets_its_code_does_not_keep_the_person_waiting(
     signed_out: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

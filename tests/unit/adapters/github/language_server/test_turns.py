@@ -102,7 +102,7 @@ def test_texts_that_are_the_same_keep_their_distance_too():
     assert [part["text"] for part in turn.request if part["type"] == "text"] == ["x", "\n\nx"]
 
 
-@pytest.mark.requirement("language-server:errors", "language-server:history")
+@pytest.mark.requirement("language-server:errors-of-images", "language-server:history")
 @pytest.mark.parametrize(
     ("source", "words"),
     [("https://example.test/a.png", "not an address"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
@@ -176,7 +176,7 @@ def test_the_same_chat_has_the_same_fingerprint_however_its_answers_were_trimmed
     assert fingerprint(after[:-1]) == kept
 
 
-@pytest.mark.requirement("language-server:second-turn")
+@pytest.mark.requirement("language-server:second-turn-other")
 @pytest.mark.parametrize(
     "other",
     [
