@@ -1,4 +1,4 @@
-"""What the live tests would ask, and what they would not; this asks nobody."""
+"""Which models the live tests would use; makes no requests to GitHub."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def costing(name: str, multiplier: float, **more: Any) -> dict[str, Any]:
         ([], None, None),
     ],
 )
-def test_the_cheapest_model_that_can_be_asked_is_chosen(
+def test_the_cheapest_model_on_a_route_is_chosen(
     rows: list[dict[str, Any]], chosen: str | None, included: bool | None
 ) -> None:
     found = choose(rows, CHAT, needs="supportsToolUse")
@@ -53,6 +53,6 @@ async def test_each_route_has_a_model_at_the_emulator(home, emulator):
         for route in ROUTES:
             found = choose(models, route)
             assert found is not None, route
-            asked = {"model": found.id, "messages": [{"role": "user", "content": "Hello"}]}
-            await daemon.request("chat/start", asked)
+            params = {"model": found.id, "messages": [{"role": "user", "content": "Hello"}]}
+            await daemon.request("chat/start", params)
             assert len(emulator.requests(path=route)) == 1, (route, found)

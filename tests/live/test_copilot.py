@@ -74,7 +74,7 @@ def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-async def test_somebody_is_signed_in_and_may_chat(daemon: Daemon) -> None:
+async def test_the_account_is_signed_in_and_may_chat(daemon: Daemon) -> None:
     status = (await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
 
     print(f"\n{status.get('login')}, plan {status.get('plan')}, from {status.get('source')}")
@@ -113,7 +113,7 @@ async def test_a_chat_on_each_route(
 
 
 @pytest.mark.parametrize("route", ROUTES)
-async def test_a_tool_goes_round(daemon: Daemon, models: list[dict[str, Any]], route: str) -> None:
+async def test_a_tool_round_works(daemon: Daemon, models: list[dict[str, Any]], route: str) -> None:
     chosen = model_of(models, route, needs="supportsToolUse")
     turn = {"model": chosen.id, "tools": [WEATHER], "maxTokens": 1024}
     question = user("Use the tool get_weather for Rome, then tell me the temperature.")
@@ -137,7 +137,9 @@ async def test_a_tool_goes_round(daemon: Daemon, models: list[dict[str, Any]], r
 
 
 @pytest.mark.parametrize("route", ROUTES)
-async def test_thinking_comes_and_goes_back(daemon: Daemon, models: list[dict[str, Any]], route: str) -> None:
+async def test_thinking_is_received_and_sent_back(
+    daemon: Daemon, models: list[dict[str, Any]], route: str
+) -> None:
     chosen = model_of(models, route, needs="supportsThinking")
     turn = {"model": chosen.id, "thinking": "low", "maxTokens": 2048}
     question = user("What is 17 * 23? Think first.")
@@ -152,7 +154,7 @@ async def test_thinking_comes_and_goes_back(daemon: Daemon, models: list[dict[st
     )
 
 
-async def test_a_cancel_ends_an_answer_at_once_and_keeps_what_came(
+async def test_a_cancel_ends_an_answer_at_once_and_keeps_its_partial(
     daemon: Daemon, models: list[dict[str, Any]]
 ) -> None:
     chosen = model_of(models, ROUTES[0])

@@ -100,9 +100,7 @@ async def test_a_conversation_with_tools_thinking_and_an_image_goes_on_over_many
 
 @pytest.mark.requirement("copilot:conversations", "2:block-memory")
 @pytest.mark.parametrize("model", ["gemini-3.1-pro-preview", "gpt-5-mini", "claude-sonnet-4.6"])
-async def test_a_client_that_holds_only_text_and_calls_still_gets_a_valid_second_request(
-    daemon, emulator, model
-):
+async def test_a_client_that_keeps_only_text_and_calls_gets_a_valid_second_request(daemon, emulator, model):
     """Without what it dropped the service would refuse: sealed reasoning has to come back as it was."""
     turn = {"model": f"copilot:{model}", "tools": [WEATHER], "thinking": "medium"}
     messages = [user(text(USE_IT))]
@@ -125,7 +123,7 @@ async def test_a_client_that_holds_only_text_and_calls_still_gets_a_valid_second
 
 
 @pytest.mark.requirement("copilot:identity", "copilot:interaction-id")
-async def test_every_request_says_who_asks(daemon, emulator):
+async def test_every_request_identifies_the_client(daemon, emulator):
     await daemon.request("chat/start", ask(model="copilot:gpt-4.1", conversationId="the-conversation"))
 
     (request,) = chats(emulator)
@@ -177,7 +175,7 @@ async def test_a_request_that_was_counted_is_not_billed_again_when_it_is_repeate
 
 
 @pytest.mark.requirement("copilot:cures")
-async def test_a_model_that_left_a_route_is_asked_on_another_and_that_is_remembered(daemon, emulator):
+async def test_a_model_that_left_a_route_is_reached_on_another_which_is_remembered(daemon, emulator):
     await daemon.request("models/list", {"provider": "copilot"})
     emulator.models["gpt-5-mini"].endpoints = ("/chat/completions",)
 
@@ -192,7 +190,7 @@ async def test_a_model_that_left_a_route_is_asked_on_another_and_that_is_remembe
 
 
 @pytest.mark.requirement("copilot:routes")
-async def test_without_a_list_the_route_is_found_by_asking(daemon, emulator):
+async def test_without_a_list_the_route_is_found_by_trying(daemon, emulator):
     emulator.script("/models", *[faults.server_error()] * 9)
 
     answer = await daemon.request("chat/start", ask(model="copilot:gpt-5.3-codex"))
@@ -202,7 +200,7 @@ async def test_without_a_list_the_route_is_found_by_asking(daemon, emulator):
 
 
 @pytest.mark.requirement("copilot:cures")
-async def test_a_parameter_that_a_model_refuses_is_left_out_once_and_for_all(daemon, emulator):
+async def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(daemon, emulator):
     emulator.models["gpt-5-mini"].refuses.add("temperature")
     params = ask(model="copilot:gpt-5-mini", settings={"temperature": 0.5})
 
@@ -241,7 +239,7 @@ REFUSALS = [
 
 
 @pytest.mark.requirement("copilot:errors")
-async def test_a_refusal_is_told_with_what_to_do_and_is_not_repeated(daemon, emulator):
+async def test_a_refusal_is_reported_with_a_hint_and_not_repeated(daemon, emulator):
     for number, (fault, code, hint) in enumerate(REFUSALS, 1):
         emulator.script("claude-sonnet-4.6", fault)
 
@@ -269,7 +267,7 @@ async def test_a_short_delay_is_waited_for_and_a_long_one_is_reported(daemon, em
 
 @pytest.mark.requirement("copilot:errors")
 @pytest.mark.parametrize("fault", [faults.failing(after=6), faults.reset(after=6)], ids=["error", "reset"])
-async def test_an_answer_that_breaks_off_keeps_what_had_come(daemon, emulator, fault):
+async def test_an_answer_that_breaks_off_keeps_its_partial(daemon, emulator, fault):
     for model in ("gpt-4.1", "gpt-5-mini", "claude-sonnet-4.6"):
         emulator.script(model, fault)
 
@@ -296,7 +294,7 @@ async def test_a_cancel_before_the_first_byte_ends_the_request_to_the_service(da
 
 
 @pytest.mark.requirement("copilot:quirks")
-async def test_the_services_habits_do_not_show(daemon, emulator):
+async def test_the_services_peculiarities_are_hidden(daemon, emulator):
     quirks = emulator.models["gpt-4.1"].quirks
     for quirk in ("cot", "usage_chunk", "no_done", "comments", "references", "stray_line", "padding"):
         quirks.clear()

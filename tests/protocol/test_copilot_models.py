@@ -45,7 +45,7 @@ async def test_the_list_keeps_what_a_picker_needs(home, emulator):
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_terms_are_accepted_only_at_a_clients_request_and_that_is_checked(home, emulator):
+async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_checked(home, emulator):
     model = "copilot:claude-haiku-4.5"
     async with copilot_daemon(home) as daemon:
         await listed(daemon)
@@ -62,7 +62,7 @@ async def test_terms_are_accepted_only_at_a_clients_request_and_that_is_checked(
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_terms_that_the_plan_does_not_let_take_effect_are_1001(home, emulator):
+async def test_terms_without_effect_because_of_the_plan_are_1001(home, emulator):
     model = "copilot:claude-opus-4.7"
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).error
@@ -109,7 +109,7 @@ async def test_a_chat_that_names_no_model_gets_one_that_the_account_can_use(home
 
 
 @pytest.mark.requirement("copilot:auto")
-async def test_auto_lets_the_service_choose_and_hands_its_session_on(home, emulator):
+async def test_auto_lets_the_service_choose_and_sends_its_session(home, emulator):
     async with copilot_daemon(home) as daemon:
         chats = [await daemon.request("chat/start", ask(model="copilot:auto")) for _ in range(2)]
 
@@ -117,12 +117,12 @@ async def test_auto_lets_the_service_choose_and_hands_its_session_on(home, emula
     assert chats[0].deltas[0]["model"] == "auto"
     assert chats[0].result["model"] != "auto"
     assert len(emulator.requests(path="/models/session")) == 1
-    asked = [request for request in emulator.requests() if "copilot-session-token" in request.headers]
-    assert len(asked) == 2
+    requests = [request for request in emulator.requests() if "copilot-session-token" in request.headers]
+    assert len(requests) == 2
 
 
 @pytest.mark.requirement("3:models-list")
-async def test_a_list_that_cannot_be_had_hides_no_other_and_fails_no_chat(home, emulator):
+async def test_a_list_that_fails_hides_no_other_and_fails_no_chat(home, emulator):
     emulator.script("/models", *[faults.server_error()] * 9)
     async with copilot_daemon(home) as daemon:
         answer = (await daemon.request("models/list", {"provider": "copilot"})).result
@@ -135,7 +135,7 @@ async def test_a_list_that_cannot_be_had_hides_no_other_and_fails_no_chat(home, 
 
 
 @pytest.mark.requirement("8:quotas")
-async def test_the_client_hears_when_a_quota_crosses_80_95_and_100_percent(home, emulator):
+async def test_the_client_is_notified_when_a_quota_crosses_80_95_and_100_percent(home, emulator):
     bucket = emulator.account().buckets["premium_interactions"]
     # What one user turn with a model of multiplier 1 costs, out of 300.
     bucket.remaining = 0.21 * bucket.entitlement
@@ -147,13 +147,13 @@ async def test_the_client_hears_when_a_quota_crosses_80_95_and_100_percent(home,
             chat = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
             heard.append([m["params"] for m in chat.notifications if m["method"] == "auth/didChange"])
 
-    told = [len(changes) for changes in heard]
+    counts = [len(changes) for changes in heard]
     percents = [
         next(q["percentRemaining"] for q in changes[0]["quotas"] if q["name"] == "premium_interactions")
         for changes in heard
         if changes
     ]
-    assert sum(told) == 2
+    assert sum(counts) == 2
     assert percents[0] <= 20
     assert percents[1] <= 5
 
@@ -172,7 +172,7 @@ async def test_the_old_shape_of_the_free_plans_quotas_is_read(home, emulator):
 
 
 @pytest.mark.requirement("4:provider-prefix")
-async def test_another_provider_is_listed_and_asked_without_a_word_to_copilot(home, emulator, upstream):
+async def test_another_provider_is_listed_and_used_without_a_request_to_copilot(home, emulator, upstream):
     upstream.default(Reply.json({"data": [{"id": "m-1"}]}), path="/v1/models")
     upstream.default(Reply.json({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}))
     acme = {"kind": "openai", "base_url": upstream.base_url, "api_key": "sk-0123456789abcdef"}

@@ -48,7 +48,7 @@ async def test_the_first_chat_knows_them_without_asking_for_the_list(
     assert exchange.result["text"]
 
 
-async def test_a_chat_that_heard_the_list_settles_what_was_left_open(
+async def test_a_chat_that_fetched_the_list_resolves_open_names(
     home: Path, emulator: CopilotEmulator
 ) -> None:
     configure(home, emulator, default_model="gh:claude-sonnet-4-6-20260217")

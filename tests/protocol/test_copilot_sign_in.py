@@ -24,7 +24,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 
 @pytest.mark.requirement("8:sign-in", "8:device-flow")
-async def test_a_person_signs_in_with_a_code_and_chats(home, emulator):
+async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {"token": "mine"})
         prompt = await prompted(daemon)
@@ -57,7 +57,7 @@ async def test_a_person_signs_in_with_a_code_and_chats(home, emulator):
 
 
 @pytest.mark.requirement("8:did-change")
-async def test_a_sign_in_and_a_sign_out_are_told_and_the_models_with_them(home, emulator):
+async def test_a_sign_in_and_a_sign_out_are_notified_together_with_the_models(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         emulator.approve((await prompted(daemon))["userCode"])
@@ -77,12 +77,12 @@ async def test_a_sign_in_and_a_sign_out_are_told_and_the_models_with_them(home, 
 
 
 @pytest.mark.requirement("8:open-browser")
-async def test_the_client_is_asked_to_open_the_page_only_if_it_wants_to_be(home, emulator):
+async def test_the_client_is_asked_to_open_the_page_only_if_it_requests_that(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {"openBrowser": True})
         prompt = await prompted(daemon)
-        asked = await daemon.read()
-        daemon.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"success": True}})
+        request = await daemon.read()
+        daemon.send({"jsonrpc": "2.0", "id": request["id"], "result": {"success": True}})
         emulator.approve(prompt["userCode"])
         status = (await daemon.read_until(request_id)).result
         await daemon.request("auth/signOut", {})
@@ -90,15 +90,15 @@ async def test_the_client_is_asked_to_open_the_page_only_if_it_wants_to_be(home,
         emulator.approve((await prompted(daemon))["userCode"])
         exchange = await daemon.read_until(quiet)
 
-    assert asked["method"] == "window/showDocument"
-    assert asked["params"] == {"uri": prompt["verificationUri"], "external": True}
+    assert request["method"] == "window/showDocument"
+    assert request["params"] == {"uri": prompt["verificationUri"], "external": True}
     assert status["state"] == "signed_in"
     assert "window/showDocument" not in [message["method"] for message in exchange.notifications]
 
 
 @pytest.mark.requirement("8:sign-in")
 @pytest.mark.parametrize("how", ["deny", "expire"])
-async def test_a_sign_in_that_the_person_did_not_finish_is_1000_and_changes_nothing(home, emulator, how):
+async def test_a_sign_in_that_the_user_did_not_finish_is_1000_and_changes_nothing(home, emulator, how):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         getattr(emulator, how)((await prompted(daemon))["userCode"])
@@ -111,7 +111,7 @@ async def test_a_sign_in_that_the_person_did_not_finish_is_1000_and_changes_noth
 
 
 @pytest.mark.requirement("8:sign-in")
-async def test_a_sign_in_can_be_cancelled_and_polls_no_more(home, emulator):
+async def test_a_cancelled_sign_in_stops_polling(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         await prompted(daemon)
@@ -185,7 +185,7 @@ def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str,
 
 @pytest.mark.requirement("8:found-sign-ins")
 @pytest.mark.parametrize("source", ["hosts.json", "apps.json", "GH_TOKEN", "COPILOT_GITHUB_TOKEN"])
-async def test_a_sign_in_that_exists_is_found_and_its_source_is_told(home, emulator, source):
+async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulator, source):
     env = left_behind(home, emulator, source)
     async with copilot_daemon(home, env=env) as daemon:
         status = (await daemon.request("auth/status", COPILOT)).result
@@ -210,7 +210,7 @@ async def test_a_workspaces_provider_gets_no_sign_in_that_was_found(home, emulat
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_who_signs_out_is_not_signed_in_by_another_way(home, emulator):
+async def test_after_a_sign_out_no_other_sign_in_is_used(home, emulator):
     left_behind(home, emulator, "hosts.json")
     before = (home / "xdg" / "github-copilot" / "hosts.json").read_bytes()
     async with copilot_daemon(home) as daemon:
@@ -244,7 +244,7 @@ async def test_two_accounts_are_two_tables(home, emulator):
 
 
 @pytest.mark.requirement("8:sign-in")
-async def test_a_sign_in_that_another_token_comes_before_says_so(home, emulator):
+async def test_a_sign_in_that_another_token_precedes_says_so(home, emulator):
     emulator.add_account("hubot")
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
@@ -256,7 +256,7 @@ async def test_a_sign_in_that_another_token_comes_before_says_so(home, emulator)
 
 @pytest.mark.requirement("8:no-token-leaks")
 @pytest.mark.parametrize("method", ["auth/signOut", "auth/signIn"])
-async def test_the_tokens_that_daemons_share_go_with_the_sign_in(home, emulator, method):
+async def test_shared_tokens_are_deleted_with_the_sign_in(home, emulator, method):
     """Also where another process ends it, which has never had such a token itself."""
     async with copilot_daemon(home) as daemon, copilot_daemon(home) as other:
         await sign_in(daemon, emulator)
@@ -297,7 +297,7 @@ async def test_after_a_sign_out_no_file_of_the_state_directory_holds_a_token(hom
     ],
     ids=["revoked", "suspended"],
 )
-async def test_a_sign_in_that_github_refuses_says_so_and_what_to_do(home, emulator, trouble, state, words):
+async def test_a_sign_in_that_github_rejects_is_reported_with_a_hint(home, emulator, trouble, state, words):
     token = emulator.issue_token("octocat")
     trouble(emulator, token)
     configure(home, table(emulator, github_token="env:THE_TOKEN"))
@@ -312,7 +312,7 @@ async def test_a_sign_in_that_github_refuses_says_so_and_what_to_do(home, emulat
 
 
 @pytest.mark.requirement("8:auth-status")
-async def test_a_plan_without_chat_is_told_as_such(home, emulator):
+async def test_a_plan_without_chat_is_reported_as_such(home, emulator):
     emulator.account().chat_enabled = False
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
@@ -323,7 +323,7 @@ async def test_a_plan_without_chat_is_told_as_such(home, emulator):
 
 
 @pytest.mark.requirement("8:sign-in")
-async def test_nobody_signs_in_to_a_provider_whose_key_is_configured(home):
+async def test_a_provider_with_a_configured_key_has_no_sign_in(home):
     (home / "config.toml").write_text(
         '[providers.acme]\nkind = "openai"\napi_key = "sk-0123456789abcdef"\n'
         '[providers.free]\nkind = "ollama"\n',

@@ -27,7 +27,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_fifty_chats_at_once_are_one_exchange(home, emulator):
+async def test_fifty_chats_at_once_cause_one_exchange(home, emulator):
     async with copilot_daemon(home) as daemon:
         ids = [daemon.start("chat/start", {**CHAT, "stream": False}) for _ in range(50)]
         answers = {}
@@ -41,17 +41,17 @@ async def test_fifty_chats_at_once_are_one_exchange(home, emulator):
     assert len(emulator.requests(path="/models")) == 1
 
 
-async def test_the_version_of_the_data_plane_is_told_to_the_data_plane_alone(home, emulator):
+async def test_the_api_version_is_sent_to_the_data_plane_only(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
 
-    told = {request.path: request.headers.get("x-github-api-version") for request in emulator.requests()}
-    assert told[EXCHANGE] is None
-    assert told["/models"] == told["/chat/completions"] is not None
+    versions = {request.path: request.headers.get("x-github-api-version") for request in emulator.requests()}
+    assert versions[EXCHANGE] is None
+    assert versions["/models"] == versions["/chat/completions"] is not None
 
 
 @pytest.mark.requirement("8:one-exchange-for-all-daemons")
-async def test_daemons_that_begin_together_share_one_exchange(home, emulator):
+async def test_daemons_that_start_together_share_one_exchange(home, emulator):
     async with contextlib.AsyncExitStack() as stack:
         daemons = [await stack.enter_async_context(copilot_daemon(home)) for _ in range(4)]
         exchanges = await asyncio.gather(*(daemon.request("chat/start", CHAT) for daemon in daemons))
@@ -61,7 +61,7 @@ async def test_daemons_that_begin_together_share_one_exchange(home, emulator):
 
 
 @pytest.mark.requirement("8:token-expires")
-async def test_a_token_that_expires_between_two_chats_is_replaced_once_and_nobody_notices(home, emulator):
+async def test_a_token_that_expires_between_two_chats_is_replaced_once_without_a_retry_event(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         emulator.expire_copilot_tokens()
@@ -75,7 +75,7 @@ async def test_a_token_that_expires_between_two_chats_is_replaced_once_and_nobod
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
-async def test_the_token_that_another_daemon_has_exchanged_for_a_refused_one_serves_here_too(home, emulator):
+async def test_a_daemon_uses_the_token_that_another_exchanged_for_a_refused_one(home, emulator):
     async with copilot_daemon(home) as one, copilot_daemon(home) as other:
         for daemon in (one, other):
             await daemon.request("chat/start", CHAT)
@@ -90,7 +90,7 @@ async def test_the_token_that_another_daemon_has_exchanged_for_a_refused_one_ser
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
-async def test_a_service_that_refuses_every_token_is_not_asked_on_and_on(home, emulator):
+async def test_a_service_that_refuses_every_token_gets_few_requests(home, emulator):
     emulator.script("/chat/completions", *[faults.unauthorized()] * 100)
     async with copilot_daemon(home) as daemon:
         errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(10)]
@@ -120,7 +120,7 @@ async def test_an_exchange_that_is_refused_is_not_repeated_by_every_chat(home, e
 @pytest.mark.parametrize(
     ("kind", "exchanged"), [("ghu", True), ("gho", False), ("github_pat", False)], ids=lambda each: str(each)
 )
-async def test_each_kind_of_token_takes_its_own_way(home, emulator, kind, exchanged):
+async def test_each_kind_of_token_takes_its_route(home, emulator, kind, exchanged):
     configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind=kind)))
     async with copilot_daemon(home) as daemon:
         chat = await daemon.request("chat/start", CHAT)
@@ -170,7 +170,7 @@ async def test_an_account_that_moves_to_another_host_is_followed(home, emulator)
 
 
 @pytest.mark.requirement("7:host")
-async def test_each_credential_is_seen_by_its_own_hosts_and_by_no_other(home, emulator):
+async def test_each_credential_is_sent_to_its_own_hosts_only(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         await daemon.request("auth/status", {"provider": "copilot", "refresh": True})
@@ -183,7 +183,7 @@ async def test_each_credential_is_seen_by_its_own_hosts_and_by_no_other(home, em
 
 
 @pytest.mark.requirement("7:host")
-async def test_a_data_host_that_is_no_part_of_this_github_gets_no_credential(home, emulator, upstream):
+async def test_a_data_host_of_another_github_gets_no_credential(home, emulator, upstream):
     emulator.state.origins["copilot-individual"] = "http://copilot.attacker.example"
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("chat/start", CHAT)).error
@@ -193,7 +193,7 @@ async def test_a_data_host_that_is_no_part_of_this_github_gets_no_credential(hom
 
 
 @pytest.mark.requirement("8:expired-sign-in")
-async def test_a_revoked_sign_in_is_1000_with_the_command_that_mends_it(home, emulator):
+async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         for credential in emulator.credentials.all():
@@ -244,7 +244,7 @@ async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
         if first == "status":
             assert await status(refresh=True) == state
         elif (heard := await asked_of_chat()) is None:
-            # The short-lived token outlives the sign-in, until somebody asks GitHub.
+            # The short-lived token outlives the sign-in, until a request to GitHub.
             assert way == "exchange"
             assert await status(refresh=True) == state
         else:

@@ -1,4 +1,4 @@
-"""What the tests of `auth/` share: a client, the hosts of a fake GitHub, a clock, a sign-in."""
+"""Fixtures: a client, the hosts of a fake GitHub, a clock, a sign-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that a test moves, for everything in `auth/` that measures or waits."""
+"""A clock that a test moves, for code that measures time or waits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HandClock:
         self.steady += seconds
 
     def suspend(self, seconds: float) -> None:
-        """Let time pass for a machine that sleeps: the monotonic clock stands still, as on Linux."""
+        """Let time pass for a machine that sleeps: the monotonic clock stops, as on Linux."""
         self.wall += seconds
 
     def set_wall(self, seconds: float) -> None:

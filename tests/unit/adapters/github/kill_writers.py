@@ -31,7 +31,7 @@ def main(directory: Path, rounds: int) -> None:
         child = os.fork()
         if child == 0:
             asyncio.run(write_for_ever(directory, number, writer))
-        os.read(reader, 1)  # It has begun.
+        os.read(reader, 1)  # It has started.
         os.close(reader)
         os.close(writer)
         until = time.perf_counter() + random.random() * 0.01
@@ -51,14 +51,14 @@ def token(number: int, step: int) -> Secret:
     return Secret(f"ghu_{number}_{step}_" + "x" * 4000)
 
 
-async def write_for_ever(directory: Path, number: int, begun: int) -> None:
+async def write_for_ever(directory: Path, number: int, started: int) -> None:
     store = TokenStore(directory, keyring=BoundedKeyring(lambda: None))
     step = 0
     while True:
         await store.write(HOSTS, token(number, step))
         if step == 0:
             with contextlib.suppress(OSError):
-                os.write(begun, b".")
+                os.write(started, b".")
         step += 1
 
 

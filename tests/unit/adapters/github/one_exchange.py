@@ -1,7 +1,7 @@
-"""A daemon's part in an exchange: says that it is ready, waits for the word, gets a token and prints it.
+"""Acts as a daemon in an exchange: prints "ready", waits for a line, gets a token and prints it.
 
-Run by tests as a process of its own. Arguments: the fake's origin, the directory, how many rounds. In each
-round but the first it has been told that the token before was refused.
+Run by tests as a process of its own. Arguments: the fake's origin, the directory, how many rounds. From the
+second round on, the data plane has refused the previous token.
 """
 
 from __future__ import annotations

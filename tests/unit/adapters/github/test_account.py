@@ -114,7 +114,7 @@ def test_the_older_shape_of_the_free_plan_is_read() -> None:
         {"monthly_quotas": [1], "limited_user_quotas": None, "organization_list": [None, 4, {"login": {}}]},
     ],
 )
-def test_an_odd_account_is_no_failure(body: dict[str, Any]) -> None:
+def test_unexpected_values_in_an_account_are_ignored(body: dict[str, Any]) -> None:
     account = read_account(body)
 
     assert (account.login, account.endpoint, account.chat_enabled) == (None, None, None)
@@ -123,7 +123,7 @@ def test_an_odd_account_is_no_failure(body: dict[str, Any]) -> None:
 
 @pytest.mark.requirement("8:quotas")
 def test_quotas_are_read_from_headers() -> None:
-    told = quotas_from_headers(
+    quotas = quotas_from_headers(
         {
             "x-quota-snapshot-chat": "ent=-1&ov=0.0&ovPerm=false&rem=100.0"
             "&rst=2026-07-01T00%3A00%3A00Z&totRem=-1",
@@ -135,20 +135,20 @@ def test_quotas_are_read_from_headers() -> None:
         }
     )
 
-    assert [(q.name, q.unlimited, q.percent_remaining, q.entitlement, q.remaining) for q in told] == [
+    assert [(q.name, q.unlimited, q.percent_remaining, q.entitlement, q.remaining) for q in quotas] == [
         ("chat", True, 100.0, None, None),
         ("premium_interactions", False, 95.7, 4000, 3830.1),
         ("older", False, 50.0, 300, 150.0),
     ]
-    assert [(q.overage_permitted, q.reset_at) for q in told] == [(False, JULY), (True, JULY), (None, None)]
+    assert [(q.overage_permitted, q.reset_at) for q in quotas] == [(False, JULY), (True, JULY), (None, None)]
 
 
 @pytest.mark.requirement("8:quotas")
 @pytest.mark.parametrize("first", ["premium_models", "premium_interactions"])
 def test_the_older_name_of_a_quota_is_the_same_quota_and_the_newer_one_counts(first: str) -> None:
-    told = {"premium_models": "ent=300&rem=40", "premium_interactions": "ent=300&rem=50"}
-    names = sorted(told, key=lambda name: name != first)
-    (both,) = quotas_from_headers({f"x-quota-snapshot-{name}": told[name] for name in names})
+    values = {"premium_models": "ent=300&rem=40", "premium_interactions": "ent=300&rem=50"}
+    names = sorted(values, key=lambda name: name != first)
+    (both,) = quotas_from_headers({f"x-quota-snapshot-{name}": values[name] for name in names})
     (older,) = quotas_from_headers({"x-quota-snapshot-premium_models": "ent=300&rem=40"})
 
     assert (both.name, both.percent_remaining) == ("premium_interactions", 50.0)
@@ -174,7 +174,7 @@ def quota(name: str, remaining: float) -> Quota:
         (1.0, -3.0, [100.0]),
     ],
 )
-def test_each_threshold_is_told_once(before: float | None, after: float, crossed: list[float]) -> None:
+def test_each_threshold_is_reported_once(before: float | None, after: float, crossed: list[float]) -> None:
     known = [] if before is None else [quota("a", before)]
 
     found = crossed_thresholds([*known, quota("b", 50)], [quota("a", after), quota("b", 50)])
@@ -183,13 +183,13 @@ def test_each_threshold_is_told_once(before: float | None, after: float, crossed
     assert all(each.name == "a" for each, _ in found)
 
 
-def test_news_replace_what_was_known_in_its_place() -> None:
+def test_new_quotas_replace_known_ones_in_place() -> None:
     merged = merged_quotas([quota("a", 50), quota("b", 60)], [quota("c", 1), quota("a", 40)])
 
     assert [(each.name, each.percent_remaining) for each in merged] == [("a", 40), ("b", 60), ("c", 1)]
 
 
-async def test_the_account_is_asked_with_the_github_token(
+async def test_the_account_is_requested_with_the_github_token(
     http: HttpClient, hosts: GitHubHosts, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.json(BUSINESS), path="/copilot_internal/user")
@@ -210,7 +210,7 @@ async def test_the_account_is_asked_with_the_github_token(
         (Reply.raw(b"cut off").reset_after(0), ConnectionError),
     ],
 )
-async def test_a_failure_is_told_and_not_repeated(
+async def test_a_failure_is_reported_and_the_request_not_repeated(
     http: HttpClient, hosts: GitHubHosts, upstream: FakeUpstream, reply: Reply, kind: type[Exception]
 ) -> None:
     upstream.default(reply)

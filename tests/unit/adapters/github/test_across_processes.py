@@ -89,7 +89,7 @@ async def test_daemons_that_ask_at_once_make_one_exchange(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
+async def test_a_daemon_killed_during_an_exchange_blocks_no_other(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
@@ -116,7 +116,7 @@ async def test_a_daemon_killed_in_the_midst_of_an_exchange_blocks_nobody(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_daemon_that_is_stopped_in_the_midst_of_an_exchange_costs_the_others_seconds_and_one_exchange(
+async def test_a_daemon_stopped_during_an_exchange_delays_the_others_by_seconds_and_one_exchange(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)

@@ -19,14 +19,14 @@ def priced(prices: Mapping[str, Any]) -> ModelInfo:
     return model("m", billing=Billing(token_prices={"default": prices}))
 
 
-def test_what_the_service_names_goes_first_if_the_account_may_use_it() -> None:
+def test_the_default_of_the_service_comes_first_if_the_account_may_use_it() -> None:
     models = [model("a"), model("b", policy="unconfigured"), model("c", policy="enabled")]
 
     assert choose_default(models, ("b", "c")) is models[2]
     assert choose_default(models, ("", "a")) is models[0]
 
 
-def test_without_such_a_name_the_cheapest_of_what_pickers_show_is_taken() -> None:
+def test_without_a_usable_default_the_cheapest_model_in_pickers_is_used() -> None:
     dear, cheap = Billing(multiplier=1.0), Billing(multiplier=0.0)
     models = [
         model("hidden", billing=cheap, picker_enabled=False),
@@ -53,7 +53,7 @@ def test_prices_of_tokens_are_compared_in_both_spellings(prices: Mapping[str, An
     assert cost(priced(prices)) == expected
 
 
-def test_what_is_not_told_counts_as_dear() -> None:
+def test_an_unknown_price_counts_as_high() -> None:
     assert cost(model("m")) == 1
     assert cost(model("m", billing=Billing())) == 1
 

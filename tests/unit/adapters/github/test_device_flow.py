@@ -31,7 +31,7 @@ PENDING = Reply.json({"error": "authorization_pending", "error_description": "St
 SIGNED_IN = Reply.json({"access_token": TOKEN, "token_type": "bearer", "scope": ""})
 
 
-def begun(upstream: FakeUpstream, **changed: Any) -> Reply:
+def started_flow(upstream: FakeUpstream, **changed: Any) -> Reply:
     answer = {
         "device_code": CODE,
         "user_code": "ABCD-1234",
@@ -49,12 +49,12 @@ def flow(http: HttpClient, hosts: GitHubHosts, clock: HandClock) -> DeviceFlow:
 
 
 async def started(flow: DeviceFlow, upstream: FakeUpstream, **changed: Any) -> DeviceCode:
-    upstream.script(begun(upstream, **changed), path=START)
+    upstream.script(started_flow(upstream, **changed), path=START)
     return await flow.start()
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_a_person_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock) -> None:
+async def test_a_user_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock) -> None:
     device = await started(flow, upstream)
     upstream.script(PENDING, PENDING, SIGNED_IN, path=POLL)
 
@@ -77,7 +77,7 @@ async def test_a_person_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_slow_down_slows_down_for_good(
+async def test_slow_down_makes_the_interval_longer_for_good(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     device = await started(flow, upstream)
@@ -117,7 +117,9 @@ async def test_every_other_error_ends_the_flow(
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_forms_are_read_like_json(flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock) -> None:
+async def test_form_data_is_read_like_json(
+    flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
+) -> None:
     def form(**fields: str) -> Reply:
         body = urllib.parse.urlencode(fields).encode()
         return Reply.raw(body, content_type="application/x-www-form-urlencoded")
@@ -136,7 +138,7 @@ async def test_forms_are_read_like_json(flow: DeviceFlow, upstream: FakeUpstream
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_nobody_polls_after_the_code_has_expired(
+async def test_polling_ends_when_the_code_has_expired(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     device = await started(flow, upstream, expires_in=20)
@@ -182,7 +184,7 @@ async def test_a_network_that_stays_lost_ends_the_flow(
     assert max(clock.slept) <= 60.0
 
 
-async def test_a_wait_that_github_asks_for_is_kept(
+async def test_a_wait_that_github_requests_is_respected(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     device = await started(flow, upstream)
@@ -206,10 +208,10 @@ async def test_a_wait_that_github_asks_for_is_kept(
 async def test_a_page_on_another_host_is_never_shown(
     flow: DeviceFlow, upstream: FakeUpstream, page: object
 ) -> None:
-    told = page.replace("{origin}", upstream.origin) if isinstance(page, str) else page
+    shown_page = page.replace("{origin}", upstream.origin) if isinstance(page, str) else page
 
     with pytest.raises(ProtocolError, match="on another host") as caught:
-        await started(flow, upstream, verification_uri=told)
+        await started(flow, upstream, verification_uri=shown_page)
     assert "evil" not in caught.value.message
 
 
@@ -227,7 +229,7 @@ async def test_on_a_public_host_the_page_is_https_on_that_host(http: HttpClient)
     {"user_code": "\x1b]0;x\x07"}, {"user_code": "x" * 33}, {"user_code": None}, {"device_code": None},
     {"device_code": "a b"},
 ])  # fmt: skip
-async def test_a_code_that_is_none_is_refused(
+async def test_an_invalid_code_is_refused(
     flow: DeviceFlow, upstream: FakeUpstream, changed: dict[str, Any]
 ) -> None:
     with pytest.raises(ProtocolError, match="not come from GitHub"):
@@ -235,14 +237,14 @@ async def test_a_code_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("interval", [0, "0"])
-async def test_an_interval_of_nothing_is_a_second(
+async def test_an_interval_of_zero_becomes_one_second(
     flow: DeviceFlow, upstream: FakeUpstream, interval: object
 ) -> None:
     assert (await started(flow, upstream, interval=interval)).prompt.interval_seconds == 1.0
 
 
 @pytest.mark.parametrize("interval", [None, -5, "soon", True, 1e9])
-async def test_an_interval_that_is_none_is_five_seconds(
+async def test_an_invalid_interval_becomes_five_seconds(
     flow: DeviceFlow, upstream: FakeUpstream, interval: object
 ) -> None:
     assert (await started(flow, upstream, interval=interval)).prompt.interval_seconds == 5.0
@@ -276,7 +278,7 @@ async def test_a_host_without_the_flow_says_which_keys_to_check(
         (Reply.raw(b"", 302, location="https://evil.example/"), ChatError),
     ],
 )
-async def test_a_start_that_fails_is_a_sentence(
+async def test_a_start_that_fails_gives_a_readable_error(
     flow: DeviceFlow, upstream: FakeUpstream, reply: Reply, kind: type[ChatError]
 ) -> None:
     upstream.script(reply, path=START)
@@ -316,7 +318,7 @@ async def test_neither_code_nor_token_is_shown(flow: DeviceFlow, upstream: FakeU
 
 
 @pytest.mark.parametrize("answer", [{"access_token": ""}, {"access_token": "a b"}, {"access_token": 7}])
-async def test_a_token_that_is_none_is_not_kept(
+async def test_an_invalid_token_is_not_returned(
     flow: DeviceFlow, upstream: FakeUpstream, answer: dict[str, Any]
 ) -> None:
     device = await started(flow, upstream)

@@ -64,7 +64,7 @@ def test_a_json_file_is_read(tmp_path: Path, name: str, key: str) -> None:
     "key",
     ["github.com.evil.example", "acme.ghe.com", "xgithub.com", "github.com:8443", "github.co", "", "GITHUB"],
 )
-def test_another_hosts_token_is_passed_over(tmp_path: Path, key: str) -> None:
+def test_another_hosts_token_is_skipped(tmp_path: Path, key: str) -> None:
     put(tmp_path / "hosts.json", {key: {"oauth_token": "ghu_canary1"}})
 
     assert found(tmp_path) == []
@@ -79,7 +79,7 @@ def test_a_tenants_token_is_found_for_the_tenant(tmp_path: Path) -> None:
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", '"x"', "\x00", "[" * 100_000, '{"github.com":'])
 @pytest.mark.parametrize("name", ["hosts.json", "apps.json", "auth.db"])
-def test_a_broken_file_is_a_note_and_no_failure(tmp_path: Path, name: str, content: str) -> None:
+def test_a_broken_file_gives_a_note_and_no_error(tmp_path: Path, name: str, content: str) -> None:
     put(tmp_path / name, content)
     put(
         tmp_path / ("apps.json" if name == "hosts.json" else "hosts.json"),
@@ -103,17 +103,17 @@ def test_a_broken_file_is_a_note_and_no_failure(tmp_path: Path, name: str, conte
         {"oauth_token": "ghu_é0000"},
     ],
 )
-def test_an_entry_without_a_token_is_passed_over(tmp_path: Path, entry: Any) -> None:
+def test_an_entry_without_a_token_is_skipped(tmp_path: Path, entry: Any) -> None:
     put(tmp_path / "hosts.json", {"github.com": entry})
 
     assert found(tmp_path) == []
 
 
-def test_no_files_are_no_notes(tmp_path: Path) -> None:
+def test_missing_files_give_no_notes(tmp_path: Path) -> None:
     assert editor_sign_ins(tmp_path / "nowhere", "github.com") == ([], [])
 
 
-def test_a_file_that_cannot_be_opened_is_a_note(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_gives_a_note(tmp_path: Path) -> None:
     (tmp_path / "hosts.json").mkdir()
 
     assert notes(tmp_path) == [f"hosts.json in {tmp_path} cannot be read."]
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_opened_is_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("value", [b"ghu_canary1", "ghu_canary1"])
-def test_a_row_in_the_clear_is_read(tmp_path: Path, value: bytes | str) -> None:
+def test_a_row_in_clear_text_is_read(tmp_path: Path, value: bytes | str) -> None:
     database(tmp_path / "auth.db", [("acme.ghe.com", b"ghu_other", 0), ("github.com", value, 0)])
 
     assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
@@ -136,7 +136,7 @@ def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
-def test_a_pipe_that_nobody_writes_is_a_note_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_without_a_writer_gives_a_note_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "apps.json")
 
     assert notes(tmp_path) == [f"apps.json in {tmp_path} cannot be read."]
@@ -144,7 +144,7 @@ def test_a_pipe_that_nobody_writes_is_a_note_and_not_waited_for(tmp_path: Path) 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("row", [("github.com", b"ghu_looks_clear", 1), ("github.com", bytes(range(40)), 0)])
-def test_an_encrypted_row_is_a_note_that_says_so(tmp_path: Path, row: tuple[Any, ...]) -> None:
+def test_an_encrypted_row_gives_a_note_that_says_so(tmp_path: Path, row: tuple[Any, ...]) -> None:
     database(tmp_path / "auth.db", [row])
 
     assert found(tmp_path) == []
@@ -153,7 +153,7 @@ def test_an_encrypted_row_is_a_note_that_says_so(tmp_path: Path, row: tuple[Any,
     ]
 
 
-def test_another_schema_is_a_note(tmp_path: Path) -> None:
+def test_another_schema_gives_a_note(tmp_path: Path) -> None:
     database(tmp_path / "auth.db", [("a", "b")], "host, token")
 
     assert notes(tmp_path) == [f"auth.db in {tmp_path} cannot be read."]
@@ -189,7 +189,7 @@ os._exit(0)
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("lives", [True, False])
-def test_a_sign_in_that_is_only_in_the_log_is_found_and_left(tmp_path: Path, lives: bool) -> None:
+def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(tmp_path: Path, lives: bool) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path / "auth.db")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None

@@ -1,4 +1,4 @@
-"""What GitHub's refusals mean, and what a person is told to do."""
+"""GitHub's refusals: the errors and their hints."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_bad_credentials_ask_for_a_new_sign_in() -> None:
 
 @pytest.mark.requirement("8:sign-in-errors")
 @pytest.mark.parametrize("notification", NO_SEAT_IDS)
-def test_each_reason_for_no_access_has_advice_and_githubs_page(notification: str) -> None:
+def test_each_reason_for_no_access_has_a_hint_and_githubs_page(notification: str) -> None:
     found = error(403, no_seat(notification))
 
     assert type(found) is AuthorizationError
@@ -85,14 +85,14 @@ def test_each_reason_for_no_access_has_advice_and_githubs_page(notification: str
     assert not found.retryable
 
 
-def test_the_reasons_get_different_advice() -> None:
+def test_the_reasons_have_different_hints() -> None:
     hints = {error(403, no_seat(notification)).hint for notification in NO_SEAT_IDS}
 
     assert len(hints) >= 10
 
 
 @pytest.mark.requirement("8:sign-in-errors")
-def test_a_failure_of_githubs_own_is_retryable() -> None:
+def test_a_failure_of_github_is_retryable() -> None:
     found = error(403, no_seat("server_error"))
 
     assert type(found) is ServerError
@@ -111,7 +111,7 @@ def test_a_failure_of_githubs_own_is_retryable() -> None:
         None,
     ],
 )
-def test_a_page_elsewhere_is_not_passed_on(url: object) -> None:
+def test_a_page_on_another_host_is_not_shown(url: object) -> None:
     found = error(403, no_seat("no_copilot_access", url=url))
 
     assert "evil" not in f"{found.message}{found.hint}"
@@ -127,7 +127,7 @@ def test_a_tenant_is_not_sent_to_the_public_sign_up_page() -> None:
 
 @pytest.mark.requirement("8:sign-in-errors")
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_limit_of_the_rest_host_is_no_lack_of_access(status: int) -> None:
+def test_a_rate_limit_of_the_rest_host_is_not_a_lack_of_access(status: int) -> None:
     found = error(status, {"message": "API rate limit exceeded for user ID 1234."}, retry_after="7")
 
     assert type(found) is RateLimitError
@@ -168,7 +168,7 @@ def test_a_page_of_html_is_never_shown(status: int, kind: type[ChatError]) -> No
     assert found.message.endswith(".")
 
 
-def test_githubs_words_are_made_harmless() -> None:
+def test_githubs_words_are_sanitized() -> None:
     details = {"message": "Pay\x1b]0;evil\x07 <b>now</b>\nor never " + "x" * 900}
 
     found = error(403, no_seat("billing_locked", **details))
@@ -179,7 +179,7 @@ def test_githubs_words_are_made_harmless() -> None:
 
 
 @pytest.mark.parametrize("details", [{"error_details": "text"}, {"error_details": []}, {}])
-def test_a_refusal_without_details_still_says_what_to_do(details: dict[str, Any]) -> None:
+def test_a_refusal_without_details_has_a_hint(details: dict[str, Any]) -> None:
     found = error(403, {"message": "Resource not accessible by integration", **details})
 
     assert type(found) is AuthorizationError

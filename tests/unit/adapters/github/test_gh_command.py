@@ -26,7 +26,7 @@ def fake_gh(directory: Path, program: str) -> dict[str, str]:
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
-async def test_gh_is_asked_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
+async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
     program = """
         import json, os, sys
         from pathlib import Path

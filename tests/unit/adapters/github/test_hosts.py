@@ -64,14 +64,14 @@ def test_an_address_that_a_credential_may_not_go_to_is_refused(url: str, key: st
 @pytest.mark.parametrize(
     "host", ["", "git hub", "github.com/path", "u@github.com", "http://github.com", "-x-"]
 )
-def test_what_is_no_host_name_is_refused(host: str) -> None:
+def test_an_invalid_host_name_is_refused(host: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.mine\.host"):
         github_hosts(host, provider="mine")
 
 
 @pytest.mark.requirement("8:credential-host")
 @pytest.mark.parametrize(
-    ("host", "told"),
+    ("host", "endpoint"),
     [
         ("github.com", "https://api.business.githubcopilot.com"),
         ("github.com", "https://api.githubcopilot.com/"),
@@ -81,13 +81,13 @@ def test_what_is_no_host_name_is_refused(host: str) -> None:
         ("127.0.0.1:8080", "http://localhost:9090/data"),
     ],
 )
-def test_a_data_host_of_the_same_github_is_taken(host: str, told: str) -> None:
-    assert github_hosts(host, provider="copilot").data_host(told) == told.rstrip("/")
+def test_a_data_host_of_the_same_github_is_used(host: str, endpoint: str) -> None:
+    assert github_hosts(host, provider="copilot").data_host(endpoint) == endpoint.rstrip("/")
 
 
 @pytest.mark.requirement("8:credential-host")
 @pytest.mark.parametrize(
-    ("host", "told"),
+    ("host", "endpoint"),
     [
         ("github.com", "https://evil.example"),
         ("github.com", "http://api.githubcopilot.com"),
@@ -102,21 +102,21 @@ def test_a_data_host_of_the_same_github_is_taken(host: str, told: str) -> None:
         ("github.com", "nonsense"),
     ],
 )
-def test_any_other_data_host_is_refused(host: str, told: str) -> None:
+def test_any_other_data_host_is_refused(host: str, endpoint: str) -> None:
     with pytest.raises(ConfigError, match="no part of it") as caught:
-        github_hosts(host, provider="copilot").data_host(told)
+        github_hosts(host, provider="copilot").data_host(endpoint)
     assert "copilot_url" in (caught.value.hint or "")
 
 
-def test_a_configured_data_host_beats_what_an_answer_names() -> None:
+def test_a_configured_data_host_precedes_that_of_an_answer() -> None:
     hosts = github_hosts(provider="copilot", copilot_url="https://proxy.example")
 
     assert hosts.data_host("https://evil.example") == "https://proxy.example"
 
 
-@pytest.mark.parametrize("told", [None, "", 7, {}])
-def test_without_a_data_host_in_the_answer_the_usual_one_serves(told: object) -> None:
-    assert github_hosts(provider="copilot").data_host(told) == "https://api.githubcopilot.com"
+@pytest.mark.parametrize("endpoint", [None, "", 7, {}])
+def test_without_a_data_host_in_the_answer_the_usual_one_is_used(endpoint: object) -> None:
+    assert github_hosts(provider="copilot").data_host(endpoint) == "https://api.githubcopilot.com"
 
 
 @pytest.mark.requirement("8:credential-host")
@@ -130,7 +130,9 @@ def test_without_a_data_host_in_the_answer_the_usual_one_serves(told: object) ->
         {"copilot_url": "https://api.githubcopilot.com:444"},
     ],
 )
-def test_found_sign_ins_are_for_no_workspaces_provider_with_a_plane_elsewhere(moved: dict[str, str]) -> None:
+def test_found_sign_ins_are_not_for_a_workspaces_provider_with_a_plane_elsewhere(
+    moved: dict[str, str],
+) -> None:
     theirs = github_hosts(provider="copilot", is_the_users_own=False, **moved)
     own = github_hosts(provider="copilot", **moved)
 
@@ -140,7 +142,7 @@ def test_found_sign_ins_are_for_no_workspaces_provider_with_a_plane_elsewhere(mo
     assert own.key == theirs.key != github_hosts(provider="copilot").key
 
 
-def test_a_data_host_beside_a_plane_that_the_user_moved_is_taken() -> None:
+def test_a_data_host_beside_a_plane_that_the_user_moved_is_used() -> None:
     hosts = github_hosts(provider="copilot", github_url="http://127.0.0.1:1", api_url="http://127.0.0.1:2")
 
     assert hosts.authority == "github.com"

@@ -164,7 +164,7 @@ async def test_after_a_sign_out_only_what_the_user_names_counts(
         github_hosts("git.evil.example", provider="evil"),
     ],
 )
-async def test_what_is_found_goes_to_no_host_that_is_no_part_of_that_github(
+async def test_found_sign_ins_go_only_to_hosts_of_their_github(
     store: TokenStore, everything: dict[str, str], hosts: GitHubHosts
 ) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
@@ -188,7 +188,7 @@ async def test_a_variable_is_for_the_host_that_gh_host_names(
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_a_general_variable_with_a_useless_kind_is_a_note(store: TokenStore) -> None:
+async def test_a_general_variable_with_an_unusable_kind_gives_a_note(store: TokenStore) -> None:
     found = await find_sign_ins(DOTCOM, store, environ={"GH_TOKEN": "ghp_canary0815"})
 
     assert found.best is None
@@ -196,7 +196,7 @@ async def test_a_general_variable_with_a_useless_kind_is_a_note(store: TokenStor
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_a_useless_kind_that_the_user_has_named_is_an_error(store: TokenStore) -> None:
+async def test_an_unusable_kind_that_the_user_named_is_an_error(store: TokenStore) -> None:
     with pytest.raises(AuthenticationError, match="env:COPILOT_GITHUB_TOKEN is a classic"):
         await find_sign_ins(DOTCOM, store, environ={"COPILOT_GITHUB_TOKEN": "ghp_canary0815"})
     with pytest.raises(AuthenticationError, match="config is a classic"):
@@ -215,7 +215,7 @@ async def test_a_found_token_is_hidden_from_then_on(store: TokenStore, everythin
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
-async def test_editors_files_that_do_not_answer_are_a_note(
+async def test_editors_files_that_cannot_be_read_in_time_give_a_note(
     store: TokenStore, everything: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "PATH")

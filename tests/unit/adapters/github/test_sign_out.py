@@ -90,7 +90,7 @@ async def test_broken_and_unfinished_copies_of_the_sign_ins_are_removed(
     assert holders(directory, "canary-of-another-provider") == [FILE_NAME]
 
 
-async def test_the_token_for_a_former_host_of_the_provider_goes_too(
+async def test_the_token_for_a_former_host_of_the_provider_is_deleted_too(
     store: TokenStore, directory: Path
 ) -> None:
     former = github_hosts("acme.ghe.com", provider="copilot")

@@ -19,7 +19,7 @@ from jumpseat.system.secrets import Secret
         ("0123456789abcdef", "exchange"),
     ],
 )
-def test_the_prefix_decides_the_way(token: str, route: str) -> None:
+def test_the_prefix_decides_the_route(token: str, route: str) -> None:
     assert first_route(Secret(token)) == route
     assert other_route(other_route(first_route(Secret(token)))) == route
     assert is_usable(Secret(token))

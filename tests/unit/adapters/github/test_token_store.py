@@ -113,7 +113,7 @@ assert made and made[-1][2][0] == 0o700, seen
 @posix
 @pytest.mark.requirement("8:token-file")
 @pytest.mark.parametrize(("what", "loose", "right"), [(FILE_NAME, 0o644, "600"), (".", 0o755, "700")])
-async def test_a_loose_mode_is_refused_with_the_command_that_mends_it(
+async def test_a_loose_mode_is_refused_with_the_command_that_fixes_it(
     store: TokenStore, directory: Path, what: str, loose: int, right: str
 ) -> None:
     await store.write(HOSTS, TOKEN)
@@ -142,7 +142,7 @@ async def test_a_link_in_the_files_place_is_refused(
 
 @pytest.mark.requirement("8:token-file-whole")
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "\x00\xff"])
-async def test_a_broken_file_is_set_aside_and_a_new_one_begun(
+async def test_a_broken_file_is_set_aside_and_a_new_one_created(
     store: TokenStore, directory: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
@@ -156,7 +156,7 @@ async def test_a_broken_file_is_set_aside_and_a_new_one_begun(
 
 
 @pytest.mark.parametrize("entries", [[], "x", {"copilot@x": 1}])
-async def test_odd_content_is_no_sign_in(store: TokenStore, directory: Path, entries: object) -> None:
+async def test_unexpected_content_is_no_sign_in(store: TokenStore, directory: Path, entries: object) -> None:
     await store.write(HOSTS, TOKEN)
     (directory / FILE_NAME).write_text(json.dumps({"version": 1, "sign_ins": entries}))
 
@@ -196,7 +196,7 @@ async def test_a_token_in_the_keyring_is_not_in_the_file(directory: Path) -> Non
 
 @pytest.mark.requirement("8:keyring")
 @pytest.mark.parametrize("temper", [BrokenKeyring, SilentKeyring])
-async def test_a_keyring_that_fails_gives_way_to_the_file_and_the_caller_is_told(
+async def test_if_the_keyring_fails_the_file_is_used_and_reported(
     directory: Path, temper: type[DictKeyring], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -245,7 +245,7 @@ async def test_under_jumpseat_home_everything_is_in_there(
 
 @pytest.mark.requirement("8:token-file-shared")
 @pytest.mark.parametrize("ring", [None, DictKeyring()])
-async def test_others_notice_a_change_by_one_stat(directory: Path, ring: DictKeyring | None) -> None:
+async def test_other_processes_notice_a_change_by_one_stat(directory: Path, ring: DictKeyring | None) -> None:
     mine, theirs = (TokenStore(directory, keyring=BoundedKeyring(lambda: ring)) for _ in range(2))
     stamps = [mine.stamp()]
 
@@ -263,9 +263,7 @@ async def test_others_notice_a_change_by_one_stat(directory: Path, ring: DictKey
 @posix
 @pytest.mark.requirement("8:token-file-whole")
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_a_process_that_is_killed_in_the_midst_leaves_the_old_file_or_the_new(
-    directory: Path, rounds: int
-) -> None:
+def test_a_process_killed_during_a_write_leaves_the_old_file_or_the_new(directory: Path, rounds: int) -> None:
     subprocess.run(
         [sys.executable, "-m", "tests.unit.adapters.github.kill_writers", str(directory), str(rounds)],
         check=True,

@@ -1,4 +1,4 @@
-"""Who is signed in to a Copilot provider: several sign-ins, refused ones, changes of the store, statuses."""
+"""The account of a Copilot provider: several sign-ins, rejected ones, changes of the store, statuses."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NOBODY = "ghu_" + "0" * 36
 
 
 class Person:
-    """One provider's identity, what was told of it, and the places where its sign-ins lie."""
+    """One provider's account, the statuses it reported, and the places of its sign-ins."""
 
     def __init__(self, emulator: CopilotEmulator, home: Path, provider: str = "copilot") -> None:
         self.http = HttpClient()
-        self.told: list[AuthStatus] = []
+        self.reported: list[AuthStatus] = []
         self.directory = home / "xdg" / "github-copilot"
         self.host = emulator.github_url.removeprefix("http://")
         self.hosts = github_hosts(
@@ -43,7 +43,7 @@ class Person:
             self.hosts,
             ProviderConfig(kind="copilot", **table),
             headers=dict,
-            on_change=self.told.append,
+            on_change=self.reported.append,
         )
 
     def leave(self, name: str, token: str) -> None:
@@ -62,7 +62,7 @@ async def person(emulator: CopilotEmulator, home: Path) -> AsyncIterator[Person]
 
 @pytest.fixture
 def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], int]]:
-    """Puts a `gh` on the path that tells a token; what it returns says how often it was asked."""
+    """Puts a `gh` on the path that prints a token; returns a function that counts its runs."""
 
     def install(token: str) -> Callable[[], int]:
         if sys.platform == "win32":
@@ -79,7 +79,7 @@ def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 @pytest.mark.requirement("8:refused-sign-ins")
-async def test_a_refused_sign_in_of_an_editors_gives_way_to_the_next_and_is_not_tried_again(
+async def test_a_rejected_sign_in_of_an_editor_is_replaced_by_the_next_and_not_tried_again(
     person: Person, emulator: CopilotEmulator, caplog: pytest.LogCaptureFixture
 ) -> None:
     person.leave("hosts.json", NOBODY)
@@ -97,10 +97,10 @@ async def test_a_refused_sign_in_of_an_editors_gives_way_to_the_next_and_is_not_
 
 
 @pytest.mark.requirement("8:refused-sign-ins", "8:expired-sign-in")
-async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_searched_on_and_on(
+async def test_where_all_are_rejected_the_last_one_is_reported_and_the_search_is_not_repeated(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
-    gh_asked = fake_gh("")
+    gh_runs = fake_gh("")
     person.leave("hosts.json", NOBODY)
     person.leave("apps.json", NOBODY.replace("0", "1"))
     account = person.account()
@@ -112,7 +112,7 @@ async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_sea
             await account.credential()
 
     assert len(emulator.requests(path=EXCHANGE)) == 2
-    assert gh_asked() == 1
+    assert gh_runs() == 1
     status = await account.status()
     assert (status.state, status.source) == ("expired", "apps.json")
     assert "Sign in again: `jumpseat login`" in (status.message or "")
@@ -121,7 +121,7 @@ async def test_where_all_are_refused_the_last_one_says_so_and_places_are_not_sea
 
 @pytest.mark.requirement("8:refused-sign-ins")
 @pytest.mark.parametrize("named", ["config", "env:COPILOT_GITHUB_TOKEN", "file"])
-async def test_a_sign_in_that_a_person_made_for_this_is_never_passed_over(
+async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     person: Person, emulator: CopilotEmulator, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     person.leave("hosts.json", emulator.issue_token("octocat"))
@@ -146,7 +146,7 @@ async def test_a_sign_in_that_a_person_made_for_this_is_never_passed_over(
 
 
 @pytest.mark.requirement("8:refused-sign-ins")
-async def test_an_account_without_a_plan_is_not_passed_over_for_another(
+async def test_an_account_without_a_plan_is_not_skipped_for_another(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     emulator.add_account("hubot", blocked="no_copilot_access")
@@ -174,7 +174,7 @@ async def test_a_token_for_all_of_github_is_no_sign_in_to_copilot_and_gh_is_not_
     for_copilot: bool,
 ) -> None:
     token = emulator.issue_token("octocat")
-    asked = fake_gh(token)
+    gh_runs = fake_gh(token)
     table = {}
     if source == "hosts.json":
         person.leave(source, token)
@@ -186,28 +186,28 @@ async def test_a_token_for_all_of_github_is_no_sign_in_to_copilot_and_gh_is_not_
     account = person.account(**table)
 
     assert await account.is_for_copilot() is for_copilot
-    assert asked() == 0
+    assert gh_runs() == 0
     status = await account.status()
     assert (status.state, (status.source or "").removeprefix("env:")) == ("signed_in", source)
-    assert asked() == (1 if source == "gh" else 0)
+    assert gh_runs() == (1 if source == "gh" else 0)
     assert await account.is_for_copilot() is for_copilot
     await account.aclose()
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_fifty_questions_at_once_look_for_sign_ins_once(
+async def test_fifty_callers_at_once_cause_one_search_for_sign_ins(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
-    asked = fake_gh(emulator.issue_token("octocat"))
+    gh_runs = fake_gh(emulator.issue_token("octocat"))
     account = person.account()
 
     states = [each.state for each in await asyncio.gather(*(account.status() for _ in range(50)))]
-    assert (set(states), asked()) == ({"signed_in"}, 1)
+    assert (set(states), gh_runs()) == ({"signed_in"}, 1)
     await account.aclose()
 
 
 @pytest.mark.requirement("8:other-process")
-async def test_a_store_that_another_process_has_changed_is_looked_at_again(
+async def test_a_store_that_another_process_changed_is_read_again(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
@@ -220,13 +220,13 @@ async def test_a_store_that_another_process_has_changed_is_looked_at_again(
     await store.delete(person.hosts)
     await account.store_changed()
 
-    assert [each.state for each in person.told] == ["signed_in", "signed_out"]
-    assert (person.told[0].login, person.told[0].plan) == ("octocat", "individual")
+    assert [each.state for each in person.reported] == ["signed_in", "signed_out"]
+    assert (person.reported[0].login, person.reported[0].plan) == ("octocat", "individual")
     await account.aclose()
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_a_token_that_was_exchanged_while_another_process_signed_out_does_not_stay(
+async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
     store = TokenStore()
@@ -243,7 +243,7 @@ async def test_a_token_that_was_exchanged_while_another_process_signed_out_does_
 
 
 @pytest.mark.requirement("8:other-process")
-async def test_another_providers_sign_in_in_the_same_store_is_no_news(
+async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
     await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
@@ -254,36 +254,36 @@ async def test_another_providers_sign_in_in_the_same_store_is_no_news(
     await TokenStore().write(other.hosts, hidden(emulator.issue_token("octocat")))
     await account.store_changed()
 
-    assert person.told == []
+    assert person.reported == []
     assert len(emulator.requests(path=EXCHANGE)) == 1
     await account.aclose()
     await other.http.aclose()
 
 
 @pytest.mark.requirement("8:other-process")
-async def test_a_store_that_nobody_has_asked_about_yet_is_not_looked_at(
+async def test_a_change_of_a_store_that_is_not_in_use_causes_no_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
     await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
     await account.store_changed()
 
-    assert (person.told, emulator.seen) == ([], [])
+    assert (person.reported, emulator.seen) == ([], [])
     await account.aclose()
 
 
 @pytest.mark.requirement("8:auth-status")
-async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_exchanged(
+async def test_an_unknown_account_is_signed_in_if_its_token_is_exchanged(
     upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.default(Reply.json({"message": "Not Found"}, 404), path="/copilot_internal/user")
     minted = {"token": "tid=canary;exp=1", "refresh_in": 1500, "chat_enabled": True}
     upstream.default(Reply.json(minted), path=EXCHANGE)
-    http, told = HttpClient(), list[AuthStatus]()
+    http, reported = HttpClient(), list[AuthStatus]()
     urls = dict.fromkeys(("github_url", "api_url", "copilot_url"), upstream.origin)
     table = ProviderConfig(kind="copilot", github_token="ghu_canary1")
     account = CopilotAccount(
-        http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=told.append
+        http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=reported.append
     )
 
     status = await account.status(refresh=True)
@@ -295,7 +295,7 @@ async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_
         github_hosts(provider="copilot", **urls),
         ProviderConfig(kind="copilot", github_token="ghu_canary2"),
         headers=dict,
-        on_change=told.append,
+        on_change=reported.append,
     )
     assert (await other.status(refresh=True)).state == "not_authorized"
     for each in (account, other):
@@ -307,7 +307,7 @@ async def test_an_account_that_is_not_told_of_is_no_obstacle_where_its_token_is_
 @pytest.mark.parametrize(
     ("provider", "command"), [("copilot", "`jumpseat login`"), ("work", "`jumpseat login --provider work`")]
 )
-async def test_who_was_never_signed_in_is_told_to_sign_in_to_that_provider(
+async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
     emulator: CopilotEmulator, home: Path, provider: str, command: str
 ) -> None:
     person = Person(emulator, home, provider)
@@ -325,20 +325,20 @@ async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_autho
     person.leave("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
     before = await account.status()
-    asked = list(emulator.seen)
+    requests = list(emulator.seen)
     emulator.account().blocked = "no_copilot_access"
     refused = await account.status(refresh=True)
     emulator.account().blocked = None
-    mended = await account.status(refresh=True)
+    fixed = await account.status(refresh=True)
 
-    assert (before.state, before.plan, asked) == ("signed_in", None, [])
+    assert (before.state, before.plan, requests) == ("signed_in", None, [])
     assert refused.state == "not_authorized"
-    assert (mended.state, mended.plan, mended.message) == ("signed_in", "individual", None)
+    assert (fixed.state, fixed.plan, fixed.message) == ("signed_in", "individual", None)
     await account.aclose()
 
 
 @pytest.mark.requirement("8:quotas")
-async def test_a_quota_is_told_when_it_crosses_a_threshold_and_not_with_every_answer(
+async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_every_answer(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     person.leave("hosts.json", emulator.issue_token("octocat"))
@@ -347,6 +347,6 @@ async def test_a_quota_is_told_when_it_crosses_a_threshold_and_not_with_every_an
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
         account.note_quotas([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 
-    told = [quota.percent_remaining for each in person.told for quota in each.quotas or ()]
-    assert told == [19.0, 4.0]
+    percents = [quota.percent_remaining for each in person.reported for quota in each.quotas or ()]
+    assert percents == [19.0, 4.0]
     await account.aclose()

@@ -29,10 +29,10 @@ def row(name: str, state: str | None = None) -> dict[str, Any]:
 
 
 class Service:
-    """The data plane: answers as a test's state says, and notes what it was asked."""
+    """The data plane: answers as a test's state says, and records the requests."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
         self.bodies: list[Any] = []
         self.rows = [row("gpt-4.1")]
         self.session: Any = {"selected_model": "gpt-4.1", "session_token": "canary-session"}
@@ -43,7 +43,7 @@ class Service:
         self.arrived = asyncio.Event()
 
     async def ask(self, method: str, path: str, body: Any) -> Any:
-        self.asked.append((method, path))
+        self.requests.append((method, path))
         self.arrived.set()
         self.bodies.append(body)
         if self.gate is not None:
@@ -86,7 +86,7 @@ class Clock:
         self.passed += seconds
 
     def sleep(self, seconds: float) -> None:
-        """As a laptop does: the monotonic clock stands."""
+        """As a laptop does: the monotonic clock stops."""
         self.slept += seconds
 
 
@@ -104,23 +104,23 @@ def later(clock: Clock) -> Callable[[float], None]:
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_list_serves_all_chats_until_it_is_old(
+async def test_one_list_is_used_for_all_chats_until_it_is_old(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     for _ in range(3):
         assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
     later(FRESH_SECONDS - 1)
     await catalogue.at_hand()
-    assert service.asked == [LIST]
+    assert service.requests == [LIST]
 
     later(2)
     service.rows.append(row("gpt-5"))
     assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1", "gpt-5"]
-    assert service.asked == [LIST] * 2
+    assert service.requests == [LIST] * 2
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_fifty_chats_at_once_ask_for_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
+async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue: CopilotCatalogue) -> None:
     service.gate = asyncio.Event()
     chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
     async with asyncio.timeout(20):
@@ -130,11 +130,11 @@ async def test_fifty_chats_at_once_ask_for_one_list(service: Service, catalogue:
     service.gate.set()
 
     assert {tuple(each.model for each in rows) for rows in await asyncio.gather(*chats)} == {("gpt-4.1",)}
-    assert service.asked == [LIST]
+    assert service.requests == [LIST]
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_chat_goes_on_with_an_old_list_or_none_where_the_service_is_away(
+async def test_a_chat_goes_on_with_an_old_list_or_none_if_the_service_fails(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     service.down = True
@@ -166,11 +166,11 @@ async def test_a_chat_waits_for_a_slow_list_for_a_moment_and_the_next_not_at_all
     service.gate.set()
     assert [each.model for each in await catalogue.refreshed()] == ["gpt-4.1"]
     assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
-    assert service.asked == [LIST], "the request that was under way went on"
+    assert service.requests == [LIST], "the request that was under way went on"
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_machine_that_has_slept_asks_anew(
+async def test_after_a_sleep_of_the_machine_the_list_is_requested_again(
     service: Service, catalogue: CopilotCatalogue, clock: Clock
 ) -> None:
     service.session["expires_at"] = time.time() + 1800
@@ -181,10 +181,12 @@ async def test_a_machine_that_has_slept_asks_anew(
 
     await catalogue.at_hand()
     await catalogue.auto()
-    assert service.asked == [LIST, SESSION] * 2
+    assert service.requests == [LIST, SESSION] * 2
 
 
-async def test_another_account_starts_anew(service: Service, catalogue: CopilotCatalogue) -> None:
+async def test_another_account_has_a_list_and_a_session_of_its_own(
+    service: Service, catalogue: CopilotCatalogue
+) -> None:
     await catalogue.at_hand()
     await catalogue.auto()
     catalogue.forget()
@@ -192,7 +194,7 @@ async def test_another_account_starts_anew(service: Service, catalogue: CopilotC
 
     await catalogue.at_hand()
     await catalogue.auto()
-    assert service.asked == [LIST, SESSION] * 2
+    assert service.requests == [LIST, SESSION] * 2
 
 
 @pytest.mark.requirement("copilot:auto")
@@ -208,8 +210,8 @@ async def test_an_auto_session_is_replaced_before_it_expires(
     expires_in: Any,
     good_for: float,
 ) -> None:
-    told = time.time() + expires_in if isinstance(expires_in, int) else expires_in
-    service.session = {**service.session, "expires_at": told}
+    expires_at = time.time() + expires_in if isinstance(expires_in, int) else expires_in
+    service.session = {**service.session, "expires_at": expires_at}
     first = await catalogue.auto()
     assert (first.model, first.token.reveal()) == ("gpt-4.1", "canary-session")
     assert "canary" not in repr(first)
@@ -217,20 +219,20 @@ async def test_an_auto_session_is_replaced_before_it_expires(
     if good_for:
         later(good_for - 5)
         await catalogue.auto()
-        assert len(service.asked) == 1
+        assert len(service.requests) == 1
         later(10)
     await catalogue.auto()
-    assert service.asked == [SESSION] * 2
+    assert service.requests == [SESSION] * 2
     assert service.bodies[0] == {"auto_mode": {"model_hints": ["auto"]}}
 
 
 @pytest.mark.requirement("copilot:auto")
-async def test_chats_that_begin_together_share_one_auto_session(
+async def test_chats_that_start_together_share_one_auto_session(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
     sessions = await asyncio.gather(*(catalogue.auto() for _ in range(20)))
 
-    assert len(set(map(id, sessions))) == len(service.asked) == 1
+    assert len(set(map(id, sessions))) == len(service.requests) == 1
 
 
 @pytest.mark.requirement("copilot:auto")
@@ -259,7 +261,7 @@ async def test_an_auto_session_names_its_model_or_is_refused(
 
 @pytest.mark.requirement("3:set-policy")
 @pytest.mark.parametrize("wordless", [False, True])
-async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
+async def test_terms_are_accepted_and_the_list_is_checked_for_the_effect(
     service: Service, catalogue: CopilotCatalogue, *, wordless: bool
 ) -> None:
     """Whatever the answer says: the service may say nothing at all."""
@@ -268,14 +270,14 @@ async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect(
     accepted = await catalogue.accept_terms("new")
 
     assert (accepted.model, accepted.policy) == ("new", "enabled")
-    assert service.asked == [LIST, ("POST", "/models/new/policy"), LIST]
+    assert service.requests == [LIST, ("POST", "/models/new/policy"), LIST]
     assert service.bodies[1] == {"state": "enabled"}
     await catalogue.at_hand()
-    assert len(service.asked) == 3
+    assert len(service.requests) == 3
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_terms_that_were_accepted_in_vain_are_an_error_that_says_why(
+async def test_an_acceptance_without_effect_is_an_error_that_says_why(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
     service.rows, service.obeys = [row("opus/4", "disabled")], False
@@ -284,14 +286,14 @@ async def test_terms_that_were_accepted_in_vain_are_an_error_that_says_why(
 
     assert "administrator" in (caught.value.hint or "")
     # A name is one segment of the path, whatever it holds.
-    assert service.asked[1] == ("POST", "/models/opus%2F4/policy")
+    assert service.requests[1] == ("POST", "/models/opus%2F4/policy")
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_terms_of_a_model_that_does_not_exist_are_accepted_nowhere(
+async def test_accepting_terms_of_an_unknown_model_sends_no_acceptance(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
     with pytest.raises(RequestError, match="'gpt-9'"):
         await catalogue.accept_terms("gpt-9")
 
-    assert service.asked == [LIST]
+    assert service.requests == [LIST]

@@ -21,7 +21,7 @@ async def is_free(path: Path, seconds: float = 0) -> bool:
 
 @pytest.mark.requirement("8:exchange-lock")
 @pytest.mark.parametrize("turns", range(12))
-async def test_a_holder_that_is_cancelled_at_any_moment_gives_it_back(tmp_path: Path, turns: int) -> None:
+async def test_a_holder_that_is_cancelled_at_any_moment_releases_the_lock(tmp_path: Path, turns: int) -> None:
     path = tmp_path / "x.lock"
 
     async def hold() -> None:
@@ -39,7 +39,7 @@ async def test_a_holder_that_is_cancelled_at_any_moment_gives_it_back(tmp_path: 
 
 
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_lock_that_is_held_for_ever_is_waited_for_within_bounds(tmp_path: Path) -> None:
+async def test_the_wait_for_a_lock_that_is_held_forever_is_bounded(tmp_path: Path) -> None:
     clock = HandClock()
     with FileLock(tmp_path / "x.lock", thread_local=False):
         async with exchange_lock(tmp_path / "x.lock", seconds=2, clock=clock) as held:
@@ -55,7 +55,7 @@ async def test_where_no_lock_can_be_made_the_work_goes_on(tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("8:exchange-lock")
-async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
+async def test_processes_that_wait_for_a_stopped_holder_go_on_one_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
@@ -70,7 +70,7 @@ async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
             holders -= 1
             return held
 
-    # Held, and nobody shows that it runs.
+    # Held by a process that does not touch its file.
     with FileLock(tmp_path / "x.lock", thread_local=False):
         async with asyncio.timeout(10):
             assert await asyncio.gather(*(work() for _ in range(5))) == [True] * 5
@@ -78,7 +78,7 @@ async def test_of_many_that_wait_for_a_stopped_holder_one_goes_on_at_a_time(
 
 
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_holder_that_runs_is_waited_for_however_slow_its_request_is(
+async def test_others_wait_for_a_running_holder_with_a_slow_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BEAT_SECONDS", 0.05)

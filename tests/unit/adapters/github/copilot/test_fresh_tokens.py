@@ -1,4 +1,4 @@
-"""Keeping a token fresh in one process: one exchange however many ask, and no storm when it fails."""
+"""Short-lived tokens in one process: one exchange for all callers, and few requests when it fails."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ async def make(
 
 
 async def number(tokens: TokenCache, **options: Any) -> int:
-    """Which of the mint's tokens is in use."""
+    """The number of the mint's token in use."""
     return int((await tokens.get(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop and its threads work until something is so."""
+    """Let the loop and its threads work until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - what it waits for is in a thread, or in the client
             await asyncio.sleep(0.001)
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_fifty_callers_are_one_exchange(make: Make, mint: Mint) -> None:
+async def test_fifty_callers_cause_one_exchange(make: Make, mint: Mint) -> None:
     tokens = make()
 
     found = await asyncio.gather(*(number(tokens) for _ in range(MANY)))
@@ -123,7 +123,7 @@ async def test_a_failure_is_shared_and_not_repeated_at_once(
     assert len(upstream.requests) == 1
 
     made = []
-    for _ in range(600):  # Ten minutes of somebody who asks every second.
+    for _ in range(600):  # Ten minutes of requests, one each second.
         clock.pass_time(1.0)
         with pytest.raises(ServerError):
             await tokens.get()
@@ -134,7 +134,7 @@ async def test_a_failure_is_shared_and_not_repeated_at_once(
 
 @pytest.mark.requirement("8:single-flight")
 @pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (403, AuthorizationError)])
-async def test_a_final_refusal_counts_for_a_while_unless_a_person_insists(
+async def test_a_final_refusal_counts_for_a_while_unless_a_caller_insists(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock, status: int, kind: type[ChatError]
 ) -> None:
     no = Reply.json({"message": "no"}, status)
@@ -149,7 +149,7 @@ async def test_a_final_refusal_counts_for_a_while_unless_a_person_insists(
     assert await number(tokens) == 1
 
 
-async def test_a_limit_of_githubs_is_kept(
+async def test_a_rate_limit_of_github_is_respected(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
 ) -> None:
     upstream.script(
@@ -167,7 +167,7 @@ async def test_a_limit_of_githubs_is_kept(
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_token_is_replaced_behind_the_back_of_its_users(
+async def test_a_token_is_replaced_in_the_background(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
 ) -> None:
     tokens = make()
@@ -177,7 +177,7 @@ async def test_a_token_is_replaced_behind_the_back_of_its_users(
     assert mint.made == 1
 
     clock.pass_time(2)
-    assert await number(tokens) == 1, "nobody waits while the old one serves"
+    assert await number(tokens) == 1, "no caller waits while the old one works"
     await until(lambda: mint.made == 2)
     await until_number(tokens, 2)
     assert mint.made == 2
@@ -185,12 +185,12 @@ async def test_a_token_is_replaced_behind_the_back_of_its_users(
 
 async def until_number(tokens: TokenCache, expected: int) -> None:
     async with asyncio.timeout(10):
-        while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange is nobody's to await
+        while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange runs in the background
             await asyncio.sleep(0.001)
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_while_github_is_away_the_old_token_serves_to_its_end(
+async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     body = {"token": "tid=canary1;", "refresh_in": 1500}
@@ -206,7 +206,7 @@ async def test_while_github_is_away_the_old_token_serves_to_its_end(
     await until(lambda: tokens._token_request.failure is not None)
     for _ in range(MANY):
         assert await number(tokens) == 1
-        await asyncio.to_thread(int)  # Time for an exchange that nobody should have begun.
+        await asyncio.to_thread(int)  # Time for an exchange that must not start.
     assert len(upstream.requests) == 2
     clock.pass_time(300)
     with pytest.raises(ServerError):
@@ -242,7 +242,7 @@ async def test_a_clock_set_back_keeps_no_token_alive(make: Make, mint: Mint, clo
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_clock_set_back_by_less_than_has_passed_makes_no_token_younger(
+async def test_a_clock_set_back_by_less_than_has_passed_does_not_extend_a_token(
     make: Make, mint: Mint, clock: HandClock
 ) -> None:
     tokens = make()
@@ -308,7 +308,7 @@ async def test_a_file_that_others_can_read_is_not_used_and_chats_go_on(
     assert "chmod 600" in caplog.text
 
 
-async def test_a_directory_that_cannot_be_made_costs_the_sharing_alone(
+async def test_without_a_directory_tokens_work_and_are_not_shared(
     make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")

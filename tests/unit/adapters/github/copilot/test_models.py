@@ -76,7 +76,7 @@ def test_a_row_tells_limits_abilities_policy_and_warnings():
 
 
 @pytest.mark.requirement("copilot:models")
-def test_what_a_row_does_not_list_it_cannot_do_and_without_a_list_nobody_knows():
+def test_abilities_that_are_not_listed_are_missing_and_without_a_list_unknown():
     bare, silent = models(row("a"), row("b", capabilities={"type": "chat"}))
 
     assert (bare.supports_vision, bare.supports_tool_use, bare.supports_thinking) == (False, False, False)
@@ -87,7 +87,7 @@ def test_what_a_row_does_not_list_it_cannot_do_and_without_a_list_nobody_knows()
 
 @pytest.mark.requirement("copilot:models")
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("billing", "expected"),
     [
         ({"is_premium": True, "multiplier": 0.33}, Billing(True, 0.33, None)),
         ({"token_prices": PRICES, "restricted_to": ["pro"]}, Billing(None, None, PRICES)),
@@ -95,15 +95,15 @@ def test_what_a_row_does_not_list_it_cannot_do_and_without_a_list_nobody_knows()
         ({"multiplier": "1"}, Billing(None, None, None)),
     ],
 )
-def test_both_shapes_of_billing_are_read(told, expected):
-    (model,) = models(row("a", billing=told))
+def test_both_shapes_of_billing_are_read(billing, expected):
+    (model,) = models(row("a", billing=billing))
 
     assert model.billing == expected
 
 
 @pytest.mark.requirement("copilot:models")
 @pytest.mark.parametrize("broken", [None, 7, "row", {}, {"id": ""}, {"id": 5}, []])
-def test_a_row_that_cannot_be_read_is_dropped_with_a_line_in_the_log_and_never_the_list(broken, caplog):
+def test_a_row_that_cannot_be_read_is_logged_and_dropped_without_the_others(broken, caplog):
     with caplog.at_level(logging.WARNING):
         found = models(row("a"), broken, row("b"))
 
@@ -114,13 +114,13 @@ def test_a_row_that_cannot_be_read_is_dropped_with_a_line_in_the_log_and_never_t
 @pytest.mark.parametrize(
     "garbled", [{"policy": 3}, {"billing": []}, {"supported_endpoints": "x"}, {"name": 1}]
 )
-def test_a_field_of_a_wrong_type_counts_as_not_told(garbled):
+def test_a_field_of_a_wrong_type_is_ignored(garbled):
     (model,) = models(row("a", **garbled))
 
     assert model.model == "a"
 
 
-def test_what_is_no_chat_model_is_not_listed():
+def test_other_models_than_those_for_chat_are_not_listed():
     embeddings = row("ada", capabilities={"type": "embeddings"})
 
     assert [model.model for model in models(embeddings, row("a"))] == ["a"]

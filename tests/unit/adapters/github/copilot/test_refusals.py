@@ -1,4 +1,4 @@
-"""Copilot's refusals, by status, code and words: what they become, and what a person is told to do."""
+"""Copilot's refusals by status, code and words: the errors and their hints."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PLACE = Place(provider="copilot", model="m", site="https://github.com", fallback
 def refusal(status, body, **headers):
     """Fault and general error as the HTTP layer makes them, always under a misleading content type."""
     raw = body.encode() if isinstance(body, str) else json.dumps({"error": body}).encode()
-    told = {"content-type": "text/plain; charset=utf-8", **headers}
+    sent = {"content-type": "text/plain; charset=utf-8", **headers}
     return read_fault(raw), error_from_response(
-        status, told, raw, provider="copilot", url="https://api.githubcopilot.com/x"
+        status, sent, raw, provider="copilot", url="https://api.githubcopilot.com/x"
     )
 
 
@@ -91,17 +91,17 @@ CASES = [
 
 @pytest.mark.requirement("copilot:errors")
 @pytest.mark.parametrize(("status", "body", "kind", "hint"), CASES)
-def test_a_refusal_is_of_its_kind_and_says_what_to_do(status, body, kind, hint):
+def test_each_refusal_has_its_class_and_hint(status, body, kind, hint):
     fault, error = refusal(status, body)
 
-    told = explained(fault, error, PLACE)
+    explanation = explained(fault, error, PLACE)
 
-    assert type(told) is kind
-    assert hint in (told.hint or "")
-    assert told.status_code == status
-    assert told.provider == "copilot"
-    assert told.message.endswith((".", "!", "?", "…"))
-    assert told.retryable == (kind is RateLimitError)
+    assert type(explanation) is kind
+    assert hint in (explanation.hint or "")
+    assert explanation.status_code == status
+    assert explanation.provider == "copilot"
+    assert explanation.message.endswith((".", "!", "?", "…"))
+    assert explanation.retryable == (kind is RateLimitError)
 
 
 @pytest.mark.requirement("copilot:terms-not-accepted")
@@ -111,15 +111,15 @@ def test_a_model_whose_terms_are_not_accepted_says_how_to_accept_them():
     )
     place = Place(provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled")
 
-    told = explained(fault, error, place)
+    explanation = explained(fault, error, place)
 
-    assert type(told) is AuthorizationError
-    assert "jumpseat accept-terms copilot:m" in told.hint
-    assert "https://acme.ghe.com/settings/copilot" in told.hint
+    assert type(explanation) is AuthorizationError
+    assert "jumpseat accept-terms copilot:m" in explanation.hint
+    assert "https://acme.ghe.com/settings/copilot" in explanation.hint
 
 
 @pytest.mark.requirement("copilot:errors")
-def test_a_refusal_that_is_of_no_chat_names_no_model():
+def test_a_refusal_outside_a_chat_names_no_model():
     words = "You are not authorized to use this Copilot feature, it requires a policy to be enabled."
     error = explained(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
 
@@ -129,14 +129,14 @@ def test_a_refusal_that_is_of_no_chat_names_no_model():
     assert "None" not in f"{error.message} {error.hint}"
 
 
-def test_an_address_that_moved_is_named_by_the_key_that_mends_it():
+def test_a_redirect_names_the_key_to_configure():
     error = explained(*refusal(302, "", location="https://elsewhere.example/models"), PLACE)
 
     assert "providers.copilot.copilot_url" in error.hint
     assert "elsewhere.example" in error.message
 
 
-def test_a_host_that_is_not_the_accounts_is_told_as_such():
+def test_a_host_of_another_plan_is_reported_as_such():
     error = explained(*refusal(421, "Misdirected Request\n"), PLACE)
 
     assert error.message == ("copilot says that this account is served by another host: Misdirected Request.")
@@ -149,12 +149,16 @@ def test_the_delay_and_the_id_of_a_refusal_are_kept():
         429, {"message": "x", "code": "rate_limited"}, **{"retry-after": "7", "x-request-id": "abc"}
     )
 
-    told = explained(fault, error, PLACE)
+    explanation = explained(fault, error, PLACE)
 
-    assert (told.retry_after, told.provider_request_id, told.provider_code) == (7, "abc", "rate_limited")
+    assert (explanation.retry_after, explanation.provider_request_id, explanation.provider_code) == (
+        7,
+        "abc",
+        "rate_limited",
+    )
 
 
-def test_the_model_that_is_used_up_is_not_named_as_its_own_replacement():
+def test_the_model_without_allowance_is_not_suggested_as_its_own_replacement():
     fault, error = refusal(402, {"message": "x", "code": "quota_exceeded"})
     place = Place(provider="copilot", model="gpt-4.1", site="https://github.com", fallback="gpt-4.1")
 
@@ -162,7 +166,7 @@ def test_the_model_that_is_used_up_is_not_named_as_its_own_replacement():
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
-def test_what_the_service_failed_at_stays_as_it_is(status):
+def test_a_failure_of_the_service_is_not_changed(status):
     fault, error = refusal(status, "<html>oops</html>")
 
     assert explained(fault, error, PLACE) is error
@@ -195,5 +199,5 @@ def test_what_the_service_failed_at_stays_as_it_is(status):
         (429, {"message": "x", "code": "rate_limited"}, None),
     ],
 )
-def test_only_what_a_changed_request_would_mend_is_tried_again(status, body, expected):
+def test_only_what_a_changed_request_would_fix_is_tried_again(status, body, expected):
     assert cure(*refusal(status, body)) == expected

@@ -1,4 +1,4 @@
-"""A short-lived token that the service refuses: a newer one of another daemon, else an exchange, bounded."""
+"""A refused short-lived token is replaced by that of another daemon, or by an exchange, within bounds."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def test_fifty_refusals_at_once_are_one_exchange(make: Make, upstream: Fak
     assert len(upstream.requests) == 2
 
 
-async def test_a_token_whose_sign_in_github_does_not_accept_any_more_is_not_used(
+async def test_a_token_is_not_used_after_github_rejected_its_sign_in(
     make: Make, upstream: FakeUpstream
 ) -> None:
     tokens = make()

@@ -1,4 +1,4 @@
-"""Headers of requests to Copilot, and requests made to fit a model's row."""
+"""Headers of requests to Copilot, and requests adapted to a model's row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_editor_version_is_the_attached_editors_own(client, expected):
 
 
 @pytest.mark.requirement("copilot:identity")
-def test_we_say_who_we_are_and_configured_identifiers_go_before():
+def test_our_own_identity_is_sent_unless_another_is_configured():
     plain = identity_headers(CopilotOptions(), ClientInfo("Neovim", "0.11.0"))
     configured = identity_headers(CopilotOptions(editor_version="Acme/1", integration_id="acme"), None)
 
@@ -53,7 +53,7 @@ def test_we_say_who_we_are_and_configured_identifiers_go_before():
 
 @pytest.mark.requirement("copilot:initiator")
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("sent", "expected"),
     [
         (request(), "user"),
         (request(Message.user("Hi"), CALL, RESULT), "agent"),
@@ -62,8 +62,8 @@ def test_we_say_who_we_are_and_configured_identifiers_go_before():
         (request(Message.user("Hi"), CALL, RESULT, initiator="user"), "user"),
     ],
 )
-def test_only_the_first_request_of_a_users_turn_is_billed_to_them(asked, expected):
-    assert chat_headers(asked)["x-initiator"] == expected
+def test_only_the_first_request_of_a_users_turn_is_billed_to_them(sent, expected):
+    assert chat_headers(sent)["x-initiator"] == expected
 
 
 @pytest.mark.requirement("copilot:vision-header")
@@ -77,7 +77,7 @@ def test_the_vision_header_stays_while_an_image_is_anywhere_in_the_history():
 
 
 @pytest.mark.requirement("copilot:interaction-id")
-def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_give_its_name_away():
+def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_reveal_its_id():
     first, second, other = (
         chat_headers(request(conversation_id=name))["x-interaction-id"] for name in ("a", "a", "b")
     )
@@ -94,7 +94,7 @@ def test_the_interaction_id_is_stable_through_a_conversation_and_does_not_give_i
         ("github_pat_11AAAA", CopilotOptions(integration_id="acme"), "acme"),
     ],
 )
-def test_a_personal_token_comes_with_the_one_integration_id_that_takes_it(token, options, expected):
+def test_a_personal_token_is_sent_with_the_integration_id_that_accepts_it(token, options, expected):
     credential = CopilotCredential(Secret(token), "https://api.githubcopilot.com")
 
     headers = signed(identity_headers(options, None), credential, options)
@@ -107,17 +107,17 @@ def info(**more):
     return ModelInfo(provider="copilot", model="m", name="M", family="m", version="m", **more)
 
 
-def test_a_request_is_made_to_fit_the_models_limits():
-    asked, warnings = fitted(request(max_tokens=8192), info(max_output_tokens=4096, supports_streaming=False))
+def test_a_request_is_adapted_to_the_models_limits():
+    sent, warnings = fitted(request(max_tokens=8192), info(max_output_tokens=4096, supports_streaming=False))
 
-    assert (asked.max_tokens, asked.stream, warnings) == (4096, False, [])
+    assert (sent.max_tokens, sent.stream, warnings) == (4096, False, [])
     assert fitted(request(max_tokens=100), info(max_output_tokens=4096))[0].max_tokens == 100
     assert fitted(request(max_tokens=9000), None)[0].max_tokens == 9000
 
 
 @pytest.mark.requirement("copilot:thinking-levels")
 @pytest.mark.parametrize(
-    ("wanted", "facts", "expected"),
+    ("level", "facts", "expected"),
     [
         ("medium", {"thinking_levels": ["low", "medium"]}, "medium"),
         ("high", {"thinking_levels": ["low", "medium"]}, "medium"),
@@ -130,10 +130,8 @@ def test_a_request_is_made_to_fit_the_models_limits():
         ("high", {}, "high"),
     ],
 )
-def test_a_thinking_level_that_the_model_lacks_gives_way_to_the_nearest_with_a_warning(
-    wanted, facts, expected
-):
-    asked, warnings = fitted(request(thinking=wanted), info(**facts))
+def test_a_missing_thinking_level_is_replaced_by_the_nearest_with_a_warning(level, facts, expected):
+    sent, warnings = fitted(request(thinking=level), info(**facts))
 
-    assert asked.thinking == expected
-    assert [warning.code for warning in warnings] == ([] if expected == wanted else ["thinking_dropped"])
+    assert sent.thinking == expected
+    assert [warning.code for warning in warnings] == ([] if expected == level else ["thinking_dropped"])

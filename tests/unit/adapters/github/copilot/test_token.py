@@ -1,4 +1,4 @@
-"""One exchange and its answer: the times of a token, whatever the clocks say."""
+"""One exchange and its answer: the lifetime of a token with any clock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lives(found: CopilotToken) -> tuple[float, float]:
 
 @pytest.mark.requirement("8:refresh")
 @pytest.mark.parametrize(
-    ("date", "told", "expected"),
+    ("date", "fields", "expected"),
     [
         # The usual answer: five minutes before it expires, which is a minute after `refresh_in`.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 1800}, (1260, 1560)),
@@ -61,9 +61,9 @@ def lives(found: CopilotToken) -> tuple[float, float]:
     ],
 )
 def test_a_token_lives_by_durations_not_by_clocks(
-    date: float | None, told: dict[str, Any], expected: tuple[float, float]
+    date: float | None, fields: dict[str, Any], expected: tuple[float, float]
 ) -> None:
-    assert lives(read_token(answer(date, **told), DOTCOM, now=NOW)) == pytest.approx(expected)
+    assert lives(read_token(answer(date, **fields), DOTCOM, now=NOW)) == pytest.approx(expected)
 
 
 @pytest.mark.requirement("8:refresh")
@@ -73,7 +73,7 @@ def test_jitter_makes_it_earlier_by_up_to_a_minute() -> None:
     assert lives(found) == (1200, 1560)
 
 
-def test_what_else_the_answer_says_is_kept() -> None:
+def test_the_other_fields_of_the_answer_are_kept() -> None:
     found = read_token(answer(sku="free_limited_copilot", chat_enabled=False), DOTCOM, now=NOW)
 
     assert (found.sku, found.chat_enabled) == ("free_limited_copilot", False)
@@ -90,12 +90,12 @@ def test_a_data_host_elsewhere_is_refused() -> None:
 
 
 @pytest.mark.parametrize("token", [None, "", 7, "a\r\nb", "é", "x" * 20_000])
-def test_an_answer_without_a_token_is_no_answer_of_github(token: object) -> None:
+def test_an_answer_without_a_token_does_not_come_from_github(token: object) -> None:
     with pytest.raises(ProtocolError, match="not come from GitHub"):
         read_token(answer(token=token), DOTCOM, now=NOW)
 
 
-def test_a_token_comes_back_from_json_as_it_was() -> None:
+def test_a_token_survives_json() -> None:
     found = read_token(answer(refresh_in=1500, sku="x"), DOTCOM, now=NOW)
     back = CopilotToken.from_json(json.loads(json.dumps(found.to_json())), DOTCOM)
 
@@ -107,7 +107,7 @@ def test_a_token_comes_back_from_json_as_it_was() -> None:
     "changed",
     [{"token": None}, {"data_host": "https://evil.example"}, {"expires_at": "x"}, {"obtained_at": None}],
 )
-def test_a_file_with_something_else_in_it_holds_no_token(changed: dict[str, Any]) -> None:
+def test_a_file_with_other_content_has_no_token(changed: dict[str, Any]) -> None:
     content = {**read_token(answer(), DOTCOM, now=NOW).to_json(), **changed}
 
     assert CopilotToken.from_json(content, DOTCOM) is None
@@ -143,7 +143,7 @@ async def ask(http: HttpClient, hosts: GitHubHosts) -> CopilotToken:
     )
 
 
-async def test_the_exchange_says_who_asks(
+async def test_the_exchange_sends_the_identity_of_the_client(
     http: HttpClient, hosts: GitHubHosts, upstream: FakeUpstream
 ) -> None:
     upstream.script(
@@ -167,7 +167,7 @@ async def test_the_exchange_says_who_asks(
         (307, {}, RequestError),
     ],
 )
-async def test_a_refusal_is_told_and_not_repeated(
+async def test_a_refusal_is_reported_and_the_exchange_not_repeated(
     http: HttpClient,
     hosts: GitHubHosts,
     upstream: FakeUpstream,

@@ -1,4 +1,4 @@
-"""Exchange or direct use: the prefix decides, the other way is tried once, and what works is remembered."""
+"""Exchange or direct use: the prefix decides, the other route is tried once, and what works is remembered."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def route(credential: CopilotCredential) -> str:
     return "direct" if credential.exchanged is None else "exchange"
 
 
-def asked(upstream: FakeUpstream) -> list[str]:
+def paths(upstream: FakeUpstream) -> list[str]:
     return [request.path for request in upstream.requests]
 
 
@@ -61,19 +61,19 @@ async def make(http: HttpClient, hosts: GitHubHosts, clock: HandClock, tmp_path:
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_an_apps_token_is_exchanged(make: Make, upstream: FakeUpstream) -> None:
+async def test_the_token_of_a_github_app_is_exchanged(make: Make, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
 
     credential = await make("ghu_canary1").get()
 
     assert (credential.token.reveal(), route(credential)) == ("tid=canary0;x=1", "exchange")
     assert credential.data_host == f"{upstream.origin}/exchanged"
-    assert asked(upstream) == [EXCHANGE]
+    assert paths(upstream) == [EXCHANGE]
 
 
 @pytest.mark.requirement("8:token-kinds")
 @pytest.mark.parametrize("token", ["gho_canary1", "github_pat_canary1"])
-async def test_other_tokens_are_used_as_they_are_at_the_accounts_host(
+async def test_other_tokens_are_used_directly_at_the_accounts_host(
     make: Make, upstream: FakeUpstream, token: str
 ) -> None:
     upstream.script(account(upstream), path=USER)
@@ -82,7 +82,7 @@ async def test_other_tokens_are_used_as_they_are_at_the_accounts_host(
     found = await asyncio.gather(*(credentials.get() for _ in range(MANY)))
 
     assert {(each.token.reveal(), each.data_host) for each in found} == {(token, f"{upstream.origin}/direct")}
-    assert asked(upstream) == [USER]
+    assert paths(upstream) == [USER]
 
 
 @pytest.mark.requirement("8:token-fallback")
@@ -99,7 +99,7 @@ async def test_a_token_that_is_not_exchanged_is_used_directly_from_then_on(
     found.append(await credentials.get())
 
     assert {(each.token.reveal(), route(each)) for each in found} == {(token, "direct")}
-    assert asked(upstream) == [EXCHANGE, USER]
+    assert paths(upstream) == [EXCHANGE, USER]
 
 
 @pytest.mark.requirement("8:token-fallback")
@@ -115,11 +115,11 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     await credentials.refused(first)  # Fifty turns may find out at once.
     second = await credentials.get()
     assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
-    assert asked(upstream) == [USER, EXCHANGE]
+    assert paths(upstream) == [USER, EXCHANGE]
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> None:
+async def test_each_route_is_tried_once(make: Make, upstream: FakeUpstream) -> None:
     upstream.default(account(upstream), path=USER)
     upstream.default(NOT_FOUND, path=EXCHANGE)
     credentials = make("ghu_canary1")
@@ -134,11 +134,11 @@ async def test_each_way_is_tried_once(make: Make, upstream: FakeUpstream) -> Non
     for _ in range(5):
         with pytest.raises(AuthorizationError, match="knows no Copilot"):
             await other.get()
-    assert asked(upstream).count(EXCHANGE) == 2
+    assert paths(upstream).count(EXCHANGE) == 2
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_again_after_it(
+async def test_a_token_that_both_routes_refused_is_tried_again_later(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.default(account(upstream), path=USER)
@@ -151,11 +151,11 @@ async def test_a_token_that_is_refused_in_a_bad_moment_of_both_ways_is_used_agai
     clock.pass_time(FINAL_SECONDS)
 
     assert route(await credentials.get()) == "direct"
-    assert asked(upstream).count(EXCHANGE) == 1
+    assert paths(upstream).count(EXCHANGE) == 1
 
 
 @pytest.mark.requirement("8:sign-in-errors")
-async def test_an_account_without_copilot_is_no_storm_and_heals(
+async def test_an_account_without_copilot_causes_few_requests_and_recovers(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.script(NOT_FOUND, path=EXCHANGE)
@@ -165,7 +165,7 @@ async def test_an_account_without_copilot_is_no_storm_and_heals(
     for _ in range(MANY):
         with pytest.raises(AuthorizationError, match="knows no Copilot"):
             await credentials.get()
-    assert asked(upstream) == [EXCHANGE, USER]
+    assert paths(upstream) == [EXCHANGE, USER]
 
     clock.pass_time(60)
     upstream.script(minted(upstream), path=EXCHANGE)
@@ -173,7 +173,7 @@ async def test_an_account_without_copilot_is_no_storm_and_heals(
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_refused_exchanged_token_is_exchanged_anew_once(make: Make, upstream: FakeUpstream) -> None:
+async def test_a_refused_short_lived_token_is_replaced_once(make: Make, upstream: FakeUpstream) -> None:
     upstream.script(minted(upstream), path=EXCHANGE)
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make("ghu_canary1")
@@ -187,7 +187,7 @@ async def test_a_refused_exchanged_token_is_exchanged_anew_once(make: Make, upst
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_an_account_that_names_a_host_elsewhere_gets_no_credential(
+async def test_an_account_with_a_data_host_elsewhere_gets_no_credential(
     make: Make, upstream: FakeUpstream
 ) -> None:
     upstream.default(account(upstream, endpoints={"api": "https://evil.example"}), path=USER)
@@ -229,7 +229,7 @@ async def test_what_was_derived_from_a_sign_in_can_be_dropped(
     assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
     await credentials.get()
     await credentials.account()
-    assert asked(upstream) == [EXCHANGE, USER] * 2
+    assert paths(upstream) == [EXCHANGE, USER] * 2
 
 
 async def test_a_failure_of_the_account_is_shared(make: Make, upstream: FakeUpstream) -> None:
