@@ -6,7 +6,6 @@ Owns the credential, the headers, the URL and the list of models.
 from __future__ import annotations
 
 import asyncio
-import threading
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -65,7 +64,6 @@ class EndpointAdapter(Adapter):
         self.account = KeyAccount(
             provider, config, self._values, lambda: self.list_models() if self._has_list else None
         )
-        self._lock = threading.Lock()
         self._context: dict[str, int] = {}
         options = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
         configured = {name: value for name, value in options.items() if value is not None}
@@ -123,19 +121,15 @@ class EndpointAdapter(Adapter):
             configured = list(dict.fromkeys((*configured, self._config.default_model)))
         unlisted = (name for name in configured if name not in known)
         models += [static_model(name, self._provider, self.capabilities) for name in unlisted]
-        with self._lock:
-            self._context = {
-                model.model: model.max_context_tokens
-                for model in models
-                if model.max_context_tokens is not None
-            }
+        self._context = {
+            model.model: model.max_context_tokens for model in models if model.max_context_tokens is not None
+        }
         default = self._config.default_model or next(iter(self._config.model_names), None)
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     def max_context_tokens(self, model: str) -> int | None:
         """The context length in the last list of models."""
-        with self._lock:
-            return self._context.get(model)
+        return self._context.get(model)
 
     async def probe(self) -> Mapping[str, bool] | None:
         """The abilities of the models that the endpoint lists now; None if it has no list.

@@ -92,8 +92,7 @@ class OllamaAdapter(EndpointAdapter):
 
     def max_context_tokens(self, model: str) -> int | None:
         """The context that chats with this model ask for, where it is known by now."""
-        with self._lock:
-            shown = self._shown.get(model)
+        shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
 
     async def _listed_models(self) -> list[ModelInfo]:
@@ -118,8 +117,7 @@ class OllamaAdapter(EndpointAdapter):
 
         Two turns may ask at the same time: they get the same answer.
         """
-        with self._lock:
-            known = self._shown.get(model)
+        known = self._shown.get(model)
         if (known is not None and not anew) or not self._has_list:
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
@@ -131,8 +129,7 @@ class OllamaAdapter(EndpointAdapter):
             # Whatever is wrong, the chat itself will say it better; a proxy may pass /api/chat alone.
             return known
         facts = read_show(answer, is_remote=self._is_cloud)
-        with self._lock:
-            self._shown[model] = facts
+        self._shown[model] = facts
         return facts
 
     def _configured_num_ctx(self) -> int | None:
@@ -145,8 +142,7 @@ class OllamaAdapter(EndpointAdapter):
         return None
 
     def _facts_of(self, model: str, shown: ModelFacts | None) -> ServerFacts:
-        with self._lock:
-            dropped = {"think"} if model in self._thoughtless else set()
+        dropped = {"think"} if model in self._thoughtless else set()
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
@@ -189,8 +185,7 @@ class OllamaAdapter(EndpointAdapter):
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
             words = fault.message.lower()
             if error.status_code == 400 and "think" in body and any(each in words for each in _NO_THINKING):
-                with self._lock:
-                    self._thoughtless.add(model)
+                self._thoughtless.add(model)
                 return Replan("refused_parameter:think", error)
             if error.status_code == 400 and "does not support tools" in words:
                 error.hint = "Send the chat without tools, or choose a model that supports them."

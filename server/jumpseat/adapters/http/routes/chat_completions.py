@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -43,13 +42,11 @@ class ChatCompletionsRoute:
         """
         self._provider = provider
         self._known = facts_of
-        self._lock = threading.Lock()
         self._facts: dict[str, EndpointFacts] = {}
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without the parameters that are known to be refused."""
-        with self._lock:
-            facts = self._facts_of(request.model)
+        facts = self._facts_of(request.model)
         full_body = encode(request, replace(facts, dropped=()))
         refused = dict.fromkeys(facts.dropped, f"{self._provider} refuses it for {request.model}")
         for name, reason in refused_while_reasoning(request.model, full_body).items():
@@ -61,7 +58,7 @@ class ChatCompletionsRoute:
         return Prepared(body, warnings, decoder, self._refine(request.model, body))
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        """The current facts of the endpoint for a model; the caller holds the lock."""
+        """The current facts of the endpoint for a model."""
         return self._facts.get(model) or self._known(model)
 
     def _refine(self, model: str, body: Mapping[str, Any]) -> Refine:
@@ -81,15 +78,14 @@ class ChatCompletionsRoute:
         if error.status_code not in (400, 422):
             return None
         words = fault.message.lower()
-        with self._lock:
-            facts = self._facts_of(model)
-            if _NINE_CHARACTERS in words and facts.tool_ids == "any":
-                self._facts[model] = replace(facts, tool_ids="nine_characters")
-                return "tool_call_ids"
-            lacks = "reasoning_content" in words and ("passed back" in words or "missing" in words)
-            if lacks and not facts.wants_reasoning_content:
-                self._facts[model] = replace(facts, wants_reasoning_content=True)
-                return "reasoning_content"
+        facts = self._facts_of(model)
+        if _NINE_CHARACTERS in words and facts.tool_ids == "any":
+            self._facts[model] = replace(facts, tool_ids="nine_characters")
+            return "tool_call_ids"
+        lacks = "reasoning_content" in words and ("passed back" in words or "missing" in words)
+        if lacks and not facts.wants_reasoning_content:
+            self._facts[model] = replace(facts, wants_reasoning_content=True)
+            return "reasoning_content"
         return None
 
     def _remember_refusal(self, model: str, name: str) -> None:
@@ -97,10 +93,9 @@ class ChatCompletionsRoute:
             "max_tokens": "max_completion_tokens",
             "max_completion_tokens": "max_tokens",
         }
-        with self._lock:
-            facts = self._facts_of(model)
-            dropped = frozenset({*facts.dropped, name})
-            # The refused name is dropped too, so that renaming ends for a server that refuses both.
-            renamed = name == facts.max_tokens_field and other[name] not in facts.dropped
-            field = other[name] if renamed else facts.max_tokens_field
-            self._facts[model] = replace(facts, max_tokens_field=field, dropped=dropped)
+        facts = self._facts_of(model)
+        dropped = frozenset({*facts.dropped, name})
+        # The refused name is dropped too, so that renaming ends for a server that refuses both.
+        renamed = name == facts.max_tokens_field and other[name] not in facts.dropped
+        field = other[name] if renamed else facts.max_tokens_field
+        self._facts[model] = replace(facts, max_tokens_field=field, dropped=dropped)

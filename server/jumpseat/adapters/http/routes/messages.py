@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,7 +45,6 @@ class MessagesRoute:
         """
         self._provider = provider
         self._parameters = parameters or {}
-        self._lock = threading.Lock()
         self._rules: dict[str, ModelRules] = {}
         self._dropped: dict[str, frozenset[str]] = {}
         self._refused_forms: dict[str, frozenset[str]] = {}
@@ -76,17 +74,15 @@ class MessagesRoute:
         Args:
             rows: as `with_listed` reads them, each with its `id`.
         """
-        with self._lock:
-            for row in rows:
-                self._rules[row["id"]] = with_listed(self._rules_of(row["id"]), row)
+        for row in rows:
+            self._rules[row["id"]] = with_listed(self._rules_of(row["id"]), row)
 
     def _rules_of(self, model: str) -> ModelRules:
-        """The current rules of a model; the caller holds the lock."""
+        """The current rules of a model."""
         return self._rules.get(model) or rules_of(model)
 
     def _facts(self, model: str, takes_sampling: bool) -> MessagesFacts:
-        with self._lock:
-            rules, dropped = self._rules_of(model), self._dropped.get(model, frozenset())
+        rules, dropped = self._rules_of(model), self._dropped.get(model, frozenset())
         if not takes_sampling:
             rules = replace(rules, takes_sampling=False)
         return MessagesFacts(
@@ -111,21 +107,20 @@ class MessagesRoute:
         self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
     ) -> str | None:
         """Remember what a refusal is about; the reason of the replan, or None."""
-        with self._lock:
-            rules = self._rules_of(model)
-            limit = limit_in_refusal(fault)
-            if limit is not None and limit < body["max_tokens"]:
-                self._rules[model] = replace(rules, max_output_tokens=limit)
-                return "refused_parameter:max_tokens"
-            name = refused_name(fault, error, body)
-            if name is None:
-                return None
-            refused = self._refused_forms.get(model, frozenset())
-            other = rules_after_refusal(rules, name, fault, body, refused)
-            if other is None or other == rules:
-                self._dropped[model] = self._dropped.get(model, frozenset()) | {name}
-                return f"refused_parameter:{name}"
-            self._rules[model] = other
-            form = str(body[name].get("type", "effort"))
-            self._refused_forms[model] = refused | {form}
-            return f"refused_parameter:{name}:{form}"
+        rules = self._rules_of(model)
+        limit = limit_in_refusal(fault)
+        if limit is not None and limit < body["max_tokens"]:
+            self._rules[model] = replace(rules, max_output_tokens=limit)
+            return "refused_parameter:max_tokens"
+        name = refused_name(fault, error, body)
+        if name is None:
+            return None
+        refused = self._refused_forms.get(model, frozenset())
+        other = rules_after_refusal(rules, name, fault, body, refused)
+        if other is None or other == rules:
+            self._dropped[model] = self._dropped.get(model, frozenset()) | {name}
+            return f"refused_parameter:{name}"
+        self._rules[model] = other
+        form = str(body[name].get("type", "effort"))
+        self._refused_forms[model] = refused | {form}
+        return f"refused_parameter:{name}:{form}"

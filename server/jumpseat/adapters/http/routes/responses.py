@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -57,15 +56,13 @@ class ResponsesRoute:
         """
         self._facts = facts
         self._provider = facts.provider
-        self._lock = threading.Lock()
         self._refused: dict[str, frozenset[str]] = {}
         self._refuses_unfollowed: set[str] = set()
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without what is known to be refused."""
-        with self._lock:
-            refused_before = self._refused.get(request.model, frozenset())
-            takes_unfollowed = self._facts.takes_unfollowed and request.model not in self._refuses_unfollowed
+        refused_before = self._refused.get(request.model, frozenset())
+        takes_unfollowed = self._facts.takes_unfollowed and request.model not in self._refuses_unfollowed
         full_body = encode(request, self._facts)
         warnings: list[WarningEvent] = []
         if not takes_unfollowed and (lost := _drop_unfollowed(full_body)):
@@ -93,9 +90,8 @@ class ResponsesRoute:
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
             if name := _refused_name(fault, error, body):
-                with self._lock:
-                    known = self._refused.get(request.model, frozenset())
-                    self._refused[request.model] = known | {name}
+                known = self._refused.get(request.model, frozenset())
+                self._refused[request.model] = known | {name}
                 return Replan(f"refused_parameter:{name}", error)
             if self._learn_unfollowed(request.model, fault, error, body):
                 return Replan(UNFOLLOWED, error)
@@ -115,8 +111,7 @@ class ResponsesRoute:
             return False
         if without_unfollowed(body["input"]) == body["input"]:
             return False
-        with self._lock:
-            self._refuses_unfollowed.add(model)
+        self._refuses_unfollowed.add(model)
         return True
 
 
