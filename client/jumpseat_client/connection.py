@@ -1,7 +1,4 @@
-"""One daemon and the conversation with it: started, greeted, asked, and ended in good order.
-
-Above it is `client`, which knows what to ask; below it the daemon's process and the JSON-RPC peer.
-"""
+"""One daemon and the connection to it: start, handshake, requests, and an orderly end."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
 
 STOP_GRACE = 2.0
-"""Seconds the daemon gets to end by itself, in good order, before it is killed."""
+"""Seconds the daemon gets to end in an orderly way before it is killed."""
 
 OnProgress: TypeAlias = Callable[[str, int | None], None]
 OnNotification: TypeAlias = Callable[[str, Any], None]
@@ -28,7 +25,7 @@ OnRequest: TypeAlias = Callable[[str, Any], Awaitable[Any]]
 
 
 class DaemonConnection:
-    """A running daemon. Made by `open`."""
+    """A running daemon. Created by `open`."""
 
     def __init__(self, on_notification: OnNotification | None, on_request: OnRequest | None) -> None:
         self._on_notification = on_notification
@@ -48,30 +45,30 @@ class DaemonConnection:
         client_name: str,
         options: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """Start the daemon and shake hands; give its answer to `initialize`.
+        """Start the daemon and initialize it; returns its answer to `initialize`.
 
         Args:
             command: program and arguments.
             env: the daemon's whole environment; None for this process's.
             timeout: seconds for both.
-            client_name: who is asking.
+            client_name: the `clientInfo.name`.
             options: the `initializationOptions`.
 
         Raises:
             StartFailed: the daemon could not be started, or did not answer in time.
             DaemonDied: it ended before it answered.
-            RequestFailed: it refused.
+            RequestFailed: it answered with an error.
         """
         try:
             async with asyncio.timeout(timeout):
                 self._process = await start_daemon(command, env, self._peer.feed, self._ended)
                 answer = await self._initialize(client_name, options)
         except TimeoutError:
-            said = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
+            stderr = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
             await self._abandon()
             raise StartFailed(
                 f"The daemon did not answer within {timeout:g} seconds of its start."
-                + (f" It wrote:{said}" if said else "")
+                + (f" It wrote:{stderr}" if stderr else "")
             ) from None
         except BaseException:
             await self._abandon()
@@ -79,7 +76,7 @@ class DaemonConnection:
         return answer
 
     async def close(self) -> None:
-        """Cancel what runs and end the daemon, within `STOP_GRACE` seconds and whatever state it is in."""
+        """Cancel running turns and end the daemon, within `STOP_GRACE` seconds and in any state."""
         assert self._process is not None  # noqa: S101 - only an open connection is closed
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STOP_GRACE
@@ -95,7 +92,7 @@ class DaemonConnection:
             self._peer.close("The client was closed.")
 
     async def request(self, method: str, params: Mapping[str, Any] | None, timeout: float | None) -> Any:
-        """Ask anything; raises as `Client.request` does."""
+        """Send any request; raises as `Client.request` does."""
         try:
             async with asyncio.timeout(timeout):
                 return await self._peer.request(method, params)
@@ -107,7 +104,7 @@ class DaemonConnection:
             raise self.closed_error(error) from None
 
     def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Tell anything; raises as `Client.notify` does."""
+        """Send any notification; raises as `Client.notify` does."""
         try:
             self._peer.notify(method, params)
         except PeerClosed as error:
@@ -116,7 +113,7 @@ class DaemonConnection:
     def start_turn(
         self, method: str, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
     ) -> tuple[RequestId, asyncio.Future[Any]]:
-        """Send a `chat/start` or its like, whose deltas go to `chat`; raises as `notify` does."""
+        """Send a request whose deltas go to `chat`, such as `chat/start`; raises as `notify` does."""
         token = None
         if on_progress is not None:
             token = f"progress-{next(self._tokens)}"
@@ -137,11 +134,11 @@ class DaemonConnection:
         return request_id, future
 
     def cancel(self, request_id: RequestId) -> None:
-        """Take a request back; nothing if it has been answered."""
+        """Cancel a request; no effect if it has been answered."""
         self._peer.cancel(request_id)
 
     def closed_error(self, error: PeerClosed) -> ClientError:
-        """Why nothing is answered any more."""
+        """Why requests are no longer answered."""
         if self._process is not None and self._process.died is not None:
             return self._process.died
         return ClientError(str(error))

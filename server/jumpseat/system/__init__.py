@@ -1,4 +1,4 @@
-"""What the operating system gives: paths, files of state, watching, commands, the keyring, secrets.
+"""Services of the operating system: paths, state files, watching, child processes, the keyring, secrets.
 
-Knows no key of the configuration and nothing of chats.
+Imports no other package of the server.
 """

@@ -1,7 +1,7 @@
-"""Work that may block, on a thread that nobody has to wait for.
+"""Blocking work in a thread of its own, with a time limit.
 
-A keyring, a command, a file of a network and a user's own function may take for ever. The loop's pool is
-not for them: its threads are waited for when the process ends.
+A keyring, a network file system or a user's own function may block for ever. The event loop's thread pool is
+unsuitable: Python waits for its threads when the process ends.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ T = TypeVar("T")
 
 
 async def in_time(work: Callable[[], T], seconds: float, name: str) -> T:
-    """The result of the work, which runs on a thread of its own.
+    """The result of the work, which runs in a thread of its own.
 
     Args:
-        work: blocks; it goes on if nobody waits for it any more.
+        work: may block; it continues after a timeout or a cancel.
         seconds: how long it may take.
-        name: that of the thread.
+        name: the thread's name.
 
     Raises:
         TimeoutError: it takes longer.
-        Exception: as the work raises it; anything else than an `Exception` comes as a `RuntimeError` that
-            names its class, because a `SystemExit` would end the loop.
+        Exception: as the work raises it. Any other exception becomes a `RuntimeError` that names its class,
+            because a `SystemExit` would end the event loop.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def tell(settle: Callable[[], None]) -> None:
+    def report(settle: Callable[[], None]) -> None:
         try:
             loop.call_soon_threadsafe(lambda: None if future.done() else settle())
         except RuntimeError:
-            logger.debug("%s answered after the loop was closed", name)
+            logger.debug("%s ended after the event loop was closed", name)
 
     def run() -> None:
         try:
@@ -45,9 +45,9 @@ async def in_time(work: Callable[[], T], seconds: float, name: str) -> T:
         except BaseException as error:
             usual = isinstance(error, Exception) and not isinstance(error, StopIteration)
             failure = error if usual else RuntimeError(type(error).__name__)
-            tell(lambda: future.set_exception(failure))
+            report(lambda: future.set_exception(failure))
         else:
-            tell(lambda: future.set_result(result))
+            report(lambda: future.set_result(result))
 
     threading.Thread(target=run, name=name, daemon=True).start()
     async with asyncio.timeout(seconds):

@@ -1,4 +1,4 @@
-"""Time as the identity layer needs it, in one object, so that a test can bring its own."""
+"""The clocks in one object, which tests replace."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks, because each misses something: the wall's is set, the monotonic one may stop in sleep."""
+    """Two clocks: the wall clock may be set, and the monotonic one may stop while the machine sleeps."""
 
     def now(self) -> float:
-        """Seconds since 1970, as the machine's wall clock has them."""
+        """Seconds since 1970, from the wall clock."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that only ever go up."""
+        """Seconds that never decrease."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Return after this many seconds."""
         ...
 
 
@@ -31,11 +31,11 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds that only ever go up."""
+        """Seconds that never decrease."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Let the event loop do other things for so long."""
+        """Return after this many seconds."""
         await asyncio.sleep(seconds)
 
 

@@ -1,7 +1,6 @@
-"""The operating system's keyring, by way of the optional `keyring` package.
+"""The operating system's keyring, through the optional `keyring` package.
 
-A keyring may be missing, locked, or wait for a person who is not there, so every call is bounded and runs
-on a thread that nobody has to wait for. Above it are the value source `keyring:` and the store of tokens.
+A keyring may be missing, locked, or wait for user input, so every call runs in a thread and is bounded.
 """
 
 from __future__ import annotations
@@ -14,45 +13,45 @@ from jumpseat.system.bounded import in_time
 KEYRING_SECONDS = 3.0
 SERVICE = "jumpseat"
 LOWEST_PRIORITY = 1.0
-"""Backends below it keep secrets in the clear, or ask for a password of their own."""
+"""Backends with a lower priority store secrets in plain text, or prompt for a password of their own."""
 
 T = TypeVar("T")
 
 
 class KeyringError(Exception):
-    """The keyring cannot be used now. Says why in words without a secret."""
+    """The keyring cannot be used now. The message gives the reason, without a secret."""
 
 
 class Keyring(Protocol):
-    """What is needed of a keyring. The methods block, and raise whatever they like."""
+    """What jumpseat needs of a keyring. The methods block, and may raise any exception."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The secret kept under this name."""
+        """The secret stored under this name."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a secret under this name."""
+        """Store a secret under this name."""
         ...
 
     def delete_password(self, service: str, username: str) -> None:
-        """Forget the secret kept under this name."""
+        """Delete the secret stored under this name."""
         ...
 
 
 class BoundedKeyring:
-    """A keyring that answers in time or not at all."""
+    """A keyring whose calls are bounded."""
 
     def __init__(self, open_keyring: Callable[[], Keyring | None], seconds: float = KEYRING_SECONDS) -> None:
         """
         Args:
-            open_keyring: makes the keyring, or None where the machine has none; called on a thread.
+            open_keyring: opens the keyring; returns None where the machine has none. Called in a thread.
             seconds: how long each call may take.
         """
         self._open = open_keyring
         self._seconds = seconds
 
     async def get(self, name: str, service: str = SERVICE) -> str | None:
-        """The secret kept under a name, by us or by another service.
+        """The secret stored under a name, by jumpseat or by another service.
 
         Raises:
             KeyringError: the keyring cannot be used.
@@ -60,31 +59,31 @@ class BoundedKeyring:
         return await self._bounded(lambda keyring: keyring.get_password(service, name))
 
     async def set(self, name: str, secret: str) -> None:
-        """Keep a secret.
+        """Store a secret.
 
         Raises:
-            KeyringError: the keyring cannot be used, or does not give back what it was given.
+            KeyringError: the keyring cannot be used, or does not return what was stored.
         """
 
-        def kept(keyring: Keyring) -> str | None:
+        def store(keyring: Keyring) -> str | None:
             keyring.set_password(SERVICE, name, secret)
             return keyring.get_password(SERVICE, name)
 
-        if await self._bounded(kept) != secret:
-            raise KeyringError("it does not keep what it is given")
+        if await self._bounded(store) != secret:
+            raise KeyringError("it does not keep what is stored in it")
 
     async def delete(self, name: str) -> None:
-        """Forget a secret; one that is not there is no error.
+        """Delete a secret; a missing one is not an error.
 
         Raises:
             KeyringError: the keyring cannot be used.
         """
 
-        def forget(keyring: Keyring) -> None:
+        def delete(keyring: Keyring) -> None:
             if keyring.get_password(SERVICE, name) is not None:
                 keyring.delete_password(SERVICE, name)
 
-        await self._bounded(forget)
+        await self._bounded(delete)
 
     async def _bounded(self, work: Callable[[Keyring], T]) -> T:
         def run() -> T:
@@ -95,7 +94,7 @@ class BoundedKeyring:
                 return work(keyring)
             except KeyringError:
                 raise
-            except BaseException as error:  # A backend raises what its D-Bus or its Keychain raises.
+            except BaseException as error:  # A backend passes on exceptions of D-Bus or of the Keychain.
                 raise KeyringError(type(error).__name__) from None
 
         try:
@@ -105,9 +104,9 @@ class BoundedKeyring:
 
 
 def system_keyring() -> Keyring | None:
-    """The machine's keyring; None without the `keyring` package, or with no backend that is safe."""
+    """The machine's keyring; None without the `keyring` package, or without a safe backend."""
     try:
-        import keyring  # Deferred, and optional: it loads every backend there is.
+        import keyring  # Deferred and optional: it loads every installed backend.
     except ImportError:
         return None
     backend = keyring.get_keyring()

@@ -1,4 +1,4 @@
-"""Where jumpseat keeps things: configuration, state, and downloaded data.
+"""The directories of jumpseat: configuration, state, and downloaded data.
 
 `$JUMPSEAT_HOME` overrides all three with one directory, for tests and portable use.
 """
@@ -24,7 +24,7 @@ def config_file() -> Path:
     home = _home()
     if home is not None:
         return home / "config.toml"
-    import platformdirs  # Deferred: a daemon with JUMPSEAT_HOME never needs it.
+    import platformdirs  # Deferred: not needed with JUMPSEAT_HOME.
 
     return platformdirs.user_config_path(_APP, appauthor=False) / "config.toml"
 

@@ -1,7 +1,6 @@
-"""Reading a file that may be anything: regular files only, bounded, and without waiting.
+"""Reading a file that may be of any type: regular files only, bounded, and without waiting.
 
-A pipe would wait for a writer, and `/dev/zero` never ends. Above it is everything in this package that
-reads a file of the user's; below it is nothing of ours.
+A pipe would wait for a writer, and `/dev/zero` never ends.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe returns at once; a regular file does not heed it.
+    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe returns at once; no effect on a regular file.
 )
 
 
@@ -25,28 +24,28 @@ def read_regular(
     most_bytes: int,
     *,
     follow: bool = True,
-    check: Callable[[os.stat_result], None] = lambda found: None,
+    check: Callable[[os.stat_result], None] = lambda status: None,
 ) -> bytes:
     """The content of a regular file.
 
     Args:
-        path: where it lies.
+        path: the file.
         most_bytes: a larger file is refused.
         follow: whether `path` may be a symbolic link.
-        check: called with what was opened, before anything is read of it.
+        check: called with the status of the opened file, before it is read.
 
     Raises:
         OSError: it cannot be read; `strerror` ends the sentence "it cannot be read: …".
     """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
-    # The descriptor is what is checked, so that nothing can be put in its place in between.
+    # The descriptor is checked, not the path: the file cannot be replaced in between.
     descriptor = os.open(path, _FLAGS | no_follow)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise OSError(errno.EINVAL, f"it is {kind}", str(path))
-        check(found)
+        check(status)
         content = bytearray()
         while len(content) <= most_bytes and (part := os.read(descriptor, most_bytes + 1 - len(content))):
             content += part

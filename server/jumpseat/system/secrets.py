@@ -1,7 +1,4 @@
-"""Secrets: values that are shown nowhere, and taken out of whatever is about to be shown.
-
-Above it are value sources, and everybody who logs or reports; below it is nothing of ours.
-"""
+"""Secrets: values that are never shown, and their redaction in logs and errors."""
 
 from __future__ import annotations
 
@@ -12,17 +9,17 @@ from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
 SHORTEST_HIDDEN = 12
-"""Shorter values, such as the `ollama` that servers without keys are given, occur in ordinary text."""
+"""Shorter values occur in ordinary text, such as the key `ollama` that is sent to servers without keys."""
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 _lock = threading.Lock()
 _revealed: tuple[str, ...] = ()
-"""The longest first, replaced as a whole: logs are written on many threads."""
+"""The longest first; replaced as a whole, because many threads write logs."""
 
 
 class Secret:
-    """A value that must not be shown. Only `reveal` gives it out; it cannot be pickled or serialised."""
+    """A value that must not be shown. Only `reveal` returns it; it cannot be pickled or serialised."""
 
     __slots__ = ("_value",)
 
@@ -30,7 +27,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself: for a request, and nothing else."""
+        """The value itself, for a request only."""
         return self._value
 
     def __repr__(self) -> str:
@@ -46,18 +43,18 @@ class Secret:
 
 
 def names_credential(name: str) -> bool:
-    """Whether a key, a header, a parameter or a variable is, by its name, for something secret."""
+    """Whether the name of a key, a header, a parameter or a variable is that of a credential."""
     return _CREDENTIAL.search(name) is not None
 
 
 def hidden(value: str) -> Secret:
-    """A credential, kept out of logs and errors from now on, also as it is spelled in a URL."""
+    """A credential. Logs and errors redact it from now on, also in its URL-encoded forms."""
     global _revealed
     if len(value) >= SHORTEST_HIDDEN:
-        spelled = {value, quote(value, safe=""), quote(value, safe="/:@"), quote_plus(value)}
+        forms = {value, quote(value, safe=""), quote(value, safe="/:@"), quote_plus(value)}
         with _lock:
-            if not spelled <= set(_revealed):
-                _revealed = tuple(sorted({*_revealed, *spelled}, key=len, reverse=True))
+            if not forms <= set(_revealed):
+                _revealed = tuple(sorted({*_revealed, *forms}, key=len, reverse=True))
     return Secret(value)
 
 
@@ -67,18 +64,18 @@ def is_hidden(value: str) -> bool:
 
 
 class SecretFilter(logging.Filter):
-    """Takes every secret resolved so far out of a log record, whoever wrote it.
+    """Redacts every secret resolved so far in log records.
 
-    It belongs on the handler: libraries log through loggers of their own.
+    Add it to the handler: libraries log through loggers of their own.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record if it holds a secret; keep it in any case."""
+        """Rewrite the record if it holds a secret; never drop it."""
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         try:
             message = record.getMessage()
-        except Exception:  # A filter that raises would fail whoever logged, where a handler only complains.
+        except Exception:  # An exception of a filter reaches the caller of the logger.
             message = f"{record.msg} {record.args}"
             record.msg, record.args = message, None
         if any(secret in message or secret in (record.exc_text or "") for secret in _revealed):

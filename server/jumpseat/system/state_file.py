@@ -1,8 +1,6 @@
-"""A file of state that several daemons share: one JSON object, versioned, private, never half written.
+"""A state file that several daemons share: one JSON object, versioned, private, never partly written.
 
-Owns how such a file is read, locked, replaced and set aside; what is in it belongs to its users (saved
-settings above it in this package, tokens in `auth/`). Everything here blocks: on the event loop's side it
-is called through `asyncio.to_thread`.
+Everything here blocks; the event loop calls it through `asyncio.to_thread`.
 """
 
 from __future__ import annotations
@@ -27,13 +25,13 @@ from jumpseat.system.watch import stamp_of
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 10.0
-"""How long to wait for another process; each holds the lock for one small file, or one token exchange."""
+"""How long to wait for another process, which holds the lock while it writes one small file."""
 
 LEFTOVER_SECONDS = 60.0
-"""A temporary file that is older belongs to no write under way."""
+"""An older temporary file does not belong to a write under way."""
 
 UNFINISHED_SECONDS = 0.25
-"""How long a file may be empty or cut off: an editor that saves in place empties it before it writes."""
+"""How long a file may be incomplete: an editor that saves in place empties it before it writes."""
 
 MOST_BYTES = 16 * 1024 * 1024
 """A larger file is neither read nor written."""
@@ -53,9 +51,9 @@ class StateError(Exception):
 
 
 class StateFile:
-    """One file. Readers need no lock: they see the old content or the new one, never a part.
+    """One file. Readers need no lock: they see the old content or the new content, never a part.
 
-    On POSIX the directory is created with mode 0700 and the file with 0600, from their first moment on.
+    On POSIX the directory is created with mode 0700 and the file with mode 0600.
     On Windows both inherit the access list of the user's profile, which other users cannot read.
     """
 
@@ -69,10 +67,10 @@ class StateFile:
     ) -> None:
         """
         Args:
-            path: where the file lies; it and its directory may not exist yet.
-            version: what `write` notes in the file.
-            migrations: by the version that a file has, how to bring its content to the next one.
-            private: refuse a file, or its directory, that other users can open: for secrets.
+            path: the file; it and its directory may not exist yet.
+            version: the version that `write` stores in the file.
+            migrations: by the version of a file, the function that converts its content to the next version.
+            private: refuse a file or a directory that other users can open; for secrets.
         """
         self.path = path
         self.version = version
@@ -82,8 +80,8 @@ class StateFile:
     def read(self) -> dict[str, Any]:
         """The content without its version; empty where there is no file.
 
-        A file that is no JSON object, and does not soon become one, is set aside under another name, logged,
-        and counts as empty.
+        A file that is not a JSON object, and does not soon become one, is renamed and logged, and counts as
+        empty.
 
         Raises:
             StateError: the file cannot be opened, or is private and others can open it.
@@ -97,14 +95,14 @@ class StateFile:
         return self._migrated(content or {})
 
     def write(self, content: Mapping[str, Any]) -> None:
-        """Replace the content as one step; the caller holds the lock if it built on what it read.
+        """Replace the content atomically. A caller that changes what it read must hold the lock.
 
         Raises:
             StateError: the file belongs to a newer version, or cannot be written.
         """
         self._refuse_newer()
-        body = _written({VERSION_KEY: self.version, **content})
-        if len(body) > MOST_BYTES:  # It could not be read again.
+        body = _encoded({VERSION_KEY: self.version, **content})
+        if len(body) > MOST_BYTES:  # `read` would refuse it.
             raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         try:
             self._replace(body)
@@ -123,20 +121,20 @@ class StateFile:
             return changed
 
     def erase(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> list[Path]:
-        """Like `update`, for a change that removes a secret: the copies of the file are removed too.
+        """Like `update`, for a change that removes a secret: removes the copies of the file too.
 
-        Where there is no room for a new file, the old one is overwritten.
+        If the disk has no room for a new file, the old one is overwritten.
 
         Returns:
             The copies that could not be removed.
 
         Raises:
-            StateError: the file is as it was.
+            StateError: the file is unchanged.
         """
         with self.locked():
             changed = change(self.read())
             self._refuse_newer()
-            body = _written({VERSION_KEY: self.version, **changed})
+            body = _encoded({VERSION_KEY: self.version, **changed})
             try:
                 self._replace(body)
             except OSError as error:
@@ -152,10 +150,10 @@ class StateFile:
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """Hold the file against other processes and threads; may be nested within one thread.
 
-        The operating system gives the lock back if the holder dies.
+        The operating system releases the lock if the holder dies.
 
         Raises:
-            StateError: somebody else held it for too long, or there is no place for it.
+            StateError: another holder kept it for too long, or the lock file cannot be created.
         """
         from filelock import FileLock, Timeout  # Deferred: reading needs no lock.
 
@@ -163,7 +161,7 @@ class StateFile:
         self._refuse_linked_directory()
         try:
             self._make_directory()
-            # One object for each path, so that a thread that holds the lock may take it again.
+            # One object per path, so that a thread that holds the lock may take it again.
             lock = FileLock(lock_path, mode=0o600, is_singleton=True)
             lock.acquire(timeout=seconds, poll_interval=0.01)
         except Timeout:
@@ -181,11 +179,11 @@ class StateFile:
             lock.release()
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Changes whenever the file is replaced, at the cost of one `stat`; None while there is none."""
+        """Differs after the file was replaced; takes one `stat`. None without a file."""
         return stamp_of(self.path)
 
     def _replace(self, body: bytes) -> None:
-        # A link that the user made to a file of their own is followed; for secrets there are none.
+        # A symbolic link of the user is followed, but never for secrets.
         target = self.path if self._private else self.path.resolve()
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
         try:
@@ -199,7 +197,7 @@ class StateFile:
                 temporary.unlink(missing_ok=True)
 
     def _overwrite(self, body: bytes) -> None:
-        """Write in place of the old content, which needs no room; a crash in this moment breaks the file."""
+        """Write over the old content, which needs no room; a crash during the write breaks the file."""
         flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(self.path, flags), "wb") as file:
             if len(body) > os.fstat(file.fileno()).st_size:
@@ -214,10 +212,10 @@ class StateFile:
 
     @property
     def _how_to_write(self) -> str:
-        return f"Make {self.path.parent} writable, or let JUMPSEAT_HOME name a directory that is."
+        return f"Make {self.path.parent} writable, or set JUMPSEAT_HOME to a directory that is."
 
     def _read(self) -> dict[str, Any] | None:
-        """The content as it lies there; None where it is broken."""
+        """The content; None if it is broken."""
         self._refuse_linked_directory()
         try:
             body = self._checked_bytes()
@@ -227,7 +225,7 @@ class StateFile:
             if error.errno == errno.ELOOP:
                 raise StateError(
                     f"{self.path} is a symbolic link; a file with secrets must be a file of its own.",
-                    hint=f"Move the file it points to in its place: {self.path}",
+                    hint=f"Replace the link by the file that it points to: {self.path}",
                 ) from None
             raise StateError(f"{self.path} cannot be read: {_reason(error)}.") from None
         try:
@@ -237,17 +235,17 @@ class StateFile:
         return content if isinstance(content, dict) else None
 
     def _read_in_time(self) -> dict[str, Any] | None:
-        """As `_read`, once whoever is in the midst of writing the file in place has had time to end."""
+        """As `_read`, after a wait for a program that is writing the file in place."""
         end = time.monotonic() + UNFINISHED_SECONDS
         while (content := self._read()) is None and time.monotonic() < end:
             time.sleep(0.01)
         return content
 
     def _checked_bytes(self) -> bytes:
-        def check(found: os.stat_result) -> None:
+        def check(status: os.stat_result) -> None:
             if self._private and sys.platform != "win32":
                 _refuse_loose(self.path.parent.stat(), self.path.parent, "700")
-                _refuse_loose(found, self.path, "600")
+                _refuse_loose(status, self.path, "600")
 
         return read_regular(self.path, MOST_BYTES, follow=not self._private, check=check)
 
@@ -273,14 +271,16 @@ class StateFile:
             self.path.replace(aside)
         except OSError as error:
             raise StateError(f"{self.path} is broken and cannot be set aside: {_reason(error)}.") from None
-        logger.warning("%s was no JSON object; it is kept as %s, and a new one is begun", self.path, aside)
+        logger.warning(
+            "%s was not a JSON object; it was renamed to %s, and a new file is started", self.path, aside
+        )
 
     def _refuse_linked_directory(self) -> None:
         directory = self.path.parent
         if self._private and directory.is_symlink():
             raise StateError(
                 f"{directory} is a symbolic link; files with secrets must lie in a directory of their own.",
-                hint=f"Move the directory that it points to in its place: {directory}",
+                hint=f"Replace the link by the directory that it points to: {directory}",
             )
 
     def _make_directory(self) -> None:
@@ -296,7 +296,7 @@ class StateFile:
 
 
 def erased(path: Path) -> bool:
-    """Remove a file with a secret, or at least what is in it; whether that was possible."""
+    """Remove a file with a secret, or at least its content; returns whether that was possible."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -309,17 +309,17 @@ def erased(path: Path) -> bool:
     return True
 
 
-def _written(content: Mapping[str, Any]) -> bytes:
+def _encoded(content: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(content, indent=2, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # Half of a surrogate pair, which JSON can say by an escape and UTF-8 cannot.
+        # Half of a surrogate pair: JSON can escape it, UTF-8 cannot encode it.
         text = json.dumps(content, indent=2).encode()
     return text + b"\n"
 
 
-def _refuse_loose(found: os.stat_result, path: Path, mode: str) -> None:
-    if stat.S_IMODE(found.st_mode) & 0o077:
+def _refuse_loose(status: os.stat_result, path: Path, mode: str) -> None:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise StateError(
             f"{path} can be opened by other users, so the secrets in it are not used.",
             hint=f"Run: chmod {mode} {path}",
@@ -327,7 +327,7 @@ def _refuse_loose(found: os.stat_result, path: Path, mode: str) -> None:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what processes that were killed in the midst of a write left of it: it may be a secret."""
+    """Remove temporary files of writers that were killed; they may hold secrets."""
     for path in target.parent.glob(f".{target.name}.*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
@@ -335,7 +335,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _sync_directory(path: Path) -> None:
-    """Make a rename last through a power cut, where the system can."""
+    """Make a rename survive a power failure, where the system can."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Noticing that other processes changed a file: saved settings, tokens, the configuration.
+"""Watching files that other processes change: saved settings, tokens, the configuration.
 
-Polling, because it is the one way that works on every system and on network drives, and because a `stat`
-each second costs nothing that can be measured. Below it is nothing of ours.
+Polling is the only way that works on every system and on network drives. One `stat` per second has no
+measurable cost.
 """
 
 from __future__ import annotations
@@ -19,25 +19,24 @@ Stamp: TypeAlias = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Changes whenever the file is replaced or written, at the cost of one `stat`; None without a file."""
+    """Differs after the file was replaced or written; takes one `stat`. None without a file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 class Watcher:
-    """Gives the sets of paths that changed: `async for changed in Watcher([path]): ...`.
+    """Iterates over the sets of changed paths: `async for changed in Watcher([path]): ...`.
 
-    A change counts from the moment the watcher is made, so what is read after that is never missed. Making it
-    blocks for a `stat` of each file. Files that appear or go are changes too. Several changes between two
-    looks are one. Leaving the loop, or cancelling it, loses nothing: what was not given yet is given when the
-    iteration goes on.
+    Changes count from the creation of the watcher, which blocks for a `stat` of each file. A file that
+    appears or disappears has changed too. Several changes between two polls are one. Leaving or cancelling
+    the loop loses nothing: the next iteration returns what was not returned yet.
 
-    A file that another one took the place of is given at once: it is complete. One that changes in place,
-    appears or goes is given at the first look that finds it as the look before did, because an editor that
-    empties and then writes a file must not be met in between.
+    A replaced file is returned at once: it is complete. A file that changes in place, appears or disappears
+    is returned at the first poll that finds it unchanged since the previous one: an editor may be between
+    emptying and writing it.
     """
 
     def __init__(
@@ -49,9 +48,9 @@ class Watcher:
     ) -> None:
         """
         Args:
-            paths: the files to look at; they need not exist.
-            interval: seconds between two looks.
-            tick: what to wait for between two looks instead, for tests.
+            paths: the files to watch; they need not exist.
+            interval: seconds between two polls.
+            tick: awaited between two polls instead, for tests.
         """
         self._given = {path: stamp_of(path) for path in paths}
         self._last = dict(self._given)
@@ -63,18 +62,18 @@ class Watcher:
     async def __anext__(self) -> frozenset[Path]:
         while True:
             await self._tick()
-            # In a thread: a home directory on a network may let even a `stat` wait.
-            found = await asyncio.to_thread(self._look)
-            changed = frozenset(path for path, stamp in found.items() if self._is_news(path, stamp))
-            self._last = found
-            self._given.update((path, found[path]) for path in changed)
+            # In a thread: even a `stat` may block on a network drive.
+            stamps = await asyncio.to_thread(self._poll)
+            changed = frozenset(path for path, stamp in stamps.items() if self._is_settled(path, stamp))
+            self._last = stamps
+            self._given.update((path, stamps[path]) for path in changed)
             if changed:
                 return changed
 
-    def _look(self) -> dict[Path, Stamp | None]:
+    def _poll(self) -> dict[Path, Stamp | None]:
         return {path: stamp_of(path) for path in self._given}
 
-    def _is_news(self, path: Path, stamp: Stamp | None) -> bool:
+    def _is_settled(self, path: Path, stamp: Stamp | None) -> bool:
         given = self._given[path]
         if stamp == given:
             return False

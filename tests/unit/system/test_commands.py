@@ -86,7 +86,7 @@ async def test_the_error_names_provider_key_and_program_and_not_what_follows() -
 
 @pytest.mark.requirement("6:no-secrets-in-logs")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_what_a_failing_command_writes_is_neither_logged_nor_told(
+async def test_what_a_failing_command_writes_is_neither_logged_nor_reported(
     caplog: pytest.LogCaptureFixture, stream: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -145,7 +145,7 @@ child.wait()
 
 
 class Watch:
-    """Hears from a child of a command: it calls when it runs, and hangs up when it ends."""
+    """A server that a child of a command connects to when it runs; the connection closes when it ends."""
 
     def __init__(self) -> None:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
@@ -216,7 +216,7 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
         await watch.has_ended()
 
 
-async def test_what_a_command_leaves_running_holds_nobody_up(tmp_path: Path) -> None:
+async def test_what_a_command_leaves_running_delays_nothing(tmp_path: Path) -> None:
     program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
     async with Watch() as watch:
         assert await output_of(python(program, watch.port), tmp_path) == "agent started"

@@ -29,7 +29,7 @@ def log() -> tuple[logging.Logger, io.StringIO]:
 
 
 @pytest.mark.requirement("6:no-secrets-in-reprs")
-def test_a_secret_shows_itself_to_nobody_but_who_asks() -> None:
+def test_a_secret_shows_its_value_through_reveal_only() -> None:
     secret = Secret(SECRET)
 
     shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031
@@ -93,7 +93,7 @@ def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.Stri
     assert SECRET not in text.getvalue()
 
 
-def test_a_record_that_cannot_be_formatted_fails_nobody_and_shows_no_secret(
+def test_a_record_that_cannot_be_formatted_raises_nothing_and_shows_no_secret(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
     logger, text = log

@@ -73,7 +73,7 @@ def test_file_lock_and_directory_belong_to_their_owner_alone_whatever_the_umask(
 
 @POSIX
 @pytest.mark.parametrize(("loose", "mode"), [("file", "600"), ("directory", "700")])
-def test_secrets_that_others_can_open_are_refused_with_the_command_that_mends_it(
+def test_secrets_that_others_can_open_are_refused_with_the_command_that_fixes_it(
     tmp_path: Path, loose: str, mode: str
 ) -> None:
     file = StateFile(tmp_path / "auth" / "tokens.json", private=True)
@@ -112,7 +112,7 @@ def test_a_link_to_a_file_of_the_users_own_stays_a_link(tmp_path: Path, file: St
     assert json.loads(dotfiles.read_text("utf-8"))["a"] == 1
 
 
-def test_half_of_a_surrogate_pair_that_somebody_escaped_is_kept(file: StateFile) -> None:
+def test_an_escaped_half_of_a_surrogate_pair_is_kept(file: StateFile) -> None:
     file.path.parent.mkdir()
     file.path.write_text('{"a": "\\ud83d"}', "utf-8")
 
@@ -139,7 +139,7 @@ def test_an_editor_that_writes_in_place_is_waited_for(
     assert sorted(path.name for path in file.path.parent.iterdir()) == ["settings.json", "settings.json.lock"]
 
 
-def test_a_broken_file_that_another_process_mends_is_not_set_aside(
+def test_a_broken_file_that_another_process_completes_is_not_set_aside(
     file: StateFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)

@@ -15,7 +15,7 @@ WAIT_SECONDS = 10
 
 
 class Ticks:
-    """Time as the test lets it pass; `reached` is set while somebody waits for the next tick."""
+    """Time controlled by the test; `reached` is set while the watcher waits for the next tick."""
 
     def __init__(self) -> None:
         self._given = asyncio.Semaphore(0)

