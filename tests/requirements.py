@@ -187,7 +187,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:keyring-source": "keyring:service/user; without the package 1010 with the line that installs it",
     "7:python-source": "python:module:function is called on a thread; of its exception only the class",
     "7:schema-source": "schema: is a path of the provider's own table as the file has it",
-    "7:bare-names": "a value that is a set variable's exact name stands for it, but for an overlay's",
+    "7:bare-names": "a value that is the exact name of a set variable is its value, except in an overlay",
     "7:resolved-once": "a slow source is read at first use, once for all chats; a failure is not kept",
     "7:expired-credential": "a refused value is read again once per turn; another one is tried",
     "7:templates": "${name} is env.name, a key of the table, or the model; one without a value is 1010",
@@ -267,7 +267,7 @@ _DIALECTS = {
 
 def _requirements() -> dict[str, Requirement]:
     sourced = [(key, row, f"protocol page, section {key[0]}") for key, row in _ROWS.items()]
-    sourced += [(f"adapters:{key}", row, "jumpseat/adapters/base.py") for key, row in _ADAPTERS.items()]
+    sourced += [(f"adapters:{key}", row, "adapters/base/interface.py") for key, row in _ADAPTERS.items()]
     for dialect, rows in _DIALECTS.items():
         sourced += [(f"{dialect}:{key}", row, f"the {dialect} dialect") for key, row in rows.items()]
     return {

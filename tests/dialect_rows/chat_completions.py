@@ -23,7 +23,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "reasoning-models": "the table of names: reasoning by default, and whether it may be off; first match",
     "sampling-while-reasoning": "sampling parameters are dropped with a warning while reasoning is on",
     "stop-while-reasoning": "stop is dropped with a warning for o3, o4-mini and later reasoners",
-    "effort-none": "a model that cannot be told not to reason is not told so; a warning says it",
+    "effort-none": "a model that cannot switch reasoning off gets no such request; a warning says so",
     "effort-minimal": "gpt-5.6 is not sent the effort minimal",
     "range-error": "a value out of range is an error that names the parameter; nothing is dropped",
     "refused-parameter": "a 400 that names one parameter: once without it, remembered, with a warning",

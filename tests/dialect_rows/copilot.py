@@ -28,6 +28,6 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "login-command": "jumpseat login shows code and page, opens it for a person, and can be given up",
     "logout-command": "jumpseat logout says what is left",
     "terms-command": "jumpseat accept-terms accepts nothing without a person's yes or --yes",
-    "cures": "only what a changed request would mend is tried again, each once",
+    "cures": "only a refusal that a changed request would fix is tried again, each once",
     "endless-whitespace": "endless white space in arguments is cut off; the chat does not fail",
 }

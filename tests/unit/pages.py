@@ -1,4 +1,4 @@
-"""The pages that people read, taken apart for the tests that hold them to the code."""
+"""Parts of the documentation pages, for the tests that compare them with the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 TO_DAEMON, TO_CLIENT = "→", "←"
 
 WAIT_SECONDS = 30.0
-"""Far more than a command takes; one that takes longer hangs."""
+"""Far more than a command takes."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -50,12 +50,12 @@ def prose(page: Path) -> str:
 
 
 def spans(text: str) -> list[str]:
-    """What stands between backticks."""
+    """The texts between backticks."""
     return _CODE_SPAN.findall(text)
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
-    """The rows of the one table whose header begins so."""
+    """The rows of the one table whose header starts with these cells."""
     lines = iter(prose(page).splitlines())
     found = []
     for line in lines:

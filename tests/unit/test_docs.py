@@ -1,4 +1,4 @@
-"""The pages that people read say what the code does: examples, links, paths and the code map are checked."""
+"""The documentation pages agree with the code: examples, links, paths and the code map."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_configuration_of_a_page_is_read_without_a_warning(
         file.write_text(text, "utf-8")
         load_config(file, None, built_in=BUILT_IN, kinds=KINDS)
 
-    # The one thing that the page shows and the daemon comments on: a heading that is also sent.
+    # The one example that is logged: a heading that is also sent.
     shown = [message for message in caplog.messages if "roles.assistant" in message]
     assert caplog.messages == shown
     assert len(shown) == (page == CONFIGURATION)
@@ -83,7 +83,7 @@ def test_a_provider_takes_five_lines() -> None:
 
 
 def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program as a reader would, but with a fake provider as the only one."""
+    """Run a program as a reader would, with a fake provider as the only one."""
     with ThreadedUpstream() as upstream:
         upstream.default(Reply.events(completion_stream(["Hel", "lo, ", "reader."])))
         (tmp_path / "config.toml").write_text(
@@ -122,7 +122,7 @@ def test_the_raw_example_is_short_needs_the_standard_library_alone_and_runs(tmp_
     assert answer == ["Hello, reader.", "end_turn"]
 
 
-def test_the_raw_example_says_what_is_wrong_where_the_chat_fails(tmp_path: Path) -> None:
+def test_the_raw_example_prints_the_error_of_a_failed_chat(tmp_path: Path) -> None:
     code = fences(CLIENT, "python")[-1].replace('"content": "Say hello."', '"content": 1')
 
     ran = run_example(code, tmp_path)

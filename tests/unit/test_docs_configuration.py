@@ -1,4 +1,4 @@
-"""The configuration page says what the code does: keys, kinds, value sources."""
+"""The configuration page agrees with the code: keys, kinds, value sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol page says what the code does: methods, names, codes, the answer to `initialize`."""
+"""The protocol page agrees with the code: methods, names, codes, the answer to `initialize`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_method_table_has_everything_that_is_sent() -> None:
     }
 
 
-def test_a_row_of_the_method_table_is_in_a_known_direction_and_state_and_there_once() -> None:
+def test_each_method_has_one_row_with_a_known_direction_and_state() -> None:
     rows = table(PROTOCOL, "method", "kind")
 
     assert {row[1] for row in rows} <= {"request", "notification"}

@@ -1,4 +1,4 @@
-"""What plug-ins may import, held against a list: a name that goes or comes is a decision, not an accident."""
+"""The public names, compared with a list, so that adding or removing one is a decision."""
 
 from __future__ import annotations
 

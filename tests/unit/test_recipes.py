@@ -1,4 +1,4 @@
-"""Every table of `docs/recipes.md` makes a provider, which sends what the page promises."""
+"""Every table of `docs/recipes.md` makes a provider that sends the request of the page."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ SENT: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "vllm": ("127.0.0.1", "/v1/chat/completions", {}),
     "llamacpp": ("127.0.0.1", "/v1/chat/completions", {}),
 }
-"""Whom each is to ask, and the path and the credential of a chat."""
+"""The host of each provider, and the path and the credential of a chat."""
 
 SIGNED_IN = ("work", "official")
-"""Those that a person signs in to: they have no key, and their default model is the account's."""
+"""Providers with a sign-in: they have no key, and their default model is the account's."""
 
 
 def configured(home: Path, text: str) -> Config:
@@ -77,14 +77,14 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, f"key-of-{name}")
 
 
-def test_each_table_of_the_page_is_tried_below() -> None:
+def test_each_table_of_the_page_has_a_test_below() -> None:
     assert set(RECIPES) == {*SENT, *SIGNED_IN}
     assert len(TABLES) == len(RECIPES)
 
 
 @pytest.mark.requirement("7:recipes")
 @pytest.mark.parametrize("name", RECIPES)
-async def test_a_recipe_is_read_without_a_word_and_makes_a_provider(
+async def test_a_recipe_is_read_without_a_warning_and_makes_a_provider(
     home: Path, keys: None, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     registry = Registry(configured(home, RECIPES[name]))
@@ -108,12 +108,12 @@ async def test_a_recipe_sends_its_chat_where_the_page_says_with_its_key(
     key = "url" if "url" in table else "base_url"
     address = table.get(key) or DEFAULT_ADDRESSES[table["kind"]]
     assert urlsplit(address).netloc.partition(":")[0] == host
-    # The same table, but for the one host that it names.
+    # The same table with the address of the fake server.
     text = RECIPES[name].replace(f'{key} = "{address}"\n', "")
     moved = f"{upstream.origin}{urlsplit(address).path}"
     text = text.replace(f"[providers.{name}]\n", f'[providers.{name}]\n{key} = "{moved}"\n')
     registry = Registry(configured(home, text))
-    # Whatever is not the chat (an Ollama server is asked for its models too) is not there.
+    # Other requests (an Ollama server also gets one for its models) are 404.
     upstream.default(Reply.json({"error": {"message": "There is no such thing here."}}, status=404))
     upstream.script(ANSWERS[table["kind"]], path=path.partition("?")[0])
 
@@ -134,7 +134,7 @@ async def test_a_recipe_sends_its_chat_where_the_page_says_with_its_key(
 
 
 @pytest.mark.requirement("7:recipes", "language-server:command")
-async def test_the_recipe_of_a_language_server_starts_the_program_that_it_says_to_install(
+async def test_the_recipe_of_a_language_server_starts_the_program_that_it_installs(
     home: Path, keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with FakeLanguageServer() as fake:
@@ -152,6 +152,6 @@ async def test_the_recipe_of_a_language_server_starts_the_program_that_it_says_t
         (start,) = fake.starts
     assert (target.provider, target.model, answer.text) == ("official", "gpt-4.1", "You said: Hi")
     assert start.argv == ["--stdio"]
-    # The keys of the page's other recipes are none of its business.
+    # It gets none of the keys of the page's other recipes.
     assert os.environ["GROQ_API_KEY"]
     assert [name for name in start.env if name.endswith("_API_KEY")] == []
