@@ -1,8 +1,7 @@
-"""Accounts, their plans, and the quotas that a month gives them.
+"""Accounts, their plans and their monthly quotas.
 
 Facts: `copilot_plan`, `sku` and the quota snapshots of GET /copilot_internal/user and of the
-x-quota-snapshot-* headers. Above it are the planes; below it is the clock.
-"""
+x-quota-snapshot-* headers."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ from tests.emulator.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one plan gives. A quota of None is unlimited."""
+    """One plan. A quota of None is unlimited."""
 
     name: str
     sku: str
     tier: str
-    """What `restricted_to` of a model row calls it."""
+    """Its name in `restricted_to` of a model row."""
     host: str
-    """Which of the data hosts serves it."""
+    """The data host that serves it."""
     premium: int | None
     chat: int | None = None
     completions: int | None = None
@@ -66,7 +65,7 @@ class Bucket:
 
     @property
     def unlimited(self) -> bool:
-        """True if nothing is ever counted off."""
+        """True if no use is counted."""
         return self.entitlement is None
 
     @property
@@ -75,11 +74,11 @@ class Bucket:
         return 100.0 if not self.entitlement else round(100 * self.remaining / self.entitlement, 1)
 
     def can_pay(self, cost: float) -> bool:
-        """Whether a request of this cost is let through. A request may use up more than what is left."""
+        """Whether a request of this cost is allowed. It may cost more than remains."""
         return self.unlimited or not cost or self.overage_permitted or self.remaining > 0
 
     def charge(self, cost: float) -> None:
-        """Count a request off."""
+        """Subtract a request."""
         if self.unlimited:
             return
         self.overage += max(0.0, cost - self.remaining)
@@ -99,7 +98,7 @@ class Bucket:
         )
 
     def snapshot(self, timestamp: str) -> dict[str, Any]:
-        """Its entry in `quota_snapshots`: an unlimited bucket says 0 of 0."""
+        """Its entry in `quota_snapshots`; an unlimited bucket has 0 of 0."""
         return {
             "overage_count": self.overage,
             "overage_entitlement": 0,
@@ -140,7 +139,7 @@ class Account:
     tracking_id: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def give_month(self) -> None:
-        """Fill the quotas as the plan says."""
+        """Fill the quotas of the plan."""
         wanted = {
             "chat": (self.plan.chat, False),
             "completions": (self.plan.completions, False),
@@ -153,17 +152,17 @@ class Account:
 
     @property
     def premium(self) -> Bucket:
-        """The bucket that everybody asks for."""
+        """The bucket of premium requests."""
         return self.buckets["premium_interactions"]
 
     def quota_headers(self, clock: Clock) -> dict[str, str]:
-        """The x-quota-snapshot headers of this moment."""
+        """The current x-quota-snapshot headers."""
         reset = clock.first_of_next_month().strftime("%Y-%m-%dT%H:%M:%SZ")
         return {f"x-quota-snapshot-{name}": bucket.header(reset) for name, bucket in self.buckets.items()}
 
 
 class Accounts:
-    """Everybody who has an account."""
+    """All accounts."""
 
     def __init__(self) -> None:
         self._by_login: dict[str, Account] = {}

@@ -1,4 +1,4 @@
-"""Who may enter the data plane, and with what headers; what a chat costs, and whether it can be paid.
+"""Admission to the data plane: credential, host, headers, and the cost of a chat.
 
 Below it are credentials and accounts; above it is `data.py`.
 """
@@ -27,7 +27,7 @@ _NO_PATS = "checking third-party user token: bad request: Personal Access Tokens
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A request that was let in."""
+    """An admitted request."""
 
     credential: Credential
     integrator: str | None
@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def account(self) -> Account:
-        """Whose credential it is."""
+        """The owner of the credential."""
         return self.credential.account
 
 
@@ -112,9 +112,9 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
 
 
 def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -> dict[str, str]:
-    """Let the request pay; the quota headers of its answer, which do not have this request in them yet.
+    """Charge the request; returns the quota headers of its answer, which do not count it yet.
 
-    A request that does not say who began it was begun by the user. Only the user's cost anything.
+    A request without an initiator counts as the user's. Only the user's requests are charged.
 
     Raises:
         Refused: 402, if it cannot be paid.
@@ -125,7 +125,7 @@ def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -
     chat = 1.0 if initiator == "user" else 0.0
     snapshot = account.quota_headers(state.clock)
     if not account.premium.can_pay(cost) or not account.buckets["chat"].can_pay(chat):
-        # A date, not seconds: the month is far away.
+        # A date instead of seconds, because the next month is far away.
         reset = state.clock.first_of_next_month().strftime("%a, %d %b %Y %H:%M:%S GMT")
         raise Refused(quota_exceeded(reset))
     account.premium.charge(cost)

@@ -1,4 +1,4 @@
-"""The models that an emulator starts with: one of every kind that a client must cope with.
+"""The models of a new emulator: one of every kind that a client must support.
 
 Ids and figures follow what GET /models of the service listed in 2026; terms and prices are rounded.
 """
@@ -34,7 +34,7 @@ def _terms(name: str, maker: str) -> str:
 
 
 def builtin_models() -> list[Model]:
-    """Fresh ones at each call."""
+    """New objects at each call."""
     return [*_openai(), *_claude(), *_gemini(), *_others()]
 
 
@@ -202,7 +202,7 @@ def _gemini() -> list[Model]:
 
 def _others() -> list[Model]:
     return [
-        # No limits, no endpoints, and nothing for a chat.
+        # No limits, no endpoints, and not for chats.
         Model(
             "text-embedding-ada-002",
             "Embedding V2 Ada",
@@ -242,7 +242,7 @@ def _others() -> list[Model]:
 
 
 BROKEN_ROW = Model("broken-row", "", "", broken={"id": "broken-row", "object": "model", "capabilities": None})
-"""A row that fits no schema, which must cost a client that row only.
+"""A row that fits no schema: a client must drop only this row.
 
 It is not among the built-in ones: the official language server lists no model at all because of it.
 """

@@ -1,4 +1,4 @@
-"""Models: what a row of GET /models says, and how the model behind it behaves.
+"""Models: the rows of GET /models and the behaviour of the models.
 
 Rows are made for the asking account and the API version: policy, plan, and the two shapes of billing.
 Above it is the data plane; `builtin_models.py` has the models themselves.
@@ -19,7 +19,7 @@ Flavour = Literal["azure", "claude", "gemini"]
 
 @dataclass(slots=True)
 class Model:
-    """A model. What is None is left out of its row.
+    """A model. Its row omits what is None.
 
     `refuses` are body fields that it answers with a 400. `quirks` change how it streams chat completions:
     `cot` (summaries, and an id after the finish), `usage_chunk`, `no_done`, `comments`, `references`
@@ -61,11 +61,11 @@ class Model:
 
     @property
     def cost(self) -> float:
-        """What one user turn costs in premium requests."""
+        """The cost of one user turn in premium requests."""
         return self.multiplier or 0.0
 
     def serves(self, path: str) -> bool:
-        """Whether this endpoint may be used for it; without a list, chat completions only."""
+        """Whether the model supports this endpoint; without a list, chat completions only."""
         return path in (self.endpoints or ("/chat/completions",))
 
     def in_plan(self, account: Account) -> bool:
@@ -137,10 +137,10 @@ class Model:
 
 
 class Catalogue:
-    """The models in their order; tests may add to it and change what is in it."""
+    """The models in their order; tests may add and change models."""
 
     def __init__(self, models: list[Model]) -> None:
-        # Each emulator has copies: what one test changes is not changed for the next.
+        # Each emulator has copies, so that a change in one test does not affect the next.
         self.models = [
             replace(each, refuses=set(each.refuses), quirks=set(each.quirks), limits=_copy(each.limits))
             for each in models
@@ -151,13 +151,13 @@ class Catalogue:
         return next((each for each in self.models if each.id == model_id and each.broken is None), None)
 
     def __getitem__(self, model_id: str) -> Model:
-        """The same, for tests that know that it is there."""
+        """The model with this id, for tests; it must be listed."""
         found = self.find(model_id)
         assert found is not None, f"there is no model {model_id}"
         return found
 
     def default(self) -> Model:
-        """What a request without a model gets."""
+        """The model for a request without one."""
         return next(each for each in self.models if each.is_default)
 
     def rows(self, account: Account, api_version: str | None, integrator: str | None) -> list[dict[str, Any]]:
@@ -165,7 +165,7 @@ class Catalogue:
         return [each.row(account, api_version) for each in self.available(integrator)]
 
     def available(self, integrator: str | None) -> list[Model]:
-        """Those that an integrator may use; requests without an integrator are not restricted."""
+        """The models that an integrator may use; all where there is no integrator."""
         return [
             each
             for each in self.models

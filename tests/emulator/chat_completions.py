@@ -1,4 +1,4 @@
-"""POST /chat/completions, the reading half: what the service takes, and what it refuses.
+"""Requests of POST /chat/completions: decoding and validation.
 
 The answers are in `chat_flavours.py`. Above it is the data plane.
 """
@@ -14,7 +14,7 @@ from tests.emulator.refusals import Refused, coded, invalid_body
 from tests.emulator.seals import Sealer
 
 OPAQUE = "reasoning_opaque"
-"""What reasoning is sealed for in this dialect."""
+"""The purpose of seals of reasoning in this dialect."""
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
@@ -57,7 +57,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
 
 
 def stop_sequences(stop: Any) -> tuple[str, ...]:
-    """One or several, as the dialects have it."""
+    """A string or a list as a list; the dialects allow both."""
     return (stop,) if isinstance(stop, str) else tuple(stop or ())
 
 
@@ -69,7 +69,7 @@ def _schema(wanted: Any) -> Any:
 
 
 def check_refused_fields(body: dict[str, Any], model: Model) -> None:
-    """Refuse what the model does not take.
+    """Refuse what the model does not support.
 
     Raises:
         Refused: with the words of the model's maker.
@@ -117,7 +117,7 @@ def _check_image(part: dict[str, Any], model: Model) -> None:
 
 def _check_opaque(message: dict[str, Any], turn: Turn, model: Model, seals: Sealer) -> None:
     opaque = message.get("reasoning_opaque")
-    # Without streaming, text and reasoning_text of one answer stand beside the opaque that vouches for them.
+    # Without streaming, text and reasoning_text are beside the opaque value that seals them.
     if opaque is not None and seals.open(OPAQUE, opaque) is None:
         raise Refused(invalid_body("reasoning_opaque could not be verified"))
     if turn.calls and model.needs_opaque and opaque is None:
@@ -128,7 +128,7 @@ def _check_opaque(message: dict[str, Any], turn: Turn, model: Model, seals: Seal
 
 
 def _check_pairs(turns: list[Turn]) -> None:
-    """Every call is answered by the tool messages right after it, and no tool message stands alone."""
+    """Check that tool messages directly follow their calls, and that none has no call."""
     open_calls: set[str] = set()
     for turn in turns:
         if turn.role == "tool":
@@ -159,7 +159,7 @@ def _tools(offered: list[Any]) -> dict[str, Any]:
 
 
 def check_tool_names(tools: dict[str, Any]) -> None:
-    """Refuse a name that the models' makers do not take.
+    """Refuse a name that the models' vendors do not accept.
 
     Raises:
         Refused: naming it.

@@ -1,4 +1,4 @@
-"""The emulator's clock, which a test can put forward.
+"""The emulator's clock, which a test can advance.
 
 Everything that expires asks here: device codes, Copilot tokens, sessions, quotas.
 """
@@ -10,7 +10,7 @@ import time
 
 
 class Clock:
-    """Wall-clock time plus what a test has added."""
+    """Wall-clock time plus the seconds that a test added."""
 
     def __init__(self) -> None:
         self._ahead = 0.0
@@ -20,11 +20,11 @@ class Clock:
         return time.time() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass at once."""
+        """Add seconds."""
         self._ahead += seconds
 
     def first_of_next_month(self) -> datetime.datetime:
-        """When monthly quotas start afresh."""
+        """The next reset of monthly quotas."""
         today = datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
         first = today.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         return (first + datetime.timedelta(days=32)).replace(day=1)

@@ -1,4 +1,4 @@
-"""The proxy plane: completions of code as an editor types (inline and panel), and the experiments.
+"""The proxy plane: code completions (inline and panel), and the experiments.
 
 Only what the official language server asks for, so that it can be run against the emulator.
 """
@@ -30,7 +30,7 @@ def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
 
 
 def _complete(state: State, body: dict[str, Any]) -> Reply:
-    """Completions that say which line they complete, one for each choice asked for."""
+    """One completion for each requested choice, which names the completed line."""
     lines = str(body.get("prompt", "")).rstrip().splitlines() or [""]
     shared = {
         "id": f"cmpl-{secrets.token_hex(8)}",
@@ -47,7 +47,7 @@ def _complete(state: State, body: dict[str, Any]) -> Reply:
 
 
 def telemetry(request: RecordedRequest) -> Reply:
-    """The answer of the telemetry host: no experiment is on, and whatever is reported is taken."""
+    """The answer of the telemetry host: no experiments, and every report is accepted."""
     if request.method == "GET":
         return Reply.json({"Configs": [{"Id": "vscode", "Parameters": {}}], "AssignmentContext": ""})
     return Reply.json({"itemsReceived": 0, "itemsAccepted": 0, "errors": []})

@@ -1,4 +1,4 @@
-"""What the emulated models say: a function of the conversation, so that a test can check what arrived.
+"""The answers of the emulated models: a function of the conversation, so that a test can check its input.
 
 The rules, in order; the first that fits the end of the conversation is followed:
 
@@ -7,10 +7,10 @@ The rules, in order; the first that fits the end of the conversation is followed
   tools A and B") and NAME among the tools: calls; arguments left out are made up from the schema;
 - "repeat the system prompt": the system prompt; "repeat my first message": that message;
 - "count to N": the numbers, each a piece of its own;
-- JSON, where it is asked for: an object with `said`, or what the schema requires, made up;
+- JSON, where it is requested: an object with `said`, or what the schema requires, made up;
 - anything else: `You said: ...`, and how many images came with it.
 
-A token is a word. Thinking, where it is asked for, says how many messages came. Dialects are above it.
+A token is a word. Thinking, where it is requested, says how many messages came.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ToolUse:
 
 @dataclass(slots=True)
 class Turn:
-    """One message, whatever the dialect."""
+    """One message of any dialect."""
 
     role: str
     text: str = ""
@@ -48,7 +48,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Prompt:
-    """What a request asks, whatever the dialect. `forced` is a tool's name, or `*` for any of them."""
+    """A request of any dialect. `forced` is the name of a tool, or `*` for any tool."""
 
     turns: list[Turn]
     tools: dict[str, Any] = field(default_factory=dict)
@@ -59,22 +59,22 @@ class Prompt:
     stream: bool = False
     stops: tuple[str, ...] = ()
     json_schema: Any = None
-    """The schema that the answer must keep; an empty one for any object."""
+    """The schema of the answer; empty for any object."""
 
     @property
     def words(self) -> int:
-        """How long it is, in tokens."""
+        """Its length in tokens."""
         return sum(count_words(turn.text) + 10 * turn.images for turn in self.turns)
 
     @property
     def images(self) -> int:
-        """How many images are in it, in any turn."""
+        """The number of images in all messages."""
         return sum(turn.images for turn in self.turns)
 
 
 @dataclass(slots=True)
 class Answer:
-    """What the model says, in the pieces in which it says it."""
+    """The model's answer in pieces."""
 
     thoughts: list[str]
     pieces: list[str]
@@ -160,12 +160,12 @@ def _text(prompt: Prompt) -> str:
     if prompt.turns[-1].role == "tool":
         return _about_results(prompt)
     last = _last_of(prompt, "user")
-    asked = last.text.lower()
-    if "repeat the system prompt" in asked:
+    question = last.text.lower()
+    if "repeat the system prompt" in question:
         return _last_of(prompt, "system").text or "There is no system prompt."
-    if "repeat my first message" in asked:
+    if "repeat my first message" in question:
         return next((turn.text for turn in prompt.turns if turn.role == "user"), "")
-    if found := _COUNT.search(asked):
+    if found := _COUNT.search(question):
         return " ".join(str(number + 1) for number in range(int(found[1])))
     if prompt.json_schema is not None:
         return json.dumps(_made_up(prompt.json_schema) or {"said": last.text})

@@ -1,4 +1,4 @@
-"""`copilot_usage`: what an answer costs in billionths of an AI unit."""
+"""`copilot_usage`: the cost of an answer in billionths of an AI unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NANO_PER_PRICE = 1_000_000_000
 
 
 def copilot_usage(model: Model, answer: Answer) -> dict[str, Any]:
-    """The member that stands beside an answer's usage."""
+    """The member beside an answer's usage."""
     counts = {
         "input": answer.prompt_tokens,
         "cache_read": 0,

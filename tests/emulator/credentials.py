@@ -46,7 +46,7 @@ def kind_for(client_id: str) -> Kind:
 
 
 class Credentials:
-    """Every token ever given out; lifetimes and lists of apps can be set."""
+    """All tokens issued; lifetimes and lists of apps can be set."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -90,20 +90,20 @@ class Credentials:
         )
 
     def find(self, value: str) -> Credential | None:
-        """The token with this value, also if it is no longer good."""
+        """The token with this value, valid or not."""
         return self._by_value.get(value)
 
     def expired(self, credential: Credential) -> bool:
-        """Whether its time is over."""
+        """Whether it has expired."""
         return credential.expires_at is not None and credential.expires_at <= self._clock.now()
 
     def expire_copilot_tokens(self) -> None:
-        """End all of Copilot's tokens now."""
+        """Expire all Copilot tokens now."""
         for credential in self.all("copilot"):
             credential.expires_at = self._clock.now()
 
     def all(self, kind: Kind | None = None) -> list[Credential]:
-        """Those of a kind, or all."""
+        """The tokens of a kind, or all."""
         return [each for each in self._by_value.values() if kind in (None, each.kind)]
 
     def _add(self, credential: Credential) -> Credential:

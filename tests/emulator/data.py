@@ -126,7 +126,7 @@ def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequ
         return coded(404, "model not found", "not_found")
     if model.policy is None or wanted not in ("enabled", "disabled"):
         return coded(400, "the model has no policy that could be set so", "bad_request")
-    # Out of plan the service says yes too, and nothing changes: `policy_for` holds that.
+    # Out of plan the service also agrees, but nothing changes: see `policy_for`.
     entry.account.policies[model_id] = wanted
     return Reply.raw(b"")
 

@@ -1,4 +1,4 @@
-"""The device flow as a state machine: codes that wait, are approved or denied, expire, and are used up.
+"""The device flow as a state machine: codes are pending, approved, denied, expired or used.
 
 RFC 8628, with GitHub's departures: refusals are answered with HTTP 200, and `slow_down` names the new
 interval. Above it is the OAuth plane.
@@ -16,7 +16,7 @@ from tests.emulator.credentials import Credentials, kind_for
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 LENIENCE = 0.1
-"""The part of an interval that a poll may come early: a client's timer is not the server's clock."""
+"""How early a poll may be, as a part of the interval: clocks differ."""
 
 _DOCS = "https://docs.github.com/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
 _DESCRIPTIONS = {
@@ -34,7 +34,7 @@ _ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 
 @dataclass(slots=True)
 class Device:
-    """One device code and what has become of it."""
+    """One device code and its state."""
 
     device_code: str
     user_code: str
@@ -56,13 +56,13 @@ class DeviceFlow:
         self._credentials = credentials
         self.devices: list[Device] = []
         self.interval: float = 5
-        """Seconds between polls; a test may ask for less than one."""
+        """Seconds between polls; a test may set less than one."""
         self.slow_down_step: float = 5
         self.lifetime: float = 899
         self.refused_apps: set[str] = set()
 
     def start(self, client_id: str, scope: str) -> dict[str, Any]:
-        """A new device code, or why there is none."""
+        """A new device code, or an error."""
         if client_id in self.refused_apps:
             return refusal("device_flow_disabled")
         code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
@@ -107,16 +107,16 @@ class DeviceFlow:
         raise KeyError(user_code)
 
     def approve(self, user_code: str, account: Account) -> None:
-        """The user lets the app in."""
+        """The user approves."""
         device = self.find(user_code)
         device.state, device.account = "approved", account
 
     def deny(self, user_code: str) -> None:
-        """The user presses cancel."""
+        """The user denies."""
         self.find(user_code).state = "denied"
 
     def expire(self, user_code: str) -> None:
-        """Let the code's time be over."""
+        """Expire the code."""
         self.find(user_code).expires_at = self._clock.now()
 
     def _answer(self, device: Device) -> dict[str, Any]:
@@ -138,5 +138,5 @@ class DeviceFlow:
 
 
 def refusal(error: str, **more: Any) -> dict[str, Any]:
-    """An answer that says no, or not yet."""
+    """An error answer."""
     return {"error": error, "error_description": _DESCRIPTIONS[error], "error_uri": _DOCS, **more}

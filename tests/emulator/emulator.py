@@ -1,4 +1,4 @@
-"""The emulator as tests use it: listeners for every host, controls for every state, and what was seen.
+"""The emulator for tests: a listener for each host, controls for each state, and the recorded requests.
 
 Each host of the service is a listener of its own on loopback, so that a request that goes to the wrong one
 shows. Above it are tests and `python -m tests.emulator`; below it are the planes.
@@ -28,7 +28,7 @@ from tests.emulator.state import API, COPILOT, GITHUB, PLANES, PROXY, TELEMETRY,
 
 @dataclass(slots=True)
 class Seen:
-    """One request, where it went, whose credential it had, and what it was answered."""
+    """One request: its plane, its credential and its answer."""
 
     plane: str
     request: RecordedRequest
@@ -37,7 +37,7 @@ class Seen:
 
 
 class Pause(Gate):
-    """A gate that opens by itself, for a person who wants to see an answer stream."""
+    """A gate that opens by itself, to show a streamed answer."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -91,17 +91,17 @@ class CopilotEmulator:
 
     @property
     def github_url(self) -> str:
-        """What stands for https://github.com."""
+        """Stands in for https://github.com."""
         return self.state.origins[GITHUB]
 
     @property
     def api_url(self) -> str:
-        """What stands for https://api.github.com."""
+        """Stands in for https://api.github.com."""
         return self.state.origins[API]
 
     @property
     def copilot_url(self) -> str:
-        """What stands for https://api.githubcopilot.com, which serves every plan."""
+        """Stands in for https://api.githubcopilot.com, which serves every plan."""
         return self.state.origins[COPILOT]
 
     def plan_url(self, plan: str) -> str:
@@ -116,7 +116,7 @@ class CopilotEmulator:
 
     @property
     def clock(self) -> Clock:
-        """Put it forward with `advance`."""
+        """Advance it with `advance`."""
         return self.state.clock
 
     @property
@@ -126,12 +126,12 @@ class CopilotEmulator:
 
     @property
     def models(self) -> Catalogue:
-        """Add models, and change those that are there."""
+        """Add and change models."""
         return self.state.models
 
     @property
     def credentials(self) -> Credentials:
-        """Every token, and how long they last."""
+        """All tokens and their lifetimes."""
         return self.state.credentials
 
     def add_account(self, login: str = "octocat", plan: str = "individual", **state: Any) -> Account:
@@ -150,7 +150,7 @@ class CopilotEmulator:
         kind: Kind | None = None,
         copilot_requests: bool = True,
     ) -> str:
-        """A GitHub token, as another program may have left it behind."""
+        """A GitHub token, as another program may have stored it."""
         found = self.state.accounts.find(account)
         issued = self.credentials.issue(
             found, client_id=client_id, kind=kind, copilot_requests=copilot_requests
@@ -166,17 +166,17 @@ class CopilotEmulator:
         self.devices.deny(user_code)
 
     def expire(self, user_code: str) -> None:
-        """End a device code's time."""
+        """Expire a device code."""
         self.devices.expire(user_code)
 
     def revoke(self, token: str) -> None:
-        """Make a token worthless. Copilot tokens already made of it stay good until they expire."""
+        """Revoke a token. Copilot tokens that were exchanged for it stay valid until they expire."""
         found = self.credentials.find(token)
         assert found is not None, "this token was never issued"
         found.revoked = True
 
     def expire_copilot_tokens(self) -> None:
-        """End all Copilot tokens at once, also in the midst of a chat."""
+        """Expire all Copilot tokens at once, also during a chat."""
         self.credentials.expire_copilot_tokens()
 
     def suspend(self, account: Account | str = "octocat") -> None:
@@ -184,7 +184,7 @@ class CopilotEmulator:
         self.state.accounts.find(account).blocked = "access_revoked"
 
     def set_plan(self, plan: str, account: Account | str = "octocat") -> None:
-        """Change an account's plan; its month begins anew, its old Copilot tokens stay with the old host."""
+        """Change an account's plan; its quotas are reset, its old Copilot tokens stay with the old host."""
         found = self.state.accounts.find(account)
         found.plan = PLANS[plan]
         found.give_month()
@@ -201,16 +201,16 @@ class CopilotEmulator:
 
     @property
     def exchanges(self) -> int:
-        """How many Copilot tokens were given out."""
+        """The number of Copilot tokens issued."""
         return len(self.state.exchanges)
 
     @property
     def charges(self) -> list[Charge]:
-        """Every chat that was let through, and what it cost."""
+        """All admitted chats with their costs."""
         return self.state.charges
 
     def requests(self, plane: str | None = None, path: str | None = None) -> list[RecordedRequest]:
-        """Those to a plane, or to a path, or all."""
+        """The requests to a plane, or to a path, or all."""
         return [
             each.request
             for each in self.seen
@@ -218,7 +218,7 @@ class CopilotEmulator:
         ]
 
     def credentials_seen_by(self, plane: str) -> set[str]:
-        """The kinds of all tokens that came to a plane, wherever in its requests they stood."""
+        """The kinds of all tokens in any part of the requests to a plane."""
         found = set()
         for request in self.requests(plane):
             head = [request.path, request.query, *request.headers.values()]
@@ -227,7 +227,7 @@ class CopilotEmulator:
         return found
 
     async def wait_for(self, path: str, number: int = 1) -> RecordedRequest:
-        """The so-manieth request to a path, counted from 1, once it is there."""
+        """Wait for request `number` to a path, counted from 1."""
         async with asyncio.timeout(WAIT_SECONDS), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests(path=path)) >= number)
         return self.requests(path=path)[number - 1]

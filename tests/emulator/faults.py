@@ -1,4 +1,4 @@
-"""Things that go wrong, for `CopilotEmulator.script`: each is a behaviour that stands in for one answer.
+"""Faults for `CopilotEmulator.script`: each replaces one answer.
 
 A behaviour that begins with the honest answer lets the service do its work first: the request is checked
 and charged for, and then the answer is spoilt.
@@ -35,7 +35,7 @@ def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
 
 
 def rate_limited(seconds: int | None = 30, code: str = "rate_limited", message: str = "") -> Reply:
-    """429; without seconds nothing says for how long."""
+    """429; without seconds there is no `retry-after`."""
     after = None if seconds is None else str(seconds)
     reply = refusals.coded(429, message or "rate limit exceeded", code, retry_after=after)
     return dataclasses.replace(reply, headers={**reply.headers, "x-ratelimit-exceeded": "requests"})
@@ -54,7 +54,7 @@ def unauthorized(message: str = "unauthorized: token expired") -> Reply:
 
 
 def server_error(status: int = 500) -> Reply:
-    """5xx with a page from whatever stands in front of the service."""
+    """5xx with a page of a proxy in front of the service."""
     page = f"<html><body><h1>{status}</h1>The server could not handle the request.</body></html>"
     return Reply.raw(page.encode(), status, "text/html; charset=utf-8")
 
@@ -65,39 +65,39 @@ def filtered() -> Reply:
 
 
 def outdated() -> Reply:
-    """466: the service no longer speaks to this client."""
+    """466: the service no longer accepts this client."""
     return refusals.plain(466, "client version is too old\n")
 
 
 def gated(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
-    """The honest answer, held back after so many events until the gate is opened."""
+    """The normal answer, held back after so many events until the gate is opened."""
     return lambda call: _insert(call.honest(), gate, after)
 
 
 def stalled(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the honest answer, then nothing."""
+    """So many events of the normal answer, then nothing."""
     return lambda call: _first(call.honest(), after).stall_after()
 
 
 def closed(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the honest answer, then the end of the connection."""
+    """So many events of the normal answer, then the end of the connection."""
     return lambda call: _first(call.honest(), after).close_after()
 
 
 def reset(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the honest answer, then a reset of the connection."""
+    """So many events of the normal answer, then a reset of the connection."""
     return lambda call: _first(call.honest(), after).reset_after()
 
 
 def ended(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the honest answer, then a proper end of the body: the rest is missing."""
+    """So many events of the normal answer, then a proper end of the body: the rest is missing."""
     return lambda call: _first(call.honest(), after)
 
 
 def failing(
     code: str = "internal_error", message: str = "The model failed.", after: int = 1
 ) -> Callable[[Call], Reply]:
-    """So many events of the honest answer, then an error in the stream, as the dialect has it."""
+    """So many events of the normal answer, then an error in the stream, as the dialect has it."""
 
     def behave(call: Call) -> Reply:
         reply = _first(call.honest(), after)

@@ -1,4 +1,4 @@
-"""POST /v1/messages, the answering half: Anthropic's events with the service's additions.
+"""POST /v1/messages, answers: Anthropic's events with the service's additions.
 
 The model's name comes back with dashes, `copilot_usage` is inside `message_delta`, and a bare
 `data: [DONE]` follows `message_stop`. Above it is the data plane.
@@ -26,7 +26,7 @@ Block = dict[str, Any]
 def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
-    """The answer, streamed or whole as the body asks."""
+    """The answer, streamed or not as the body requests."""
     del body, now
     blocks = list(_blocks(answer, seals))
     if not prompt.stream:

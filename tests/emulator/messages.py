@@ -1,4 +1,4 @@
-"""POST /v1/messages, the reading half: what Anthropic's API and the service before it refuse.
+"""Requests of POST /v1/messages: what Anthropic's API and the service before it refuse.
 
 The answers are in `message_events.py`. Above it is the data plane.
 """
@@ -17,7 +17,7 @@ from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.seals import Sealer
 
 SIGNATURE = "thinking signature"
-"""What thinking is sealed for: the seal carries the text that it vouches for."""
+"""The purpose of seals of thinking; a seal contains the text."""
 
 BETAS = {
     "interleaved-thinking-2025-05-14",
@@ -166,7 +166,7 @@ def _result_text(content: Any) -> str:
 
 
 def _check_pairs(turns: list[Turn]) -> None:
-    """Every call is answered in the very next message, and nothing else is."""
+    """Check that the next message answers each call, and nothing else."""
     unanswered: set[str] = set()
     for turn in [*turns, Turn("end")]:
         if turn.role == "tool":

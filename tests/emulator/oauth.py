@@ -1,4 +1,4 @@
-"""The web plane: the device flow, and the page on which a person approves a code.
+"""The web plane: the device flow, and the page on which the user approves a code.
 
 Bodies may be JSON or forms; without `Accept: application/json` the answer is a form too. Refusals have
 HTTP status 200.
@@ -18,7 +18,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Device activation (emulator)</title>
 <body style="font-family: sans-serif; max-width: 30em; margin: 4em auto">
 <h1>Device activation</h1>
-<p>This is an emulator of GitHub: no account is needed, and none is asked for.</p>
+<p>This is an emulator of GitHub. No account is needed.</p>
 <p><strong>{message}</strong></p>
 <form method="post" action="/login/device">
 <p><label>Code <input name="user_code" value="{code}" placeholder="ABCD-1234" required autofocus></label></p>

@@ -1,4 +1,4 @@
-"""How each plane says no: GitHub's REST in JSON, the data plane in JSON or in plain text.
+"""Error answers: GitHub's REST host uses JSON, the data plane JSON or plain text.
 
 The data plane sends its errors as text/plain even when they are JSON. Messages are the service's own.
 """
@@ -28,7 +28,7 @@ def rest_error(status: int, message: str, **headers: str) -> Reply:
 
 
 def html_safe_json(value: Any) -> str:
-    """JSON as the data plane writes it: keys sorted, and no character that HTML would take for its own."""
+    """JSON as the data plane writes it: keys sorted, characters of HTML escaped."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -36,21 +36,21 @@ def html_safe_json(value: Any) -> str:
 
 
 def plain(status: int, text: str, **headers: str) -> Reply:
-    """An error of the data plane in words."""
+    """An error of the data plane in plain text."""
     return Reply.raw(
         text.encode(), status, "text/plain; charset=utf-8", X_Content_Type_Options="nosniff", **headers
     )
 
 
 def coded(status: int, message: str, code: str, *, retry_after: str | None = None, **more: str) -> Reply:
-    """An error of the data plane in JSON, which it still calls plain text. `more` are members of `error`."""
+    """An error of the data plane in JSON with the content type of plain text; `more` goes into `error`."""
     headers = {} if retry_after is None else {"retry_after": retry_after}
     body = {"error": {"message": message, "code": code, **more}}
     return plain(status, html_safe_json(body) + "\n", **headers)
 
 
 def invalid_body(message: str) -> Reply:
-    """A body that the service does not take."""
+    """A body that the service does not accept."""
     return coded(400, message, "invalid_request_body")
 
 
@@ -61,5 +61,5 @@ def model_not_supported() -> Reply:
 
 
 def quota_exceeded(retry_after: str) -> Reply:
-    """Nothing is left of the month."""
+    """The monthly quota is used up."""
     return coded(402, "You have no quota", "quota_exceeded", retry_after=retry_after)

@@ -1,7 +1,7 @@
-"""POST /responses, the answering half: events whose ids are sealed anew each time they are sent.
+"""POST /responses, answers: events whose ids are sealed again each time they are sent.
 
 One item has another id in every event, and the response has another in `created` and in `completed`; only
-`output_index` and `call_id` stay. `copilot_usage` stands beside `response`, and no `[DONE]` follows.
+`output_index` and `call_id` stay. `copilot_usage` is beside `response`, and no `[DONE]` follows.
 Above it is the data plane.
 """
 
@@ -27,7 +27,7 @@ Event = dict[str, Any]
 def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
-    """The answer, streamed or whole as the body asks."""
+    """The answer, streamed or not as the body requests."""
     made = _Made(answer, model, body, seals, int(now))
     if not prompt.stream:
         whole = {**made.response(final=True), "copilot_usage": copilot_usage(model, answer)}
@@ -56,7 +56,7 @@ class _Made:
         self._items = list(self._plan(asked, summarised))
 
     def _plan(self, encrypted: bool, summarised: bool) -> Iterator[Item]:
-        """The items with inner ids, as they are when they are complete."""
+        """The complete items with inner ids."""
         answer = self._answer
         if answer.thoughts:
             inner = f"rs_{secrets.token_hex(12)}"
@@ -95,7 +95,7 @@ class _Made:
         return {**item, "id": self._rotated(item["id"]), **changed}
 
     def response(self, *, final: bool) -> dict[str, Any]:
-        """The response object as it is sent now."""
+        """The current response object."""
         body, answer = self._body, self._answer
         said, thought = answer.output_tokens, answer.thinking_tokens
         usage = {

@@ -1,4 +1,4 @@
-"""POST /responses, the reading half: input items, and what is verified of those that come back.
+"""Requests of POST /responses: input items, and the checks of those that come back.
 
 The answers are in `response_events.py`. Above it is the data plane.
 """
@@ -105,7 +105,7 @@ def _message(item: dict[str, Any], model: Model) -> Turn:
 
 
 def _check_reasoning(item: dict[str, Any], seals: Sealer) -> None:
-    """The encrypted content must be ours, and stand under the id that it came with."""
+    """Check that the encrypted content is ours and has its original id."""
     encrypted = item.get("encrypted_content")
     inner = seals.open(ENCRYPTED, encrypted)
     under = seals.open(ITEM_ID, item.get("id"))

@@ -1,4 +1,4 @@
-"""GitHub's REST plane: who the user is, the token exchange, plan and quotas, and one query of GraphQL.
+"""GitHub's REST plane: the user, the token exchange, plan and quotas, and one GraphQL query.
 
 Paths are those of api.github.com; an Enterprise Server has them below /api/v3, and GraphQL at /api/graphql.
 """
@@ -39,7 +39,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
 
 
 def _authenticated(state: State, request: RecordedRequest) -> Credential:
-    """The GitHub token; `token` and `Bearer` are one. A Copilot token is none.
+    """The GitHub token, with the scheme `token` or `Bearer`. Copilot tokens do not count.
 
     Raises:
         Refused: 401.
@@ -187,7 +187,7 @@ def _copilot_user(state: State, credential: Credential, request: RecordedRequest
 def _graphql(state: State, credential: Credential, request: RecordedRequest) -> Reply:
     query = (body_object(request) or {}).get("query", "")
     if "copilotEndpoints" not in query:
-        errors = [{"message": "The emulator knows viewer.copilotEndpoints only."}]
+        errors = [{"message": "The emulator supports viewer.copilotEndpoints only."}]
         return Reply.json({"data": None, "errors": errors})
     account = credential.account
     entitled = account.blocked is None and not account.invisible

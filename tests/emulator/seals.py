@@ -1,4 +1,4 @@
-"""Opaque values that only this emulator can have made: thinking signatures, encrypted content, item ids.
+"""Opaque values that only this emulator can make: thinking signatures, encrypted content, item ids.
 
 A client must send them back untouched. What was made for one thing does not pass for another, and what
 another emulator made does not pass at all.
@@ -29,7 +29,7 @@ class Sealer:
         return base64.b64encode(nonce + hidden + self._mac(purpose, nonce + hidden)).decode()
 
     def open(self, purpose: str, sealed: object) -> str | None:
-        """The text in it; None if it was not sealed here for this purpose, or was changed."""
+        """The sealed text; None if it was not sealed here for this purpose, or was changed."""
         if not isinstance(sealed, str):
             return None
         try:

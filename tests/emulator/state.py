@@ -1,4 +1,4 @@
-"""Everything that the emulated service knows, shared by its planes."""
+"""The state of the emulated service, shared by its planes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Session:
 
 @dataclass(slots=True)
 class Charge:
-    """One chat that was let through, and what it cost."""
+    """One admitted chat and its cost."""
 
     account: Account
     model: str
@@ -53,7 +53,7 @@ class State:
     sessions: dict[str, Session] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     exchanges: list[Credential] = field(default_factory=list)
-    """The Copilot tokens given out, in order."""
+    """The Copilot tokens issued, in order."""
     charges: list[Charge] = field(default_factory=list)
     unknown_editors: set[str] = field(default_factory=set)
     """Names that Editor-Version must not have."""
@@ -81,12 +81,12 @@ class State:
         return scheme.lower(), value.strip()
 
     def credential(self, request: RecordedRequest) -> Credential | None:
-        """The token that a request carries, if it was given out here, good or not."""
+        """The token of a request, if it was issued here, valid or not."""
         return self.credentials.find(self.presented(request)[1])
 
 
 def body_object(request: RecordedRequest) -> dict[str, Any] | None:
-    """The JSON object that a request carries; None if it carries something else."""
+    """The JSON object of a request; None for any other body."""
     try:
         body = request.json
     except ValueError:

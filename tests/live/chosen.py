@@ -9,7 +9,7 @@ from typing import Any
 ROUTES = ("/chat/completions", "/responses", "/v1/messages")
 
 PREFERENCE = ("/v1/messages", "/responses", "/chat/completions")
-"""The order in which the adapter takes what a row lists: a model of several routes is asked by the first."""
+"""The adapter's order of routes: a model with several routes is reached on the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Chosen:
 
 
 def choose(models: Sequence[Mapping[str, Any]], route: str, *, needs: str | None = None) -> Chosen | None:
-    """The cheapest model that can be asked by a route; None where there is none.
+    """The cheapest model on a route; None where there is none.
 
     Args:
         models: the rows of `models/list`.
@@ -52,7 +52,7 @@ def _takes(row: Mapping[str, Any], route: str) -> bool:
 
 
 def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
-    """To compare by: nothing, then premium requests or prices, then what no row tells."""
+    """Sort key: free models, then premium requests or prices, then unknown prices."""
     billing = row.get("billing") or {}
     cost = float("inf")
     if billing.get("isPremium") is False or billing.get("multiplier") == 0:
@@ -60,7 +60,7 @@ def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
     elif billing.get("multiplier") is not None:
         cost = float(billing["multiplier"])
     elif isinstance(billing.get("tokenPrices"), Mapping):
-        # Dearer than any multiplier that is told: the two are never on one list.
+        # Higher than any multiplier: the two are never on one list.
         cost = sum(_numbers(billing["tokenPrices"]))
     return cost, bool(row.get("preview")), str(row["id"])
 

@@ -1,4 +1,4 @@
-"""GitHub Copilot itself, asked by the real daemon for a person with an account. Nobody else runs this.
+"""GitHub Copilot itself, through the real daemon, for people with an account.
 
 It takes the sign-in that jumpseat finds on this machine (`jumpseat status` says which), saves nothing, and
 asks five short questions by each of the three routes, of a model that the plan includes. Where a route has
