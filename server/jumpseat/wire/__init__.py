@@ -1,7 +1,6 @@
-"""LSP frames and a small JSON-RPC peer: bytes in, messages out, and back.
+"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and language servers run as children.
 
-One implementation for the daemon (`rpc`), for language servers run as children, and for the client
-library. It knows no method names.
+Knows no method names.
 """
 
 from jumpseat.wire.framing import (

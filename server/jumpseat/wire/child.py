@@ -61,7 +61,7 @@ class FramedChild(system_child.Child):
             self.write,
             on_notification=on_notification,
             on_request=on_request,
-            on_malformed=lambda reason: self.kill(f"it sent something that is no message ({reason})"),
+            on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
         )
         self._on_log = on_log
         self._stall_seconds = stall_seconds

@@ -1,8 +1,7 @@
-"""LSP frames: bytes in, JSON values out, whatever the other side sends.
+"""LSP frames: decodes bytes to JSON values, for any input.
 
-Above it are the peer and the daemon's connections, below it only bytes. `MessageReader` is incremental
-(any split of the input gives the same values), bounded (a claim or a header block beyond its limit
-costs no memory) and resynchronising (after anything malformed it finds the next header by itself).
+`MessageReader` is incremental (any split of the input gives the same values), bounded (a length or a header
+block beyond its limit costs no memory) and resynchronising (after malformed input it finds the next header).
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ from jumpseat.wire.messages import Invalid, RequestId, usable_id
 from jumpseat.wire.outline import MAX_VALUES, TAIL_BYTES, Outline, id_at_the_end
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""The longest body that is accepted."""
+"""The longest accepted body."""
 
 COUNTED_BYTES = 2 * MAX_VALUES
-"""Each value takes two bytes, so that a shorter body cannot have too many.
+"""Each value takes two bytes, so a shorter body cannot have too many values.
 
-In a longer one, what stands between values is counted as it comes. Where that is much, the body is looked
-through before anything of it is built; a conversation is mostly text, and would be parsed in a fraction of
-the time that looking through it takes.
+In a longer body, the separators between values are counted as they arrive. If there are many, the body is
+scanned by `outline` before it is parsed. A conversation is mostly text, and parsing it is far faster than
+scanning it.
 """
 
 MUCH = MAX_VALUES // 4
-"""Well below the limit, so that looking through what has come by then holds nobody up for long."""
+"""Well below the limit, so that scanning the bytes so far takes little time."""
 
 MAX_HEADER_BYTES = 16 * 1024
-"""The longest header block that is accepted; real ones have about 25 bytes."""
+"""The longest accepted header block; real ones have about 25 bytes."""
 
-# A header that can be trusted amid garbage: the digits must end the line, which tells a real header from
-# one that is quoted inside a JSON string, where a line end is escaped. The repetitions are bounded so that
-# the scanner knows how many bytes at the end of its input may be the beginning of a match.
+# Finds a header in garbage. The digits must end the line: inside a JSON string a line end is escaped, so a
+# quoted header does not match. The repetitions are bounded, so that the scanner knows how many bytes at the
+# end of its input may be the beginning of a match.
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
@@ -45,7 +44,7 @@ _DIGITS = re.compile(rb"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Input that was no frame, or a frame whose body was not JSON; `reason` is one plain sentence."""
+    """Input that is not a frame, or a frame whose body is not JSON; `reason` is one sentence."""
 
     reason: str
 
@@ -58,15 +57,14 @@ class _State(Enum):
 
 
 def encode_frame(body: bytes) -> bytes:
-    """The frame for one body: its header, then the body as it is."""
+    """The frame for one body: its header, then the body."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class MessageReader:
-    """Turns a byte stream into JSON values.
+    """Decodes a byte stream to JSON values.
 
-    One `Malformed` stands for one malformed episode: a body that is not JSON, or a stretch of input that
-    is no header, with all the garbage up to the next header.
+    Reports one `Malformed` for each body that is not JSON, and one for all garbage up to the next header.
     """
 
     def __init__(self) -> None:
@@ -75,15 +73,15 @@ class MessageReader:
         self._header_at = 0
         self._line_at = 0
         self._scanned = 0
-        # True while the input is known to be out of step and that has been reported.
+        # True while the input is out of step and that has been reported.
         self._reported = False
         self._out: list[Any] = []
         self._start_header()
 
     def feed(self, data: bytes) -> list[Any | Invalid | Malformed]:
-        """Take the next piece of input; give the values and the faults that it completes, in order.
+        """Take the next piece of input; returns the values and the faults that it completes, in order.
 
-        A body that is beyond a limit of `outline` is `Invalid`.
+        A body beyond a limit of `outline` is `Invalid`.
         """
         self._buffer += data
         while self._step():
@@ -98,7 +96,7 @@ class MessageReader:
         return out
 
     def _step(self) -> bool:
-        """Make one move; False when it takes more input."""
+        """Make one step; False if it needs more input."""
         match self._state:
             case _State.HEADER:
                 return self._read_header_line()
@@ -135,7 +133,7 @@ class MessageReader:
         if line:
             hidden = _LENGTH_LINE.search(self._buffer, self._line_at + 1, end + 1)
             if hidden is not None:
-                # A line that broke off is followed by a frame of its own.
+                # A truncated line is followed by a new frame.
                 self._report("The input is not a header line; a frame begins with Content-Length.")
                 self._at = hidden.start()
                 self._start_header()
@@ -148,14 +146,14 @@ class MessageReader:
         empty = self._line_at == self._header_at
         self._line_at = self._scanned = end + 1
         if empty:
-            # Line ends between frames, as a client that prints its frames by line leaves them.
+            # Line ends between frames, from a client that prints each frame as a line.
             self._header_at = self._at = end + 1
         else:
             self._end_header()
         return True
 
     def _take_header(self, line: bytes) -> bool:
-        """Note what one header line says; False if it is no header line."""
+        """Parse one header line; False if it is not one."""
         name, colon, value = line.partition(b":")
         name, value = name.strip(b" \t").lower(), value.strip(b" \t")
         if not colon or not _TOKEN.fullmatch(name):
@@ -172,7 +170,7 @@ class MessageReader:
             self._fault = self._fault or "The Content-Length is not a number of bytes."
             return
         digits = value.lstrip(b"0") or b"0"
-        # Python refuses to read very long numbers, so the digits are counted first.
+        # Python refuses to parse very long numbers, so the digits are counted first.
         length = int(digits) if len(digits) <= 18 else MAX_FRAME_BYTES + 1
         if length > MAX_FRAME_BYTES:
             self._fault = self._fault or f"The frame is longer than {MAX_FRAME_BYTES} bytes."
@@ -193,7 +191,7 @@ class MessageReader:
         if self._length is None and self._fault is None:
             self._fail("The header has no Content-Length.")
         elif self._fault is not None or self._length is None:
-            # A complete header with a bad length is an episode of its own, garbage before it or not.
+            # A complete header with a bad length is reported by itself, even after garbage.
             self._reported = False
             self._fail(self._fault or "")
         else:
@@ -226,8 +224,8 @@ class MessageReader:
         except TooLarge as error:
             value = Invalid(_id_of(error.id), str(error))
         except ValueError:
-            # Scanned again from its first byte: a length that was too long has swallowed a header, or
-            # the beginning of one.
+            # Scanned again from its first byte: a length that is too large may include the next header, or a
+            # part of it.
             self._report("The body is not valid JSON in UTF-8.")
             self._state = _State.RESYNC
             return True
@@ -237,7 +235,7 @@ class MessageReader:
         return True
 
     def _count_separators(self, end: int) -> None:
-        """Count what stands before each value but the outermost, those in texts included."""
+        """Count the separators before all values except the outermost; includes those in strings."""
         for byte in b",:[{":
             self._separators += self._buffer.count(byte, self._at + self._counted, end)
         self._counted = end - self._at
@@ -245,9 +243,9 @@ class MessageReader:
             self._outline = Outline()
 
     def _find_swallowed_header(self, end: int) -> bool:
-        """Look in the body so far for the next frame's header, which no JSON text can hold.
+        """Search the body so far for the next frame's header, which no JSON text can contain.
 
-        It tells a length that is too long before all those bytes have come, which may be never.
+        Detects a length that is too large before all those bytes have arrived, which may never happen.
         """
         while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
             self._scanned = found + 1
@@ -285,10 +283,10 @@ class MessageReader:
         self._reported = True
 
     def _fail(self, reason: str) -> None:
-        """Report a header that cannot be used and look for the next one.
+        """Report an invalid header and search for the next one.
 
-        The search begins with the header itself, where garbage may stand right before a good one; but a
-        header that had its Content-Length must not be found again, so then with the line that failed.
+        The search starts at the header itself, because garbage may precede a valid one directly. A header
+        whose Content-Length was read must not be found again: then it starts at the line that failed.
         """
         self._report(reason)
         self._at = self._line_at if self._length_seen else self._header_at
@@ -304,7 +302,7 @@ class MessageReader:
 
 
 def _id_of(text: bytes | None) -> RequestId | None:
-    """The id that a message's text of it stands for; None where that is none."""
+    """The id in its JSON text; None if it is not a valid one."""
     try:
         return None if text is None else usable_id(read_json(text))
     except ValueError:

@@ -1,11 +1,10 @@
-"""Reading JSON strictly, but for one thing that real senders do: halves of surrogate pairs. And writing it.
+"""Reading and writing JSON. Reading is strict, except that it accepts halves of surrogate pairs.
 
 A text that an editor or a tokenizer cut inside an emoji is written `"\\ud83d"`. RFC 8259 (section 8.2)
-allows the escape and leaves its meaning open; a request must not go unanswered, and an answer not be lost,
-because of it.
+allows the escape and does not define its meaning. Such a request must be answered, and such an answer read.
 
-pydantic's parser and writer are fast, but stop at a depth of some 200 levels. What is deeper is for the
-standard library, up to `MAX_DEPTH`.
+pydantic's parser and writer are fast, but stop at a depth of about 200 levels. The standard library handles
+deeper values, up to `MAX_DEPTH`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from jumpseat.wire.outline import fault_in
 
-# Escaped backslashes first, so that the text `\\ud83d` stays what it is; whole pairs next.
+# Escaped backslashes first, so that the text `\\ud83d` is unchanged; then whole pairs.
 _ESCAPES = re.compile(
     rb"\\\\"
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -29,14 +28,14 @@ _ESCAPES = re.compile(
 )
 _HAS_SURROGATES = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# How the parser begins when it gives up on a text that may be JSON; a test holds these words.
+# The first words of the parser's errors for a text that may be JSON; a test checks them.
 _LIMITS = ("recursion limit exceeded", "number out of range")
 
 
-class TooLarge(ValueError):  # noqa: N818 - a limit of ours, where other ValueErrors are mistakes of the text
+class TooLarge(ValueError):  # noqa: N818 - a limit, and not a syntax error
     """The text may be JSON, but is nested too deep or has a number that is too long.
 
-    Its text is one plain sentence; `id` is the text of the outermost object's id, where there is one.
+    The message is one sentence; `id` is the JSON text of the outermost object's id, if there is one.
     """
 
     def __init__(self, reason: str, id_text: bytes | None) -> None:
@@ -49,7 +48,7 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False) -> Any:
 
     Args:
         text: the JSON text.
-        allow_inf_nan: take NaN and infinities, which are not JSON, for what they are meant to be.
+        allow_inf_nan: accept NaN and infinities, which are not JSON.
 
     Raises:
         TooLarge: it is beyond a limit.
@@ -85,32 +84,32 @@ def _no_constant(name: str) -> Any:
 
 
 def write_json(value: Any) -> bytes:
-    """The JSON text of a value: UTF-8 without blanks. NaN and infinities become null.
+    """The JSON text of a value: UTF-8 without white space. NaN and infinities become null.
 
     Raises:
-        ValueError: the value holds something that JSON has no form for.
+        ValueError: the value contains something that JSON cannot represent.
     """
     try:
         return to_json(value, inf_nan_mode="null")
     except PydanticSerializationError:
         pass
     with contextlib.suppress(TypeError, ValueError):
-        return _written(value)
+        return _dumped(value)
     try:
-        return _written(_writable(value))
+        return _dumped(_writable(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"A value could not be written as JSON: {error}") from error
 
 
-def _written(value: Any) -> bytes:
+def _dumped(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _writable(value: Any) -> Any:
-    """The same value with a replacement character for whatever UTF-8 cannot hold, and null for NaN."""
+    """The same value with U+FFFD for what UTF-8 cannot encode, and null for NaN."""
     match value:
         case str():
-            # Half a surrogate pair, as a file name that is not UTF-8 has it, has no UTF-8 form.
+            # Half a surrogate pair, from a file name that is not UTF-8 for example, has no UTF-8 form.
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case float():
             return value if math.isfinite(value) else None

@@ -1,8 +1,7 @@
-"""Reading long JSON texts on a thread without keeping the other threads waiting.
+"""Reading long JSON texts in a thread without blocking the other threads.
 
-A parser in C holds the interpreter until it has read all of its text: seconds for a few megabytes of small
-values. The parser of the standard library has a form in Python, which lets other threads run in between; it
-is about ten times slower.
+A parser in C holds the GIL until it has read the whole text: seconds for a few megabytes of small values. The
+standard library also has a parser in Python, which lets other threads run; it is about ten times slower.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from typing import Any
 from jumpseat.wire.json import read_json
 
 LARGE_JSON_BYTES = 128 * 1024
-"""A shorter text is read at once, in a few milliseconds."""
+"""A shorter text is read by the parser in C, in a few milliseconds."""
 
 MAX_VALUES = 2_000_000
-"""Each value takes up to a hundred bytes of memory, however short it is in the text. An object and an array
-count twice: the garbage collector, which stops all threads, visits each of them."""
+"""Each value takes up to a hundred bytes of memory, even if its text is short. Objects and arrays count
+twice: the garbage collector, which stops all threads, visits each of them."""
 
 _SLICE_BYTES = 1024 * 1024
 
 
 def read_large_json(text: bytes | str, *, allow_inf_nan: bool = False) -> Any:
-    """What `read_json` reads, for texts of any length; a long one is for a thread.
+    """As `read_json`, for texts of any length; call it in a thread for a long one.
 
     Args:
         text: the JSON text.
-        allow_inf_nan: take NaN and infinities, which are not JSON, for what they are meant to be.
+        allow_inf_nan: accept NaN and infinities, which are not JSON.
 
     Raises:
         ValueError: it is not JSON, is nested very deeply, or has more than `MAX_VALUES` values.
@@ -52,7 +51,7 @@ def _slices(text: bytes) -> Iterator[bytes]:
 
 
 class _Reader(json.JSONDecoder):
-    """The parser in Python, which counts the values of one text."""
+    """The parser in Python; counts the values of one text."""
 
     def __init__(self, allow_inf_nan: bool) -> None:
         super().__init__(parse_constant=None if allow_inf_nan else _refuse)
@@ -71,8 +70,8 @@ class _Reader(json.JSONDecoder):
             self._left -= weight
             if self._left < 0:
                 raise ValueError(f"the JSON text has more than {MAX_VALUES} values")
-            found = parse(*args)
-            return found if then is None else then(found)
+            value = parse(*args)
+            return value if then is None else then(value)
 
         return one
 
@@ -81,20 +80,20 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _with_whole_text(found: tuple[str, int]) -> tuple[str, int]:
-    text, end = found
+def _with_whole_text(parsed: tuple[str, int]) -> tuple[str, int]:
+    text, end = parsed
     return (text, end) if text.isascii() else (_whole(text), end)
 
 
-def _with_whole_keys(found: tuple[dict[str, Any], int]) -> tuple[dict[str, Any], int]:
-    table, end = found
+def _with_whole_keys(parsed: tuple[dict[str, Any], int]) -> tuple[dict[str, Any], int]:
+    table, end = parsed
     if all(map(str.isascii, table)):
         return table, end
     return {_whole(key): value for key, value in table.items()}, end
 
 
 def _whole(text: str) -> str:
-    """The text with U+FFFD for each half of a surrogate pair, as `read_json` has it."""
+    """The text with U+FFFD for each half of a surrogate pair, as `read_json` returns it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,6 @@
-"""What a JSON value means as JSON-RPC 2.0: request, notification, response, batch, or nothing valid.
+"""JSON-RPC 2.0 messages: classifies a JSON value as request, notification, response, batch, or invalid.
 
-Above it are the peer and the daemon's connections; below it `framing`, which makes the values. Params
-are not looked at here, and no method name is known.
+Does not check params, and knows no method names.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Request:
     id: RequestId
     method: str
     params: Any = None
-    """As they came; None where absent."""
+    """As received; None if absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +43,10 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class RpcResponse:
-    """The answer to a request of ours: a result, unless `error` is set."""
+    """The response to one of our requests: a result, unless `error` is set."""
 
     id: RequestId | None
-    """None where the other side could not tell which request it was."""
+    """None if the other side could not read the request's id."""
 
     result: Any = None
     error: Mapping[str, Any] | None = None
@@ -55,10 +54,10 @@ class RpcResponse:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """JSON that is no JSON-RPC message, or one beyond a limit; `reason` is one plain sentence."""
+    """JSON that is not a JSON-RPC message, or a message beyond a limit; `reason` is one sentence."""
 
     id: RequestId | None
-    """The id to answer with, where it was readable."""
+    """The id to answer with, if it could be read."""
 
     reason: str
 
@@ -74,7 +73,7 @@ class Batch:
 
 
 def classify(value: Any) -> Message | Batch:
-    """Say what a parsed JSON value is; never raises. What was refused before it was parsed stays that."""
+    """Classify a parsed JSON value; never raises. An `Invalid` of the reader is returned unchanged."""
     if isinstance(value, Invalid):
         return value
     if isinstance(value, list):
@@ -87,7 +86,7 @@ def classify(value: Any) -> Message | Batch:
 
 
 def usable_id(value: Any) -> RequestId | None:
-    """The value as an id that an answer can carry; None where it is none."""
+    """The value as a request id; None if it is not a valid one."""
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
@@ -124,9 +123,9 @@ def _classify_response(value: dict[str, Any], answer_id: RequestId | None) -> Me
 
 
 def encode(value: Mapping[str, Any] | Sequence[Any]) -> bytes:
-    """The body for a message, or a batch of them: UTF-8 without blanks. NaN and infinities become null.
+    """The body for a message or a batch: UTF-8 without white space. NaN and infinities become null.
 
     Raises:
-        ValueError: the value holds something that JSON has no form for.
+        ValueError: the value contains something that JSON cannot represent.
     """
     return write_json(value)

@@ -1,8 +1,8 @@
-"""What a JSON text is made of, found out without building its values: how deep, how many, and whose id.
+"""Scans a JSON text without parsing it: its depth, its number of values, and its id.
 
-A text of a few bytes for each value becomes forty times its size in memory, and no two values of it can be
-built while something else is done. So a large one is looked through as it arrives, and refused as soon as it
-is beyond a limit. Above it is `framing`; whether the text is JSON at all is found out by `json`.
+A text of many small values takes forty times its size in memory once parsed, and parsing blocks everything
+else. So a large text is scanned as it arrives, and refused as soon as it is beyond a limit. The scan does not
+check whether the text is valid JSON; `json` does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 MAX_DEPTH = 600
-"""Arrays and objects inside of each other. Whatever a message passes on its way takes as many."""
+"""Nested arrays and objects. Every step that a message passes handles this depth."""
 
 MAX_VALUES = 1_000_000
 """Values of one message, keys and containers included."""
@@ -19,7 +19,7 @@ MAX_BATCH = 1000
 """Messages of one batch."""
 
 MAX_DIGITS = 4300
-"""Digits of a number; Python reads no more by default, because the time grows with their square."""
+"""Digits of a number; Python's default limit, because the time is quadratic."""
 
 TOO_LARGE_BATCH = f"A batch may hold at most {MAX_BATCH} messages."
 TOO_DEEP = f"The message is nested deeper than {MAX_DEPTH} levels."
@@ -27,16 +27,16 @@ TOO_MANY = f"The message has more than {MAX_VALUES} values."
 TOO_LONG = f"The message has a number of more than {MAX_DIGITS} digits."
 
 TAIL_BYTES = 4096
-"""How much of the end of a refused message is looked at for its id."""
+"""How many bytes at the end of a refused message are searched for its id."""
 
 _STRING = rb'(?:[^"\\]++|\\.)*+'
 _TOKEN = re.compile(rb'"' + _STRING + rb'("?)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"' + _STRING + rb'"', re.DOTALL)
 _REST_OF_STRING = re.compile(_STRING, re.DOTALL)
 _SHORT = 1024
-"""A string longer than this is neither a key nor an id that anybody uses."""
+"""A longer string is neither a key nor an id in use."""
 
-# The id as one of the last members of the outermost object: behind it only texts, as `method` is one.
+# The id as one of the last members of the outermost object: only strings follow it, such as `method`.
 _ID_AT_THE_END = re.compile(
     rb',\s*"id"\s*:\s*(-?[0-9]{1,20}|"(?:[^"\\]|\\.){0,256}")\s*'
     rb'(?:,\s*"[^"\\]{0,64}"\s*:\s*"[^"\\]{0,256}"\s*)*\}\s*\Z',
@@ -48,14 +48,14 @@ _OPENING, _CLOSING = frozenset(b"[{"), frozenset(b"]}")
 
 
 class Outline:
-    """Looks through one text, piece by piece, up to what is beyond a limit."""
+    """Scans one text, piece by piece, until it is beyond a limit."""
 
     def __init__(self) -> None:
         self.id: bytes | None = None
-        """The text of the outermost object's `id`, once it was seen."""
+        """The JSON text of the outermost object's `id`, once it was read."""
 
         self.fault: str | None = None
-        """What is beyond a limit, in one plain sentence."""
+        """What is beyond a limit, in one sentence."""
 
         self._at = 0
         self._in_string = False
@@ -64,13 +64,13 @@ class Outline:
         self._items = 1
         self._is_array = False
         self._key = b""
-        self._behind_colon = False
+        self._after_colon = False
 
     def read(self, text: bytes | bytearray, start: int, end: int) -> str | None:
-        """Look through what has come since the last call; gives the fault, if there is one.
+        """Scan the bytes since the last call; returns the fault, if there is one.
 
         Args:
-            text: holds the text so far.
+            text: contains the text so far.
             start: where the text begins in it.
             end: where it ends so far.
         """
@@ -97,13 +97,13 @@ class Outline:
                 depth -= 1
             elif first == _COMMA:
                 if depth == 1:
-                    self._behind_colon = False
+                    self._after_colon = False
                     self._items += 1
                     if self._is_array and self._items > MAX_BATCH:
                         self.fault = TOO_LARGE_BATCH
                         break
             elif first == _COLON:
-                self._behind_colon = self._behind_colon or depth == 1
+                self._after_colon = self._after_colon or depth == 1
             else:
                 size = token.end() - token.start()
                 is_string = first == _QUOTE
@@ -111,15 +111,15 @@ class Outline:
                     self.fault = TOO_LONG
                     break
                 if token.end() >= end - is_string and not token[1]:
-                    # It may go on in the next piece; of a text, half an escape may be left over. A short one
-                    # is read again then, as a whole.
+                    # It may continue in the next piece; a string may end within an escape. A short token is
+                    # read again then, as a whole.
                     self._in_string = is_string and size > _SHORT
                     stopped = token.end() if self._in_string else token.start()
                     values += self._in_string
                     break
                 values += 1
                 if depth == 1 and size <= _SHORT:
-                    if not self._behind_colon:
+                    if not self._after_colon:
                         self._key = token[0]
                     elif self._key == b'"id"':
                         self.id = token[0]
@@ -132,10 +132,10 @@ class Outline:
 
 
 def fault_in(text: bytes) -> tuple[str | None, bytes | None]:
-    """What of a whole text is beyond a limit, and the text of its id.
+    """What is beyond a limit in a whole text, and the JSON text of its id.
 
     Raises:
-        ValueError: it does not close what it opens, so it is not JSON.
+        ValueError: brackets are not balanced, so it is not JSON.
     """
     outline = Outline()
     if outline.read(text, 0, len(text)) is not None:
@@ -146,6 +146,6 @@ def fault_in(text: bytes) -> tuple[str | None, bytes | None]:
 
 
 def id_at_the_end(tail: bytes) -> bytes | None:
-    """The text of the id in the last bytes of a message."""
-    found = _ID_AT_THE_END.search(tail)
-    return found[1] if found else None
+    """The JSON text of the id in the last bytes of a message."""
+    match = _ID_AT_THE_END.search(tail)
+    return match[1] if match else None

@@ -1,7 +1,6 @@
-"""A small JSON-RPC peer: requests out, answers back, and handlers for what the other side asks.
+"""A small JSON-RPC peer: sends requests, and calls handlers for the other side's.
 
-Above it are the client library and adapters that talk to a language server; below it `framing` and
-`messages`. It owns no transport: bytes go in through `feed` and out through the `write` it was given.
+It owns no transport: input comes through `feed`, and output goes to the `write` callback.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class RpcError(Exception):
         Args:
             code: the JSON-RPC error code.
             message: one plain sentence.
-            data: any JSON value; None for nothing.
+            data: any JSON value; None for no data.
         """
         super().__init__(message)
         self.code = code
@@ -48,8 +47,8 @@ class RpcError(Exception):
         self.data = data
 
 
-class PeerClosed(Exception):  # noqa: N818 - a state, which is an error only for those who still wait
-    """The connection is gone, so the request has no answer; the text says why."""
+class PeerClosed(Exception):  # noqa: N818 - a state, and an error only for waiting callers
+    """The connection is gone, so the request has no answer; the message gives the reason."""
 
 
 def _ignore(method: str, params: Any) -> None:
@@ -57,8 +56,8 @@ def _ignore(method: str, params: Any) -> None:
 
 
 def _log_malformed(reason: str) -> None:
-    """The default for input that is no message: the reader finds the next one by itself."""
-    log.warning("The other side sent something that is no message. %s", reason)
+    """The default for malformed input: the reader finds the next message."""
+    log.warning("The other side sent something that is not a message. %s", reason)
 
 
 async def _refuse(method: str, params: Any) -> Any:
@@ -67,9 +66,9 @@ async def _refuse(method: str, params: Any) -> Any:
 
 
 class Peer:
-    """One side of a JSON-RPC connection. Belongs to the event loop it is used on.
+    """One side of a JSON-RPC connection. Belongs to one event loop.
 
-    Each message of an incoming batch is treated, and answered, by itself.
+    Each message of an incoming batch is handled and answered separately.
     """
 
     def __init__(
@@ -83,13 +82,13 @@ class Peer:
     ) -> None:
         """
         Args:
-            write: takes each whole frame; must not block.
+            write: called with each whole frame; must not block.
             on_notification: called with method and params, in the order of arrival.
-            on_request: called with method and params, each in a task of its own; gives the result or
+            on_request: called with method and params, each in a task of its own; returns the result or
                 raises `RpcError`.
-            on_malformed: called with a plain sentence for input that is no message; it may close the peer.
-            cancel_method: the notification, with the request's `id`, by which either side takes a
-                request back.
+            on_malformed: called with a sentence for input that is not a message; it may close the peer.
+            cancel_method: the notification, with the request's `id`, by which either side cancels a
+                request.
         """
         self._write = write
         self._on_notification = on_notification
@@ -103,7 +102,7 @@ class Peer:
         self._closed: str | None = None
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Send a request and wait for its result. A cancelled caller takes the request back.
+        """Send a request and wait for its result. If the caller is cancelled, the request is cancelled.
 
         Raises:
             RpcError: the other side answered with an error.
@@ -119,7 +118,7 @@ class Peer:
     def start_request(self, method: str, params: Any = None) -> tuple[RequestId, asyncio.Future[Any]]:
         """Send a request; the future gets its result, or an exception as `request` raises it.
 
-        Cancelling the future only forgets the request; `cancel` tells the other side.
+        Cancelling the future does not notify the other side; `cancel` does.
 
         Raises:
             PeerClosed: the connection is already gone.
@@ -133,7 +132,7 @@ class Peer:
         return request_id, future
 
     def cancel(self, request_id: RequestId) -> None:
-        """Ask the other side to stop working on a request; nothing if it has been answered."""
+        """Cancel a request of ours; no effect if it has been answered."""
         if request_id in self._pending:
             if self._pending[request_id].cancelled():
                 del self._pending[request_id]
@@ -163,14 +162,14 @@ class Peer:
                     self._take(item)
 
     def close(self, reason: str) -> None:
-        """End it: everything that waits fails with `PeerClosed(reason)`, handlers are cancelled."""
+        """Fail all waiting requests with `PeerClosed(reason)`, and cancel the handlers."""
         if self._closed is not None:
             return
         self._closed = reason
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(PeerClosed(reason))
-                # A future that nobody awaits any more must not be reported as a lost error.
+                # Marked as retrieved: asyncio must not report it if no caller awaits it.
                 future.exception()
         self._pending.clear()
         for task in self._serving.values():
@@ -186,8 +185,8 @@ class Peer:
             case RpcResponse():
                 self._settle(message)
             case Notification(method=method, params=params) if method == self._cancel_method:
-                wanted = params.get("id") if isinstance(params, dict) else None
-                if isinstance(wanted, str | int) and (serving := self._serving.get(wanted)):
+                request_id = params.get("id") if isinstance(params, dict) else None
+                if isinstance(request_id, str | int) and (serving := self._serving.get(request_id)):
                     serving.cancel()
             case Notification():
                 try:
@@ -207,7 +206,7 @@ class Peer:
     def _settle(self, response: RpcResponse) -> None:
         future = self._pending.pop(response.id, None) if response.id is not None else None
         if future is None:
-            log.debug("An answer to no request of ours was ignored.")
+            log.debug("A response without a pending request was ignored.")
         elif not future.done():
             if response.error is None:
                 future.set_result(response.result)

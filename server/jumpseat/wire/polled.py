@@ -1,8 +1,7 @@
-"""Reads and writes pipes and sockets that the event loop can wait for, in non-blocking mode.
+"""Reads and writes pipes and sockets in non-blocking mode; `threads` handles other descriptors.
 
-Above it is `transport`; its sibling for everything else is `threads`. The writer is our own because
-asyncio's resumes its user only when its buffer is empty, and takes a socket whose other side has
-merely shut down its own sending half for closed.
+asyncio's writer is unsuitable: it resumes its user only when its buffer is empty, and treats a socket as
+closed when the other side has shut down only its sending half.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable
 
 
 class PolledReader(asyncio.Protocol):
-    """The protocol object for asyncio's reading pipe."""
+    """The protocol of asyncio's read pipe."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
         self._on_data = on_data
@@ -26,12 +25,12 @@ class PolledReader(asyncio.Protocol):
         self._on_data(data)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The input has ended, in whatever way."""
+        """The input has ended."""
         self._on_eof()
 
 
 class PolledWriter:
-    """Writes to `fd` at once and keeps what the operating system does not take."""
+    """Writes to `fd` at once and buffers the rest."""
 
     def __init__(
         self,
@@ -49,16 +48,16 @@ class PolledWriter:
         self._closed = False
         self._is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
         os.set_blocking(fd, False)
-        # The writing end becomes "readable" when its last reader goes.
+        # The write end becomes "readable" when its last reader closes it.
         loop.add_reader(fd, self._reader_changed)
 
     @property
     def buffered(self) -> int:
-        """Bytes that the operating system has not taken yet."""
+        """Bytes that are not written yet."""
         return len(self._buffer)
 
     def write(self, data: bytes) -> None:
-        """Write now if nothing waits, keep the rest."""
+        """Write now if the buffer is empty; buffer the rest."""
         if self._closed:
             return
         if not self._buffer:
@@ -70,12 +69,12 @@ class PolledWriter:
         else:
             self._buffer += data
 
-    def tell_below(self, limit: int) -> None:
-        """Call `on_progress` whenever something was taken and at most `limit` bytes are left."""
+    def notify_below(self, limit: int) -> None:
+        """Call `on_progress` after each write that leaves at most `limit` bytes."""
         self._limit = limit
 
     def close(self) -> None:
-        """Give the descriptor back; what is still buffered is lost."""
+        """Close the descriptor; buffered bytes are lost."""
         if self._closed:
             return
         self._closed = True
@@ -105,8 +104,8 @@ class PolledWriter:
 
     def _reader_changed(self) -> None:
         if self._is_socket and not self._hung_up():
-            # Data nobody asked for, or a shut-down half: no reason to stop writing, and nothing to poll
-            # for any longer. A later write tells.
+            # Unexpected data, or a half-closed socket: writing may go on. Stop polling; a later write
+            # detects a closed socket.
             self._loop.remove_reader(self._fd)
         else:
             self._lose()
@@ -118,12 +117,12 @@ class PolledWriter:
 
     def _lose(self) -> None:
         self.close()
-        # Never from inside `write`: its caller is in the middle of something.
+        # Not from inside `write`: its caller may be in an inconsistent state.
         self._loop.call_soon(self._on_lost)
 
 
 class PolledSocket(asyncio.Protocol):
-    """One socket for both directions; a half-closed one still takes output."""
+    """One socket for both directions; a half-closed one can still be written."""
 
     def __init__(
         self,
@@ -138,26 +137,26 @@ class PolledSocket(asyncio.Protocol):
         self._on_lost = on_lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the asyncio transport, which buffers."""
+        """Store the asyncio transport, which buffers."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - narrows for the type checker
         self._socket = transport
 
     @property
     def buffered(self) -> int:
-        """Bytes that the operating system has not taken yet."""
+        """Bytes that are not written yet."""
         return self._socket.get_write_buffer_size()
 
     def write(self, data: bytes) -> None:
-        """Write now if nothing waits, keep the rest."""
+        """Write now if the buffer is empty; buffer the rest."""
         self._socket.write(data)
 
-    def tell_below(self, limit: int) -> None:
-        """Call `on_progress` whenever something was taken and at most `limit` bytes are left."""
-        # Equal limits: asyncio notes that the one is passed and reports when the other no longer is.
+    def notify_below(self, limit: int) -> None:
+        """Call `on_progress` after each write that leaves at most `limit` bytes."""
+        # Equal limits: asyncio pauses above the first and resumes below the second.
         self._socket.set_write_buffer_limits(high=limit, low=limit)
 
     def close(self) -> None:
-        """Give the socket back; what is still buffered is lost."""
+        """Close the socket; buffered bytes are lost."""
         self._socket.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -165,11 +164,11 @@ class PolledSocket(asyncio.Protocol):
         self._on_data(data)
 
     def resume_writing(self) -> None:
-        """As much was taken as `tell_below` asked for."""
+        """At most the limit of `notify_below` is buffered."""
         self._on_progress()
 
     def eof_received(self) -> bool:
-        """Only their sending half is closed, so the socket is kept."""
+        """The other side closed its sending half only; keep the socket."""
         self._on_eof()
         return True
 

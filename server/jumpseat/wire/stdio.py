@@ -1,7 +1,7 @@
 """Claims this process's stdin and stdout for the wire.
 
-After `claim_stdio` only the returned descriptors reach the other side: a stray `print()`, a native
-library writing to descriptor 1, or a child that inherits it, ends up on stderr and cannot tear a frame.
+After `claim_stdio` only the returned descriptors reach the other side. The output of a stray `print()`, of a
+native library or of a child process goes to stderr and cannot corrupt a frame.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Move descriptors 0 and 1 to private ones and return those: `(read_fd, write_fd)`.
+    """Move descriptors 0 and 1 to private ones; returns `(read_fd, write_fd)`.
 
     Descriptor 0 becomes the null device and descriptor 1 a second stderr (the null device where there is
     no stderr), and so do `sys.stdin` and `sys.stdout`. The private descriptors are in binary mode and are
@@ -22,7 +22,7 @@ def claim_stdio() -> tuple[int, int]:
     """
     if sys.stdout is not None:
         sys.stdout.flush()
-    # Any number below 3 would be given to a child as its own standard stream.
+    # A child would inherit a number below 3 as a standard stream.
     private = [_duplicate_above_standard(fd) for fd in (0, 1)]
     null = os.open(os.devnull, os.O_RDWR)
     try:
@@ -56,9 +56,9 @@ def _duplicate_above_standard(fd: int) -> int:
 
 
 def _rebind_streams() -> None:
-    """Make the Python streams over descriptors 0 and 1 new, without what the old ones had buffered.
+    """Replace `sys.stdin` and `sys.stdout`, without the buffers of the old streams.
 
-    The old objects stay open, because others may hold them, and keep pointing at the same numbers.
+    The old streams stay open on the same descriptors, because other code may use them.
     """
     sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - lives on
     sys.stdout = open(  # noqa: SIM115 - lives as long as the process

@@ -1,8 +1,7 @@
-"""Reads and writes descriptors that the event loop cannot wait for, each in a thread of its own.
+"""Reads and writes descriptors that the event loop cannot poll, each in a thread of its own.
 
-Above it is `transport`. The threads are daemons: one that is blocked in the operating system must not
-keep the process alive. Each thread owns its descriptor and closes it when it is done, never somebody
-else, because the number could be reused while the thread still reads or writes it.
+The threads are daemon threads: a blocked one must not keep the process alive. Only the thread closes its
+descriptor: otherwise the number could be reused while the thread still uses it.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ CHUNK = 64 * 1024
 """Bytes of one read or write."""
 
 _CHUNKS_AHEAD = 4
-"""Chunks that may wait for the event loop before the reading thread waits for it."""
+"""Chunks that the reading thread passes to the event loop before it waits."""
 
 
 class ThreadedReader:
-    """Reads `fd` until its end and hands the pieces to the event loop."""
+    """Reads `fd` until its end and passes the pieces to the event loop."""
 
     def __init__(
         self,
@@ -40,27 +39,27 @@ class ThreadedReader:
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
     def close(self) -> None:
-        """Hand over nothing more. The thread ends after the read it is in."""
+        """Pass on nothing more. The thread ends after its current read."""
         self._closed = True
         self._room.release()
 
     def _run(self) -> None:
-        # RuntimeError is how a loop that is already closed refuses a callback: nobody is left to tell.
+        # RuntimeError: the event loop is already closed.
         with suppress(RuntimeError):
             while not self._closed:
                 try:
                     data = os.read(self._fd, CHUNK)
                 except OSError:
-                    # A terminal that hung up, for one: an end like any other.
+                    # For example a terminal that hung up: the end of input.
                     data = b""
                 if not data:
                     self._loop.call_soon_threadsafe(self._end)
                     break
                 self._room.acquire()
-                self._loop.call_soon_threadsafe(self._hand_over, data)
+                self._loop.call_soon_threadsafe(self._deliver, data)
         os.close(self._fd)
 
-    def _hand_over(self, data: bytes) -> None:
+    def _deliver(self, data: bytes) -> None:
         self._room.release()
         if not self._closed:
             self._on_data(data)
@@ -71,7 +70,7 @@ class ThreadedReader:
 
 
 class ThreadedWriter:
-    """Writes to `fd` in order; the bookkeeping is done on the event loop alone."""
+    """Writes to `fd` in order; only the event loop changes the state."""
 
     def __init__(
         self,
@@ -100,12 +99,12 @@ class ThreadedWriter:
         self._buffered += len(data)
         self._queue.put(data)
 
-    def tell_below(self, limit: int) -> None:
-        """Call `on_progress` whenever something was written and at most `limit` bytes are left."""
+    def notify_below(self, limit: int) -> None:
+        """Call `on_progress` after each write that leaves at most `limit` bytes."""
         self._limit = limit
 
     def close(self) -> None:
-        """Write nothing more. The thread ends after the write it is in."""
+        """Write nothing more. The thread ends after its current write."""
         self._closed = True
         self._queue.put(None)
 

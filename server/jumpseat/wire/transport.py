@@ -1,7 +1,6 @@
-"""Moves bytes between two descriptors and the event loop, in both directions, without ever blocking it.
+"""Moves bytes between two descriptors and the event loop without blocking it.
 
-Above it are the daemon's connections. Pipes and sockets are driven by `polled`; whatever cannot be
-polled (files, terminals, anything on Windows) is driven by `threads`.
+`polled` handles pipes and sockets; `threads` handles files, terminals, and all descriptors on Windows.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from jumpseat.wire.polled import PolledReader, PolledSocket, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 
 HIGH_WATER = 1024 * 1024
-"""Bytes that may wait for the other side before `Transport.ready` holds its callers back."""
+"""From this many buffered bytes on, `Transport.ready` waits."""
 
 
 class Input(Protocol):
-    """The reading half; data and the end go to the callbacks it was made with."""
+    """The reading half; it calls back with data and with the end."""
 
-    def close(self) -> None: ...  # noqa: D102 - the class says it
+    def close(self) -> None: ...  # noqa: D102 - see the class
 
 
 class Writer(Protocol):
@@ -32,20 +31,20 @@ class Writer(Protocol):
 
     @property
     def buffered(self) -> int:
-        """Bytes that the operating system has not taken yet."""
+        """Bytes that are not written yet."""
 
     def write(self, data: bytes) -> None:
-        """Write, or keep for later what the operating system does not take now."""
+        """Write now, and buffer the rest."""
 
-    def tell_below(self, limit: int) -> None:
-        """Ask for a call of the progress callback once no more than `limit` bytes are buffered."""
+    def notify_below(self, limit: int) -> None:
+        """Call the progress callback once no more than `limit` bytes are buffered."""
 
     def close(self) -> None:
-        """Give the descriptor back; what is still buffered is lost."""
+        """Close the descriptor; buffered bytes are lost."""
 
 
 class Transport:
-    """One connection's bytes. Made by `open_fds`; not thread-safe, belongs to its event loop."""
+    """The bytes of one connection. Created by `open_fds`; belongs to one event loop."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
         self._on_data = on_data
@@ -68,12 +67,12 @@ class Transport:
             self._output.write(data)
 
     async def ready(self) -> None:
-        """Return when fewer than `HIGH_WATER` bytes are buffered, or nobody will ever read them."""
+        """Return when fewer than `HIGH_WATER` bytes are buffered, or the reader is gone."""
         await self._at_most(HIGH_WATER - 1)
 
     async def flush(self, timeout: float) -> bool:
-        """Wait until nothing is buffered, at most `timeout` seconds; True if everything was taken."""
-        # A write that has just failed is reported in the next turn of the loop.
+        """Wait until nothing is buffered, at most `timeout` seconds; True if everything was written."""
+        # A write that has just failed is reported in the next iteration of the event loop.
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
@@ -83,7 +82,7 @@ class Transport:
         return not self._output_gone
 
     def close(self) -> None:
-        """Give both descriptors back at once. What is still buffered is lost: flush first."""
+        """Close both descriptors at once. Buffered bytes are lost: flush first."""
         if self._closed:
             return
         self._closed = self._ended = True
@@ -106,7 +105,7 @@ class Transport:
 
     def _watch(self) -> None:
         if self._output is not None and not self._closed and not self._output_gone:
-            self._output.tell_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
+            self._output.notify_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
 
     def _progress(self) -> None:
         for _, future in self._waiting:
@@ -131,11 +130,11 @@ class Transport:
 async def open_fds(
     read_fd: int, write_fd: int, *, on_data: Callable[[bytes], None], on_eof: Callable[[], None]
 ) -> Transport:
-    """Drive two descriptors, which the transport owns from now on.
+    """Open a transport on two descriptors, which it owns from now on.
 
     Args:
-        read_fd: where input comes from.
-        write_fd: where output goes; may be the same socket as `read_fd`.
+        read_fd: the input.
+        write_fd: the output; may be the same socket as `read_fd`.
         on_data: called on the event loop with each piece of input, never empty.
         on_eof: called once, when the input has ended or the reader of our output is gone. Output can
             still be written after the input has ended. Not called after `close`.
@@ -148,7 +147,7 @@ async def open_fds(
         await _connect_socket(transport, read_fd, write_fd)
         return transport
     loop = asyncio.get_running_loop()
-    # Output first, so that nothing that arrives finds a transport which cannot answer.
+    # Output first: the first input may be answered at once.
     writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
     transport._output = writer(loop, write_fd, transport._progress, transport._output_lost)
     if _can_poll(read_fd):
@@ -162,10 +161,10 @@ async def open_fds(
 
 
 def _can_poll(fd: int) -> bool:
-    """Whether the event loop can wait for this descriptor, and non-blocking mode harms nobody.
+    """Whether the event loop can poll this descriptor, and non-blocking mode has no side effect.
 
     A terminal's open file is shared with the shell, which would inherit the mode; the null device and
-    regular files cannot be polled; the Windows event loop takes no plain pipe.
+    regular files cannot be polled; the Windows event loop does not accept plain pipes.
     """
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))

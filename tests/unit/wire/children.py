@@ -1,4 +1,4 @@
-"""Real programs as the other side of a peer: started, spoken to, and waited for with patience."""
+"""Helpers for tests of real programs as the other side of a peer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from jumpseat.wire.child import FramedChild, start_child
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 
 AT_ONCE_SECONDS = 1.0
-"""What the contract allows between a program's death and the failure of whoever waits for it."""
+"""The contract's limit between a program's death and the failure of the waiting requests."""
 
 PATIENCE_SECONDS = 20.0
-"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+"""Far more than any test needs, even on a loaded machine."""
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 
 
-class Told:
-    """What a child's handlers were called with."""
+class Handlers:
+    """The handlers of a child; record their calls."""
 
     def __init__(self) -> None:
         self.notifications: list[tuple[str, Any]] = []

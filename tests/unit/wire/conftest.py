@@ -1,4 +1,4 @@
-"""What the tests of programs as peers share: a scripted one, its process, and what its handlers hear."""
+"""Fixtures for tests of programs as peers: a scripted program, its process, and its handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.wire.child import FramedChild
 from tests.fakes.language_server import FakeLanguageServer
-from tests.unit.wire.children import Told, bounded
+from tests.unit.wire.children import Handlers, bounded
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ async def fake() -> AsyncIterator[FakeLanguageServer]:
 
 
 @pytest.fixture
-async def told() -> Told:
-    return Told()
+async def handlers() -> Handlers:
+    return Handlers()
 
 
 @pytest.fixture
-async def child(fake: FakeLanguageServer, told: Told) -> AsyncIterator[FramedChild]:
-    """The fake's process, which said nothing yet."""
-    started = await told.start(fake.command)
+async def child(fake: FakeLanguageServer, handlers: Handlers) -> AsyncIterator[FramedChild]:
+    """The fake's process, before its first message."""
+    started = await handlers.start(fake.command)
     await fake.wait_for_start()
     yield started
     await bounded(started.stop(0))

@@ -1,4 +1,4 @@
-"""Real programs as the other side of a peer: spoken to, deaf, and heard on their stderr."""
+"""Real programs as the other side of a peer: messages, writes that stall, and stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
-    Told,
+    Handlers,
     bounded,
     failure_of,
     python,
@@ -29,24 +29,24 @@ pytestmark = POSIX
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the event loop go on until something holds."""
+    """Run the event loop until the condition holds."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - nothing tells of what the event loop writes
+        while not condition():  # noqa: ASYNC110 - the event loop's writes are not reported
             await asyncio.sleep(0)
 
 
-async def deaf(fake: FakeLanguageServer, told: Told) -> None:
-    """Have the process read no more."""
+async def deaf(fake: FakeLanguageServer, handlers: Handlers) -> None:
+    """Have the process stop reading."""
     fake.stop_reading()
     fake.stderr("deaf\n")
-    await told.until_logged(1)
+    await handlers.until_logged(1)
 
 
 # -- speaking
 
 
 async def test_requests_and_notifications_go_both_ways(
-    child: FramedChild, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.on("sum", lambda params: sum(params))
     assert await bounded(child.peer.request("sum", [1, 2])) == 3
@@ -54,14 +54,14 @@ async def test_requests_and_notifications_go_both_ways(
     assert await fake.wait_for("heard") == {"a": 1}
     fake.notify("said", {"b": 2})
     assert await fake.request("asked", 5) == ["asked", 5]
-    assert told.notifications == [("said", {"b": 2})]
+    assert handlers.notifications == [("said", {"b": 2})]
     with pytest.raises(RpcError, match="No"):
         await fake.request("refused")
     assert child.running
     assert child.pid == fake.current.pid
 
 
-async def test_a_message_beyond_any_pipes_size_arrives_whole(
+async def test_a_message_larger_than_a_pipe_arrives_whole(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     fake.on("length", len)
@@ -70,9 +70,7 @@ async def test_a_message_beyond_any_pipes_size_arrives_whole(
     assert len(await bounded(child.peer.request("give"))) == 3_000_000
 
 
-async def test_a_cancelled_caller_takes_the_request_back(
-    child: FramedChild, fake: FakeLanguageServer
-) -> None:
+async def test_a_cancelled_caller_cancels_the_request(child: FramedChild, fake: FakeLanguageServer) -> None:
     task = await waiting_request(child, fake)
     task.cancel()
     asked = next(each for each in fake.received if each["method"] == "ask")
@@ -81,15 +79,15 @@ async def test_a_cancelled_caller_takes_the_request_back(
         await task
 
 
-async def test_it_has_the_environment_the_arguments_and_the_directory_it_is_given_and_no_others(
-    told: Told, tmp_path: Path
+async def test_its_environment_arguments_and_directory_are_exactly_those_given(
+    handlers: Handlers, tmp_path: Path
 ) -> None:
     program = "import os, sys; print(sys.argv[1:], sorted(os.environ), os.getcwd(), file=sys.stderr)"
-    child = await told.start(
+    child = await handlers.start(
         [*python(program), "a b", "$HOME"], {"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path
     )
     await bounded(child.ended())
-    assert told.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240
+    assert handlers.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240
 
 
 # -- starts that fail
@@ -104,24 +102,28 @@ async def test_it_has_the_environment_the_arguments_and_the_directory_it_is_give
     ],
     ids=["missing", "not executable", "exec format"],
 )
-async def test_one_that_cannot_be_started_is_an_error_of_the_operating_system(
-    told: Told, tmp_path: Path, content: str | None, mode: int, error: type[OSError]
+async def test_a_program_that_cannot_be_started_is_an_error_of_the_operating_system(
+    handlers: Handlers, tmp_path: Path, content: str | None, mode: int, error: type[OSError]
 ) -> None:
     program = tmp_path / "program"
     if content is not None:
         program.write_text(content, "utf-8")
         program.chmod(mode)
     with pytest.raises(error):
-        await told.start([str(program)])
+        await handlers.start([str(program)])
 
 
-async def test_what_no_argument_can_hold_is_such_an_error_too(told: Told) -> None:
+async def test_an_argument_with_a_null_character_is_an_error_of_the_operating_system(
+    handlers: Handlers,
+) -> None:
     with pytest.raises(OSError, match="null byte"):
-        await told.start([sys.executable, "a\0b"])
+        await handlers.start([sys.executable, "a\0b"])
 
 
-async def test_a_start_that_is_cancelled_leaves_nothing_behind(fake: FakeLanguageServer, told: Told) -> None:
-    task = asyncio.ensure_future(told.start(fake.command))
+async def test_a_start_that_is_cancelled_leaves_nothing_behind(
+    fake: FakeLanguageServer, handlers: Handlers
+) -> None:
+    task = asyncio.ensure_future(handlers.start(fake.command))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -133,25 +135,25 @@ async def test_a_start_that_is_cancelled_leaves_nothing_behind(fake: FakeLanguag
 # -- writing
 
 
-async def test_one_that_reads_no_more_blocks_nobody_and_is_ended_when_it_has_taken_nothing_for_too_long(
-    fake: FakeLanguageServer, told: Told
+async def test_a_program_that_stops_reading_blocks_nothing_and_is_ended_after_the_stall_time(
+    fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
-    child = await told.start(fake.command, stall_seconds=0.3)
+    child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
     task = await waiting_request(child, fake)
-    await deaf(fake, told)
-    # It takes no more than a pipe holds: whoever waited here would wait for ever.
+    await deaf(fake, handlers)
+    # More than a pipe holds: a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
     assert await failure_of(task) == "it stopped reading what it was sent"
     assert await bounded(child.ended()) == "it stopped reading what it was sent"
     await fake.current.ended()
 
 
-async def test_a_single_byte_that_is_not_taken_counts(fake: FakeLanguageServer, told: Told) -> None:
-    child = await told.start(fake.command, stall_seconds=0.3)
+async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, handlers: Handlers) -> None:
+    child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
     task = await waiting_request(child, fake)
-    await deaf(fake, told)
+    await deaf(fake, handlers)
     while child._taken() == child._sent:
         child.peer.notify("small", "x" * 5000)
     assert await failure_of(task) == "it stopped reading what it was sent"
@@ -159,8 +161,8 @@ async def test_a_single_byte_that_is_not_taken_counts(fake: FakeLanguageServer, 
 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "stalled"])
-async def test_one_that_reads_slowly_is_given_its_time(told: Told, is_slow: bool) -> None:
-    # It says when it goes on, so that what is between two looks of the clock is no matter of the machine.
+async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_slow: bool) -> None:
+    # It reads on a signal and reports each read, so that the test does not depend on the machine's speed.
     program = (
         "import os, signal, sys\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
@@ -172,14 +174,14 @@ async def test_one_that_reads_slowly_is_given_its_time(told: Told, is_slow: bool
         "        left -= len(os.read(0, left))\n"
         "    print('read', file=sys.stderr, flush=True)"
     )
-    child = await told.start(python(program))
-    await told.until_logged(1)
+    child = await handlers.start(python(program))
+    await handlers.until_logged(1)
     child.peer.notify("huge", "x" * 4_000_000)
     for number in range(3):
         before = child._taken()
         if is_slow:
             os.kill(child.pid, signal.SIGUSR1)
-            await told.until_logged(2 + number)
+            await handlers.until_logged(2 + number)
             await until(lambda: child._taken() > before)  # noqa: B023 - called before the next round
         timer = child._stall
         assert child.running
@@ -187,7 +189,7 @@ async def test_one_that_reads_slowly_is_given_its_time(told: Told, is_slow: bool
         assert child.running == is_slow
         if not is_slow:
             break
-        assert child._stall is not timer, "it is looked at again"
+        assert child._stall is not timer, "it is checked again"
     if not is_slow:
         assert await bounded(child.ended()) == "it stopped reading what it was sent"
     await child.stop(0)
@@ -196,42 +198,42 @@ async def test_one_that_reads_slowly_is_given_its_time(told: Told, is_slow: bool
 # -- stderr
 
 
-async def test_lines_of_stderr_are_told_as_they_come_whole_bounded_and_without_orders_to_a_terminal(
-    child: FramedChild, fake: FakeLanguageServer, told: Told
+async def test_lines_of_stderr_are_reported_whole_bounded_and_without_escape_sequences(
+    child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stderr(b"first\r\n\n\x1b[31mred\x1b[0m \xff\nbe")
-    await told.until_logged(2)
-    assert told.log == ["first", "red �"]
+    await handlers.until_logged(2)
+    assert handlers.log == ["first", "red �"]
     fake.stderr("gun\n" + "x" * 100_000 + "\nlast\n")
-    await told.until_logged(5)
-    assert told.log[2:] == ["begun", "x" * MAX_LINE_BYTES, "last"]
+    await handlers.until_logged(5)
+    assert handlers.log[2:] == ["begun", "x" * MAX_LINE_BYTES, "last"]
 
 
 async def test_a_line_without_an_end_costs_no_memory(
-    child: FramedChild, fake: FakeLanguageServer, told: Told
+    child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stderr("x" * 2_000_000)
     assert await fake.request("after it") == ["after it", None]
     assert len(child._line) <= MAX_LINE_BYTES
     fake.stderr("\n")
-    await told.until_logged(1)
-    assert told.log == ["x" * MAX_LINE_BYTES]
+    await handlers.until_logged(1)
+    assert handlers.log == ["x" * MAX_LINE_BYTES]
 
 
-async def test_of_a_flood_only_the_last_lines_are_kept(
-    child: FramedChild, fake: FakeLanguageServer, told: Told
+async def test_only_the_last_lines_of_many_are_kept(
+    child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stderr("".join(f"{number}\n" for number in range(1000)))
-    await told.until_logged(1000)
+    await handlers.until_logged(1000)
     assert child.last_words.splitlines() == [str(number) for number in range(1000)][-KEPT_LINES:]
 
 
-async def test_of_more_lines_than_there_is_time_for_the_last_are_told_and_how_many_were_not(
-    child: FramedChild, told: Told
+async def test_of_too_many_lines_at_once_the_last_are_reported_with_the_number_of_the_others(
+    child: FramedChild, handlers: Handlers
 ) -> None:
     lines = [str(number) for number in range(3 * MAX_LINES_AT_ONCE)]
     child._take_stderr(b"begun")
     child._take_stderr("".join(f"{line}\n" for line in lines).encode() + b"rest")
-    assert told.log == [f"({2 * MAX_LINES_AT_ONCE} lines were left out)", *lines[-MAX_LINES_AT_ONCE:]]
+    assert handlers.log == [f"({2 * MAX_LINES_AT_ONCE} lines were left out)", *lines[-MAX_LINES_AT_ONCE:]]
     child._take_stderr(b" of it\n")
-    assert told.log[-1] == "rest of it"
+    assert handlers.log[-1] == "rest of it"

@@ -1,4 +1,4 @@
-"""Real programs that end by themselves, or have to be ended: killed, gone, closed, or not a peer at all."""
+"""Real programs that end by themselves or have to be ended: killed, exited, with closed streams, no peer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.wire.children import (
     AT_ONCE_SECONDS,
     PATIENCE_SECONDS,
     POSIX,
-    Told,
+    Handlers,
     bounded,
     failure_of,
     python,
@@ -30,12 +30,12 @@ from tests.unit.wire.children import (
 pytestmark = POSIX
 
 
-async def test_kill_9_fails_whoever_waits_within_a_second_and_says_the_signal(
-    fake: FakeLanguageServer, told: Told
+async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_signal(
+    fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     async def seconds_until_it_fails() -> float:
         count = len(fake.starts) + 1
-        child = await told.start(fake.command)
+        child = await handlers.start(fake.command)
         await fake.wait_for_start(count)
         fake.on("ask", NEVER)
         task = asyncio.ensure_future(child.peer.request("ask"))
@@ -54,8 +54,8 @@ async def test_kill_9_fails_whoever_waits_within_a_second_and_says_the_signal(
     await is_quick(seconds_until_it_fails, within=AT_ONCE_SECONDS)
 
 
-async def test_what_it_said_before_it_died_is_heard_first(
-    child: FramedChild, fake: FakeLanguageServer, told: Told
+async def test_messages_sent_before_its_end_are_delivered_first(
+    child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     task = await waiting_request(child, fake)
     for number in range(200):
@@ -63,16 +63,16 @@ async def test_what_it_said_before_it_died_is_heard_first(
     fake.stderr("I am\nout of memory")
     fake.exit(3)
     assert await failure_of(task) == "it ended with exit code 3"
-    assert [params for _, params in told.notifications] == list(range(200))
-    assert told.log == ["I am", "out of memory"]
+    assert [params for _, params in handlers.notifications] == list(range(200))
+    assert handlers.log == ["I am", "out of memory"]
     assert child.last_words == "I am\nout of memory"
 
 
-async def test_what_is_still_in_its_streams_when_it_is_gone_is_heard(
-    told: Told, monkeypatch: pytest.MonkeyPatch
+async def test_unread_output_is_delivered_after_its_end(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", PATIENCE_SECONDS)
-    # Another process, out of reach, says it once this one is dead.
+    # Another process, outside the group, writes it once this one is dead.
     last = (
         "import os, sys, time\n"
         "while os.getppid() == int(sys.argv[1]):\n"
@@ -87,13 +87,13 @@ async def test_what_is_still_in_its_streams_when_it_is_gone_is_heard(
         " start_new_session=True)\n"
         "os._exit(5)"
     )
-    child = await told.start(python(program))
+    child = await handlers.start(python(program))
     assert await bounded(child.ended()) == "it ended with exit code 5"
-    assert told.notifications == [("late", None)]
+    assert handlers.notifications == [("late", None)]
     assert child.last_words == "late words"
 
 
-async def test_a_grandchild_that_holds_its_streams_delays_nobody_and_goes_with_it(
+async def test_a_grandchild_that_holds_its_streams_delays_nothing_and_ends_with_it(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     grandchild = await fake.grandchild()
@@ -104,7 +104,7 @@ async def test_a_grandchild_that_holds_its_streams_delays_nobody_and_goes_with_i
 
 
 def descriptors() -> list[int]:
-    """Those of this process that lead to a pipe or a socket."""
+    """The descriptors of this process that are pipes or sockets."""
     found = []
     for name in range(256):
         with contextlib.suppress(OSError):
@@ -114,7 +114,9 @@ def descriptors() -> list[int]:
     return found
 
 
-async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_for_long(told: Told) -> None:
+async def test_a_process_outside_its_group_that_holds_its_streams_delays_its_end_only_briefly(
+    handlers: Handlers,
+) -> None:
     before = descriptors()
     program = (
         "import os, subprocess, sys, time\n"
@@ -123,7 +125,7 @@ async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_
         "print(held.pid, file=sys.stderr, flush=True)\n"
         "os._exit(5)"
     )
-    child = await told.start(python(program))
+    child = await handlers.start(python(program))
     child.peer.notify("huge", "x" * 10_000_000)
     assert await bounded(child.ended()) == "it ended with exit code 5"
     for _ in range(3):
@@ -131,7 +133,7 @@ async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_
     try:
         assert descriptors() == before
     finally:
-        os.kill(int(told.log[0]), signal.SIGKILL)
+        os.kill(int(handlers.log[0]), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ async def test_a_process_outside_its_group_that_holds_its_streams_delays_nobody_
     ],
     ids=["text", "no JSON", "bad header", "no message", "no answer"],
 )
-async def test_what_is_no_message_ends_it_at_once(
+async def test_malformed_output_ends_it_at_once(
     child: FramedChild, fake: FakeLanguageServer, garbage: bytes, reason: str
 ) -> None:
     grandchild = await fake.grandchild()
@@ -153,21 +155,21 @@ async def test_what_is_no_message_ends_it_at_once(
     fake.send_bytes(garbage)
     assert reason in await failure_of(task)
     why = await bounded(child.ended())
-    assert why.startswith("it sent something that is no message (")
+    assert why.startswith("it sent something that is not a message (")
     assert reason in why
     await fake.current.ended()
     await grandchild.ended()
 
 
-async def test_one_that_closes_its_output_and_runs_on_is_ended(told: Told) -> None:
-    child = await told.start(python("import os, time; os.close(1); time.sleep(60)"))
+async def test_a_program_that_closes_its_output_and_runs_on_is_ended(handlers: Handlers) -> None:
+    child = await handlers.start(python("import os, time; os.close(1); time.sleep(60)"))
     with pytest.raises(PeerClosed, match="it closed its output"):
         await bounded(child.peer.request("ask"))
     assert await bounded(child.ended()) == "it closed its output"
 
 
-async def test_one_that_closes_its_output_while_another_process_holds_its_stderr_ends_all_the_same(
-    told: Told,
+async def test_a_program_that_closes_its_output_is_ended_even_if_another_process_holds_its_stderr(
+    handlers: Handlers,
 ) -> None:
     program = (
         "import os, subprocess, sys, time\n"
@@ -177,16 +179,16 @@ async def test_one_that_closes_its_output_while_another_process_holds_its_stderr
         "os.close(1)\n"
         "time.sleep(60)"
     )
-    child = await told.start(python(program))
-    await told.until_logged(1)
+    child = await handlers.start(python(program))
+    await handlers.until_logged(1)
     try:
         assert await bounded(child.ended()) == "it closed its output"
     finally:
-        os.kill(int(told.log[0]), signal.SIGKILL)
+        os.kill(int(handlers.log[0]), signal.SIGKILL)
 
 
-async def test_one_that_closes_its_input_and_runs_on_is_ended(told: Told) -> None:
-    child = await told.start(python("import os, time; os.close(0); time.sleep(60)"))
+async def test_a_program_that_closes_its_input_and_runs_on_is_ended(handlers: Handlers) -> None:
+    child = await handlers.start(python("import os, time; os.close(0); time.sleep(60)"))
     with pytest.raises(PeerClosed, match="it closed its input"):
         await bounded(child.peer.request("ask"))
     assert await bounded(child.ended()) == "it closed its input"

@@ -1,4 +1,4 @@
-"""Real programs that are stopped, gone with all they started; and that end with us."""
+"""Real programs that are stopped with all they started, and that end with the daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.wire.children import (
     AT_ONCE_SECONDS,
     PATIENCE_SECONDS,
     POSIX,
-    Told,
+    Handlers,
     bounded,
     failure_of,
     python,
@@ -39,7 +39,7 @@ async def test_stop_ends_its_input_and_waits_for_its_own_end(
     await fake.current.ended()
 
 
-async def test_one_that_ignores_the_end_of_its_input_has_a_signal_to_tidy_up_by(told: Told) -> None:
+async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers: Handlers) -> None:
     program = (
         "import os, signal, sys\n"
         "def tidy(*_):\n"
@@ -51,24 +51,24 @@ async def test_one_that_ignores_the_end_of_its_input_has_a_signal_to_tidy_up_by(
         "    signal.pause()"
     )
     for attempt in range(ATTEMPTS):
-        told.log.clear()
-        child = await told.start(python(program))
-        await told.until_logged(1)
-        # Half of it is for tidying up, which a machine that is busy may not come to.
+        handlers.log.clear()
+        child = await handlers.start(python(program))
+        await handlers.until_logged(1)
+        # Half of it is for the cleanup, which may take longer on a busy machine.
         await bounded(child.stop(4**attempt), 4**ATTEMPTS)
-        if told.log == ["ready", "tidied"]:
+        if handlers.log == ["ready", "tidied"]:
             return
-    raise AssertionError(told.log)
+    raise AssertionError(handlers.log)
 
 
-async def test_one_that_ignores_every_wish_to_end_is_killed_with_all_it_started(
-    fake: FakeLanguageServer, told: Told
+async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
+    fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stubborn = True
 
     async def seconds_beyond_what_it_may_take() -> float:
         count = len(fake.starts) + 1
-        child = await told.start(fake.command)
+        child = await handlers.start(fake.command)
         await fake.wait_for_start(count)
         grandchild = await fake.grandchild()
         began = time.monotonic()
@@ -83,11 +83,9 @@ async def test_one_that_ignores_every_wish_to_end_is_killed_with_all_it_started(
     await is_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
 
 
-async def test_whoever_is_cancelled_while_it_stops_has_it_killed_at_once(
-    fake: FakeLanguageServer, told: Told
-) -> None:
+async def test_a_cancelled_stop_kills_it_at_once(fake: FakeLanguageServer, handlers: Handlers) -> None:
     fake.stubborn = True
-    child = await told.start(fake.command)
+    child = await handlers.start(fake.command)
     await fake.wait_for_start()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
@@ -95,9 +93,7 @@ async def test_whoever_is_cancelled_while_it_stops_has_it_killed_at_once(
     assert await bounded(child.ended()) == "it was stopped"
 
 
-async def test_stopping_twice_or_what_is_dead_is_nothing(
-    child: FramedChild, fake: FakeLanguageServer
-) -> None:
+async def test_stopping_a_dead_program_has_no_effect(child: FramedChild, fake: FakeLanguageServer) -> None:
     fake.exit(0)
     await bounded(child.ended())
     await bounded(child.stop(60), 1)
@@ -105,7 +101,7 @@ async def test_stopping_twice_or_what_is_dead_is_nothing(
     assert await bounded(child.ended()) == "it ended with exit code 0"
 
 
-# -- our own end
+# -- the end of the parent
 
 
 PARENT = """
@@ -126,7 +122,7 @@ asyncio.run(main())
 """
 
 
-async def test_kill_9_of_ourselves_leaves_no_child(fake: FakeLanguageServer) -> None:
+async def test_kill_9_of_the_parent_leaves_no_child(fake: FakeLanguageServer) -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, *fake.command)
     try:
         start = await fake.wait_for_start()

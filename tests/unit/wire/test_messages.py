@@ -22,7 +22,7 @@ from jumpseat.wire import Batch, Invalid, Message, Notification, Request, RpcRes
         ({"jsonrpc": "2.0", "id": None, "error": {"code": 1}}, RpcResponse(None, None, {"code": 1})),
     ],
 )
-def test_a_message_is_told_by_its_members(value: Any, expected: Message) -> None:
+def test_a_message_is_classified_by_its_members(value: Any, expected: Message) -> None:
     assert classify(value) == expected
 
 

@@ -55,7 +55,7 @@ async def test_answers_may_come_in_any_order_after_a_notification_and_in_a_batch
     second, two = peer.start_request("b")
     peer.feed(
         frame({"jsonrpc": "2.0", "method": "early", "params": [1]})
-        + frame({"jsonrpc": "2.0", "id": 99, "result": "to nobody"})
+        + frame({"jsonrpc": "2.0", "id": 99, "result": "unrequested"})
         + frame([{"jsonrpc": "2.0", "id": second, "result": 2}, {"jsonrpc": "2.0", "id": first, "result": 1}])
     )
     assert (await bounded(one), await bounded(two), seen) == (1, 2, [("early", [1])])

@@ -82,7 +82,7 @@ POLLED = KINDS[:3]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_bytes_go_both_ways_and_the_end_is_told_once(kind: str) -> None:
+async def test_bytes_go_both_ways_and_the_end_is_reported_once(kind: str) -> None:
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     os.write(side.write_fd, b"ping")
@@ -158,7 +158,7 @@ async def test_a_lost_reader_ends_the_connection_though_input_stays_open(kind: s
     os.close(side.write_fd)
 
 
-async def test_a_reader_lost_while_much_is_buffered_wakes_whoever_waits() -> None:
+async def test_a_reader_lost_while_much_is_buffered_wakes_waiting_callers() -> None:
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     transport.write(bytes(2 * HIGH_WATER))
@@ -171,7 +171,7 @@ async def test_a_reader_lost_while_much_is_buffered_wakes_whoever_waits() -> Non
     os.close(side.write_fd)
 
 
-async def test_close_wakes_whoever_waits_and_is_no_end_of_input() -> None:
+async def test_close_wakes_waiting_callers_and_is_not_an_end_of_input() -> None:
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     transport.write(bytes(2 * HIGH_WATER))
@@ -188,7 +188,7 @@ async def test_a_socket_whose_far_side_only_stops_sending_is_still_written_to() 
     near_out, far_out = socket.socketpair()
     recorder = Recorder()
     transport = await recorder.open(near_in.detach(), near_out.detach())
-    far_out.sendall(b"nobody reads this")
+    far_out.sendall(b"never read")
     far_out.shutdown(socket.SHUT_WR)
     far_in.sendall(b"ping")
     await recorder.until(lambda: recorder.data == b"ping")

@@ -136,7 +136,7 @@ async def test_one_that_prints_before_it_is_ready_is_told_so(house: House, fake:
     fake.on("initialize", lambda params: fake.send_bytes(b"Welcome!\n\n") or NEVER)  # type: ignore[func-returns-value]
     error = await house.failure()
     assert isinstance(error, ConnectionError)
-    assert "it sent something that is no message" in error.message
+    assert "it sent something that is not a message" in error.message
     await fake.starts[0].ended()
 
 
