@@ -1,8 +1,7 @@
-"""Kinds of providers that other distributions bring, by the entry point group `jumpseat.adapters`.
+"""Kinds of providers from other distributions, found by the entry point group `jumpseat.adapters`.
 
-Owns how they are found, and what is wrong with one that cannot be used; `plugin_guard` keeps the defects of
-a running one apart. Above it is the registry, which asks only for a kind that is not built in: until then
-nothing is looked for, and nobody's code is imported. For authors: docs/plugins.md.
+The registry asks only for a kind that is not built in: until then no entry points are read and no plug-in is
+imported. `plugin_guard` wraps the adapters. For authors: docs/plugins.md.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ AdapterFactory: TypeAlias = Callable[[str, ProviderConfig, HttpClient], Adapter]
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One kind as its distributions offer it. Several may offer the same; then none of them is used."""
+    """One kind and its entry points. If several distributions have the same kind, none of them is used."""
 
     kind: str
     entry_points: tuple[EntryPoint, ...]
@@ -42,23 +41,23 @@ class Plugin:
 
 
 class Plugins:
-    """The plug-ins of this environment, looked for once, each loaded once. Safe to use in threads."""
+    """The plug-ins of this environment, found once and each loaded once. Safe to use in threads."""
 
     def __init__(self, built_in: Collection[str]) -> None:
         """
         Args:
-            built_in: the daemon's own kinds, which no plug-in can replace.
+            built_in: the daemon's own kinds; plug-ins cannot replace them.
         """
         self._built_in = built_in
         self._found: Mapping[str, Plugin] | None = None
         self._loaded: dict[str, AdapterFactory | ConfigError] = {}
 
     def kinds(self) -> list[str]:
-        """Every kind that a plug-in brings, those left out that are built in."""
+        """Every kind of a plug-in that is not built in."""
         return [kind for kind in self._all() if kind not in self._built_in]
 
     def load(self, kind: str) -> None:
-        """Find and import a kind; blocks, and never fails: what is wrong is said by `make`."""
+        """Find and import a kind. Blocks; a failure is raised by `make`."""
         if kind not in self._loaded:
             try:
                 self._loaded[kind] = self._factory(kind)
@@ -66,20 +65,20 @@ class Plugins:
                 self._loaded[kind] = error
 
     def is_loaded(self, kind: str) -> bool:
-        """Whether `make` needs no more than memory."""
+        """Whether `make` will not block."""
         return kind in self._loaded
 
     def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
-        """The adapter for a provider, behind a guard; its plug-in is loaded now if it was not before.
+        """The guarded adapter for a provider; loads its plug-in if it is not loaded.
 
         Raises:
-            ConfigError: there is no such kind, or its plug-in cannot be used, or refuses the table.
+            ConfigError: there is no such kind, or its plug-in cannot be used, or it rejects the table.
         """
         self.load(table.kind)
         factory = self._loaded[table.kind]
         if isinstance(factory, ConfigError):
-            told = f"providers.{provider}.kind: {factory.message}"
-            raise ConfigError(told, provider=provider, hint=factory.hint)
+            message = f"providers.{provider}.kind: {factory.message}"
+            raise ConfigError(message, provider=provider, hint=factory.hint)
         origin = f"plug-in {table.kind} ({self._all()[table.kind].origin})"
         try:
             adapter = factory(provider, table, http)
@@ -90,11 +89,11 @@ class Plugins:
             raise
         except DEFECTS as error:
             logger.exception("the %s did not make an adapter for %s", origin, provider)
-            told = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
-            raise ConfigError(told, provider=provider, hint=_LOG_HINT) from error
+            message = f"providers.{provider}: the {origin} failed to start ({type(error).__name__})."
+            raise ConfigError(message, provider=provider, hint=_LOG_HINT) from error
         if guarded is None:
-            told = f"providers.{provider}.kind: the {origin} {fault}."
-            raise ConfigError(told, provider=provider, hint=_OTHER_VERSION)
+            message = f"providers.{provider}.kind: the {origin} {fault}."
+            raise ConfigError(message, provider=provider, hint=_OTHER_VERSION)
         for key in _undeclared(adapter, table):
             logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
         return guarded
@@ -110,7 +109,7 @@ class Plugins:
             raise self._unknown(kind)
         if len(plugin.entry_points) > 1:
             raise ConfigError(
-                f"the plug-in {kind} is brought by {plugin.origin}, so that none of them is used.",
+                f"the plug-in {kind} is in {plugin.origin}, so none of them is used.",
                 hint="Uninstall all but one of them, and restart the daemon.",
             )
         try:
@@ -123,18 +122,18 @@ class Plugins:
             ) from error
         if not callable(factory):
             raise ConfigError(
-                f"the plug-in {kind} of {plugin.origin} is not callable, so that it makes no adapter.",
+                f"the plug-in {kind} of {plugin.origin} is not callable, so it makes no adapter.",
                 hint=_OTHER_VERSION,
             )
-        made: AdapterFactory = factory
-        return made
+        callable_factory: AdapterFactory = factory
+        return callable_factory
 
     def _unknown(self, kind: str) -> ConfigError:
         plugins = self.kinds()
-        offered = f"; plug-ins bring {', '.join(plugins)}" if plugins else ""
+        offered = f"; plug-ins add {', '.join(plugins)}" if plugins else ""
         hidden = [plugin for name, plugin in self._all().items() if name in self._built_in]
         ignored = "".join(
-            f" {each.origin} brings {each.kind}, which is built in, so that it is ignored." for each in hidden
+            f" {each.origin} has {each.kind}, which is built in, so it is ignored." for each in hidden
         )
         wrong = f"there is no kind {kind!r}" if kind else "it is missing"
         meant = did_you_mean(kind, [*self._built_in, *plugins])
@@ -145,8 +144,8 @@ class Plugins:
         )
 
 
-_LOG_HINT = "The daemon's log says how. Update the plug-in, or remove it, and restart the daemon."
-_OTHER_VERSION = "Install a version of the plug-in that fits this daemon, and restart the daemon."
+_LOG_HINT = "See the daemon's log. Update or remove the plug-in, and restart the daemon."
+_OTHER_VERSION = "Install a version of the plug-in that works with this daemon, and restart it."
 
 
 def _discover() -> dict[str, Plugin]:
@@ -159,13 +158,13 @@ def _discover() -> dict[str, Plugin]:
 
 
 def _distribution(entry_point: EntryPoint) -> str:
-    # A directory on the path that is half a distribution has no metadata to name it by.
+    # An incomplete distribution on the path has no metadata with its name.
     name = entry_point.dist.name if entry_point.dist is not None else None
     return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
 
 
 def _undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
-    """The keys of the table that are neither common ones nor the plug-in's own."""
+    """The keys of the table that are neither common nor declared by the plug-in."""
     declared: set[str] = set()
     for name, field in (adapter.options.model_fields if adapter.options else {}).items():
         declared |= {name, *([field.alias] if field.alias else [])}

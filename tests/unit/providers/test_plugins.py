@@ -72,8 +72,8 @@ def test_an_unknown_kind_is_told_with_all_that_are_there(install: Install) -> No
         "providers.mine.kind: there is no kind 'amce'; did you mean acme? Known kinds are "
     )
     assert all(kind in error.message for kind in KINDS)
-    assert "plug-ins bring acme, zeta." in error.message
-    assert "jumpseat-acme 1.0 brings openai, which is built in, so that it is ignored." in error.message
+    assert "plug-ins add acme, zeta." in error.message
+    assert "jumpseat-acme 1.0 has openai, which is built in, so it is ignored." in error.message
     assert error.provider == "mine"
 
 

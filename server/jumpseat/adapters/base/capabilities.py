@@ -1,4 +1,4 @@
-"""What a provider can do, and what its list of models says about that. Does no I/O."""
+"""What a provider can do, and what its list of models says about that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CapabilitySource: TypeAlias = Literal["static", "config", "probe"]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider can do, whatever the model."""
+    """What a provider can do, for any model."""
 
     streaming: bool = True
     tool_calls: bool = True
@@ -23,26 +23,26 @@ class Capabilities:
     resumable_streaming: bool = False
 
 
-_TOLD_BY = {
+_FACTS = {
     "tool_calls": "supports_tool_use",
     "json_mode": "supports_json",
     "vision": "supports_vision",
     "thinking": "supports_thinking",
 }
-"""The fields of `Capabilities` of which a list says something, and the fields of its rows that say it."""
+"""Fields of `Capabilities`, and the fields of `ModelInfo` that say something about them."""
 
 
-def told_by(models: Iterable[ModelInfo]) -> dict[str, bool]:
-    """What at least one of the models can do, and what all of them say that they cannot.
+def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:
+    """By field of `Capabilities`: true if any model can, false if all models say that they cannot.
 
-    What one leaves open, and no other can do, stays open. Models that are not for chats do not count.
+    Other fields are left out. Models that are not for chats do not count.
     """
     rows = [model for model in models if model.picker_enabled]
-    found = {}
-    for name, fact in _TOLD_BY.items():
-        told = [getattr(row, fact) for row in rows]
-        if True in told:
-            found[name] = True
-        elif told and None not in told:
-            found[name] = False
-    return found
+    capabilities = {}
+    for name, fact in _FACTS.items():
+        values = [getattr(row, fact) for row in rows]
+        if True in values:
+            capabilities[name] = True
+        elif values and None not in values:
+            capabilities[name] = False
+    return capabilities

@@ -1,4 +1,4 @@
-"""One attempt at a turn, seen by its caller: its events, and a model for programs without a daemon."""
+"""One attempt at a turn: its events, and a model for programs without a daemon."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
 
 
 class Streams(Protocol):
-    """What a chat needs of an adapter."""
+    """The part of an adapter that a chat needs."""
 
     @property
     def provider_name(self) -> str:
@@ -38,19 +38,19 @@ class Streams(Protocol):
         ...
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length, where it is known."""
+        """The model's context length in tokens, if it is known."""
         ...
 
 
 class ChatModel:
-    """One model of one adapter: what a program needs that has no daemon."""
+    """One model of one adapter, for programs without a daemon."""
 
     def __init__(self, adapter: Streams, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         """
         Args:
-            adapter: whom to ask.
+            adapter: the provider.
             model: the provider's own name for the model.
-            max_tokens: output tokens of an answer, unless a call says otherwise.
+            max_tokens: output tokens of an answer, unless a call sets another limit.
         """
         self.adapter = adapter
         self.model_name = model
@@ -58,12 +58,12 @@ class ChatModel:
 
     @property
     def provider_name(self) -> str:
-        """The adapter's name of itself."""
+        """The configured provider's id."""
         return self.adapter.provider_name
 
     @property
     def max_context_tokens(self) -> int | None:
-        """The model's context length, where it is known."""
+        """The model's context length in tokens, if it is known."""
         return self.adapter.max_context_tokens(self.model_name)
 
     async def chat(
@@ -83,14 +83,13 @@ class ChatModel:
             messages: the conversation, oldest first, at least one message.
             system: the system prompt.
             tools: definitions, or mappings with `name`, `description` and `parameters`.
-            stream: ask the provider to stream; without it `on_delta` still sees every event, at the end.
-            max_tokens: overrides the bound default.
+            stream: ask the provider to stream; otherwise `on_delta` gets all events at the end.
+            max_tokens: overrides the bound limit.
             on_delta: called with each event, and awaited if it returns an awaitable.
             options: any other field of `ChatRequest`.
 
         Raises:
-            ChatError: as the adapter's `stream` raises it, with `partial` filled in. This is one attempt:
-                retries belong to the turn engine.
+            ChatError: as the adapter's `stream` raises it, with `partial` set. There are no retries.
         """
         request = ChatRequest(
             messages=tuple(messages),
@@ -107,9 +106,9 @@ class ChatModel:
                 async for event in events:
                     fold.add(event)
                     if on_delta is not None:
-                        waiting = on_delta(event)
-                        if inspect.isawaitable(waiting):
-                            await waiting
+                        result = on_delta(event)
+                        if inspect.isawaitable(result):
+                            await result
             if fold.stop_reason is None:
                 raise ProtocolError(
                     f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
@@ -129,14 +128,12 @@ def _with_partial(error: ChatError, fold: Fold) -> ChatError:
 
 @asynccontextmanager
 async def events_of(adapter: Streams, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """One attempt's events, closed on leaving whatever happens: that is what ends the upstream request.
-
-    A plug-in's iterator need not be a generator; one that has nothing to close is just left.
-    """
+    """One attempt's events. Leaving closes them, which ends the upstream request."""
     events = adapter.stream(request)
     try:
         yield events
     finally:
+        # A plug-in's iterator need not be a generator.
         close = getattr(events, "aclose", None)
         if close is not None:
             await close()

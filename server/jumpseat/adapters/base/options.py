@@ -1,7 +1,4 @@
-"""The keys that a kind of provider has beside the common ones.
-
-Above it is `base`, which gives this to plug-ins; below it is configuration.
-"""
+"""Reads the keys that a kind of provider has beside the common ones."""
 
 from __future__ import annotations
 
@@ -16,20 +13,20 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def read_options(model: type[Options], provider: str, config: ProviderConfig) -> Options:
-    """The keys of a provider's table that are not the common ones, as a model has them.
+    """The kind's own keys of a provider's table, validated.
 
     Args:
-        model: the keys and their types; a key that it does not have is warned about by the daemon.
+        model: the keys and their types; the daemon warns of keys that it does not have.
         provider: the configured provider's id, for the error.
         config: the provider's table.
 
     Raises:
-        ConfigError: a key is missing or wrong; the message names it, and repeats no value.
+        ConfigError: a key is missing or wrong; the message names the key and repeats no value.
     """
     try:
         return model.model_validate(config.model_extra or {})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, ("providers", provider, *first["loc"])))
-        told = first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{key}: {told}.", provider=provider) from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{key}: {message}.", provider=provider) from None

@@ -1,7 +1,4 @@
-"""How many rows of a provider's list of models are taken.
-
-Above it are the readers of lists, one for each shape; it does no I/O.
-"""
+"""The limit of a provider's list of models."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import logging
 from typing import TypeVar
 
 MAX_MODELS = 5000
-"""Ten times what the largest catalogues list. Nobody picks from more, and each row costs several looks."""
+"""Ten times the largest known list. Each row costs time in several places."""
 
 logger = logging.getLogger(__name__)
 
@@ -17,13 +14,13 @@ T = TypeVar("T")
 
 
 def first_rows(rows: list[T], provider: str) -> list[T]:
-    """The rows that are taken; a longer list is cut, which the log says. Those beyond can be used by name.
+    """The first `MAX_MODELS` rows; the log says if there are more. Other models can still be used by name.
 
     Args:
-        rows: as the provider sent them.
+        rows: in the provider's order.
         provider: the configured provider's id.
     """
     if len(rows) <= MAX_MODELS:
         return rows
-    logger.warning("%s lists %d models; the first %d are taken", provider, len(rows), MAX_MODELS)
+    logger.warning("%s lists %d models; only the first %d are used", provider, len(rows), MAX_MODELS)
     return rows[:MAX_MODELS]

@@ -1,7 +1,4 @@
-"""How often a program that a provider needs may be started: not for ever, if it dies at each use.
-
-Counts starts; `local` and the language server, above it, start and say how the last run ended.
-"""
+"""Limits how often a program that a provider needs is started, in case it dies at each use."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ STARTS_WITHIN_SECONDS = 180.0
 
 
 class StartBudget:
-    """The starts of one program."""
+    """The recent starts of one program."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
-            clock: seconds.
+            clock: gives monotonic seconds.
         """
         self._clock = clock
         self._starts: deque[float] = deque(maxlen=MAX_STARTS)
@@ -32,10 +29,10 @@ class StartBudget:
         Args:
             provider: the configured provider's id, for the error.
             what: the program, as the subject of a sentence.
-            end: how its last run ended, "it was killed by signal 9."
+            end: how its last run ended, as a clause: "it was killed by signal 9."
 
         Raises:
-            ConnectionError: it was started too often.
+            ConnectionError: the program was started too often.
         """
         now = self._clock()
         if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
@@ -46,12 +43,12 @@ class StartBudget:
                 "not started again for now.",
                 provider=provider,
                 retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or start jumpseat again. The daemon's log has more: its stderr, or "
+                hint=f"Wait {wait:.0f} s, or restart jumpseat. The daemon's log has details: its stderr, or "
                 f"the file of `jumpseat serve --log-level debug --log-file FILE`.{last}",
                 retryable=False,
             )
         self._starts.append(now)
 
     def give_back(self) -> None:
-        """The last start says nothing of the program: what it was started with is wrong."""
+        """Do not count the last start: it failed because of its configuration, not the program."""
         self._starts.pop()

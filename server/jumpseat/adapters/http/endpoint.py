@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import jumpseat
 from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
-from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.models import read_models, static_model
@@ -140,7 +140,7 @@ class EndpointAdapter(Adapter):
         if not self._has_list:
             return None
         try:
-            return told_by(await self._listed_models())
+            return capabilities_of(await self._listed_models())
         except RequestError as error:
             if self._config.models and error.status_code in (404, 405):
                 return None

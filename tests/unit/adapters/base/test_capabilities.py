@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.chat import ModelInfo
 
 
@@ -29,15 +29,20 @@ def row(**facts: Any) -> ModelInfo:
 def test_one_model_that_can_is_enough_and_all_must_say_that_they_cannot(
     vision: list[bool | None], told: dict[str, bool]
 ) -> None:
-    assert told_by([row(supports_vision=each) for each in vision]) == told
+    assert capabilities_of([row(supports_vision=each) for each in vision]) == told
 
 
 def test_every_ability_that_a_list_may_tell_is_read() -> None:
     one = row(supports_tool_use=True, supports_json=False, supports_vision=True, supports_thinking=False)
-    assert told_by([one]) == {"tool_calls": True, "json_mode": False, "vision": True, "thinking": False}
+    assert capabilities_of([one]) == {
+        "tool_calls": True,
+        "json_mode": False,
+        "vision": True,
+        "thinking": False,
+    }
 
 
 def test_a_model_that_only_embeds_says_nothing_of_chats() -> None:
-    assert told_by([row(supports_tool_use=False, picker_enabled=False), row(supports_tool_use=True)]) == {
-        "tool_calls": True
-    }
+    assert capabilities_of(
+        [row(supports_tool_use=False, picker_enabled=False), row(supports_tool_use=True)]
+    ) == {"tool_calls": True}

@@ -26,7 +26,7 @@ def test_a_long_list_is_cut_and_the_log_says_so(caplog: pytest.LogCaptureFixture
         assert first_rows(ROWS[:-1], "acme") == ROWS[:-1]
         assert not caplog.text
         assert first_rows(ROWS, "acme") == ROWS[:-1]
-    assert f"acme lists {len(ROWS)} models; the first {MAX_MODELS} are taken" in caplog.text
+    assert f"acme lists {len(ROWS)} models; only the first {MAX_MODELS} are used" in caplog.text
 
 
 def test_lists_of_every_shape_are_cut() -> None:

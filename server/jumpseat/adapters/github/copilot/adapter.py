@@ -22,7 +22,7 @@ from jumpseat.adapters.base import (
     Replan,
     read_options,
 )
-from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.copilot.catalogue import AUTO, FRESH_SECONDS, CopilotCatalogue, auto_row
@@ -247,7 +247,7 @@ class CopilotAdapter(Adapter):
         Raises:
             ChatError: the list could not be had.
         """
-        return told_by(await self.list_models())
+        return capabilities_of(await self.list_models())
 
     def heard_models(self) -> Sequence[ModelInfo]:
         """The list of the last chat, which has to know how each model is asked."""

@@ -24,7 +24,7 @@ from jumpseat.adapters.base import (
     OnPrompt,
     read_options,
 )
-from jumpseat.adapters.base.capabilities import told_by
+from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory
 from jumpseat.adapters.github.hosts import github_hosts
@@ -259,7 +259,12 @@ class LanguageServerAdapter(Adapter):
         """
         models = await self._listed()
         can = CAPABILITIES[self._way]
-        return {"streaming": can.streaming, "vision": can.vision, "thinking": can.thinking, **told_by(models)}
+        return {
+            "streaming": can.streaming,
+            "vision": can.vision,
+            "thinking": can.thinking,
+            **capabilities_of(models),
+        }
 
     def check(self) -> Sequence[str]:
         """The program is there; keys that only other kinds heed are named.
