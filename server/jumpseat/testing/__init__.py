@@ -1,7 +1,7 @@
-"""The contract suite: what every adapter passes, those of plug-ins too.
+"""The contract suite, which every adapter passes, those of plug-ins too.
 
-Owns the checks that make an adapter one: the laws of events, the shape of responses, the round trip of
-opaque things, errors, cancels, many chats at once. A plug-in's tests hold a subclass:
+It checks the laws of events, the shape of responses, the round trip of opaque data, errors, cancels, and
+many chats at once. A plug-in's tests have a subclass:
 
     from pathlib import Path
 
@@ -10,22 +10,22 @@ opaque things, errors, cancels, many chats at once. A plug-in's tests hold a sub
     from jumpseat.testing import AdapterContract, ChatCompletionsScript
 
     class TestMyProvider(AdapterContract):
-        recordings = Path(__file__).with_name("recordings")  # Each recording in it adds tests.
-        script = ChatCompletionsScript()  # The provider's dialect, or a `Script` of one's own.
+        recordings = Path(__file__).with_name("recordings")  # Each recording adds tests.
+        script = ChatCompletionsScript()  # The provider's dialect, or your own `Script`.
 
         def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
             return MyAdapter("mine", MyConfig(base_url=base_url), http)
 
-The provider is a real HTTP server on loopback that does what it is told (`FakeUpstream`); nothing is
-mocked, and nothing leaves the machine. An adapter that asks no HTTP server says `speaks_http = False`, and
-gives a `live_request` that it can really answer. The format of recordings is in `recordings`.
+The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`); nothing is mocked, and nothing
+leaves the machine. An adapter that sends no HTTP requests sets `speaks_http = False` and a `live_request`
+that it can answer. The format of recordings is in `recordings`.
 
-Nothing below imports this package; it needs pytest, and no async plug-in of it. Public for plug-ins, and
-kept stable: `tests/unit/test_public_names.py` holds the names.
+Needs pytest, and no async plug-in of it. Public for plug-ins, and kept stable:
+`tests/unit/test_public_names.py` checks the names.
 """
 
 try:
-    import pytest  # noqa: F401 - what is missing is said here, and in one sentence
+    import pytest  # noqa: F401 - a missing pytest is reported here, in one sentence
 except ImportError as missing:
     raise ImportError("jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`.") from missing
 

@@ -1,4 +1,4 @@
-"""The contract that every adapter passes: the hooks of `stage` with all the checks."""
+"""The contract that every adapter passes: the hooks of `stage` and all checks."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class AdapterContract(
 ):
     """Subclass it as `Test…`, fill in the hooks of `ContractBase`, and pytest collects the checks.
 
-    `make_adapter` is the only hook without a default. With `recordings` and `script` every check runs;
-    what is missing is skipped, with the reason.
+    `make_adapter` is the only hook without a default. With `recordings` and `script` every check runs; the
+    others are skipped with the reason.
     """

@@ -1,8 +1,7 @@
 """The laws of events, and the shape of a response, as assertions.
 
-Owns what every answer must keep whatever the dialect: section 2 of the protocol page, and the docstrings of
-`chat/events.py` and `chat/response.py`. Above it are the contract suite and the tests of decoders; below it
-is the vocabulary alone. A broken law is an `AssertionError` that says which event breaks it, and how.
+They hold for every dialect. Sources: section 2 of the protocol page, and the docstrings of `chat/events.py`
+and `chat/response.py`. A broken law is an `AssertionError` that says which event breaks it, and how.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def check(holds: object, sentence: str) -> None:
 
 
 class _Laws:
-    """What is known after the events so far."""
+    """The state after the events so far."""
 
     def __init__(self) -> None:
         self.open: dict[int, tuple[str, list[str]]] = {}
@@ -72,13 +71,13 @@ class _Laws:
         self.prose: int | None = None
         self.done = False
 
-    def forget(self) -> None:
-        """The answer begins anew: what came before, if anything did, is void."""
+    def restart(self) -> None:
+        """A new response starts: the events before it no longer count."""
         self.open, self.seen, self.prose = {}, 0, None
 
     def take(self, event: StreamEvent, at: str) -> None:
         """The next event; `at` names it for a sentence."""
-        check(not self.done, f"{at} comes after done, which must be the last event, and the only one.")
+        check(not self.done, f"{at} comes after done, which must be the last event.")
         match event:
             case TextStartEvent() | ThinkingStartEvent() | ToolUseStartEvent():
                 self._start(event, at)
@@ -95,13 +94,13 @@ class _Laws:
             case UsageEvent():
                 assert_usage(event.usage, at)
             case ResponseEvent():
-                self.forget()
+                self.restart()
             case DoneEvent():
                 check(not self.open, f"{at} comes while blocks {sorted(self.open)} are still open.")
                 _stop_reason(event.stop_reason, at)
                 self.done = True
             case StartEvent() | RetryEvent():
-                raise AssertionError(f"{at} is the turn engine's to make, not an adapter's.")
+                raise AssertionError(f"{at} is an event of the turn engine, not of an adapter.")
             case ProgressEvent() | WarningEvent() | CitationEvent():
                 pass  # Allowed anywhere before done.
             case _:
@@ -113,7 +112,7 @@ class _Laws:
 
     def _start(self, event: TextStartEvent | ThinkingStartEvent | ToolUseStartEvent, at: str) -> None:
         self._number(event.block, at)
-        check(self.prose is None, f"{at} comes before block {self.prose} was done; what starts closes it.")
+        check(self.prose is None, f"{at} comes before block {self.prose} is done.")
         if not isinstance(event, ToolUseStartEvent):
             self.prose = event.block
         self.open[event.block] = (_stem(event), [])
@@ -137,19 +136,19 @@ class _Laws:
         self.prose = None if event.block == self.prose else self.prose
 
     def _opened(self, event: Any, at: str) -> tuple[str, list[str]]:
-        found = self.open.get(event.block)
-        if found is None:
-            was = "was done already" if event.block < self.seen else "never started"
-            raise AssertionError(f"{at} belongs to block {event.block}, which {was}.")
-        return found
+        block = self.open.get(event.block)
+        if block is None:
+            state = "was done already" if event.block < self.seen else "never started"
+            raise AssertionError(f"{at} belongs to block {event.block}, which {state}.")
+        return block
 
 
 def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
-    """Numbers rise; start < deltas < done for a block; deltas join to the whole; done is last, once.
+    """Block numbers rise; start < deltas < done for a block; deltas join to the whole; done is last, once.
 
     Args:
         events: what one `stream` yielded, from its first event on.
-        ended: whether the answer came to its end; a failure or a cancel leaves blocks open and no done.
+        ended: whether the answer is complete; after a failure or a cancel, blocks may be open, without done.
 
     Raises:
         AssertionError: a law is broken; the message says by which event.
@@ -169,7 +168,9 @@ def assert_usage(usage: Usage, at: str = "usage") -> None:
     """
     counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_creation_tokens]
     for count in counts:
-        check(type(count) is int and count >= 0, f"{at}: the count {count!r} is no whole number from 0 on.")
+        check(
+            type(count) is int and count >= 0, f"{at}: the count {count!r} is not an integer of at least 0."
+        )
     cached = usage.cache_read_tokens + usage.cache_creation_tokens
     check(
         usage.input_tokens >= cached,
@@ -182,12 +183,12 @@ def assert_usage(usage: Usage, at: str = "usage") -> None:
 
 
 def assert_response(response: Response, *, provider: str, model: str) -> None:
-    """A finished answer has its shape: a list of blocks, each with its origin; the text is a string.
+    """A response has the right shape: a list of blocks, each with its origin; the text is a string.
 
     Args:
-        response: what a chat came to.
-        provider: the name that the adapter has for itself.
-        model: the model that was asked for, by the name in the request.
+        response: of a chat.
+        provider: the adapter's `provider_name`.
+        model: the model's name in the request.
 
     Raises:
         AssertionError: the shape is wrong; the message says where.
@@ -195,16 +196,16 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
     content: Any = response.content
     check(
         isinstance(content, list | tuple),
-        f"content is a {type(content).__name__}; it is always a list of blocks, empty if nothing was said.",
+        f"content is a {type(content).__name__}; it is always a list of blocks, which may be empty.",
     )
     for number, block in enumerate(content):
         check(isinstance(block, BLOCK_CLASSES), f"content[{number}] is a {_kind(block)}, which is no block.")
         origin = block.origin
         check(origin is not None, f"content[{number}] ({block.type}) has no origin.")
-        told = (origin.provider, origin.model)
+        named = (origin.provider, origin.model)
         check(
-            told == (provider, model),
-            f"content[{number}] ({block.type}) says its origin is {told}; asked was {(provider, model)}.",
+            named == (provider, model),
+            f"content[{number}] ({block.type}) says its origin is {named}; it is {(provider, model)}.",
         )
         if isinstance(block, ToolUseBlock):
             _tool_call(block, f"content[{number}]")
@@ -212,19 +213,23 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
     check(response.text == text, f"text is {response.text!r}; its text blocks join to {text!r}.")
     calls = [block for block in content if isinstance(block, ToolUseBlock)]
     ids = [block.id for block in calls]
-    check(len(set(ids)) == len(ids), f"the ids of the calls are {ids}; within one answer each is unique.")
+    check(
+        len(set(ids)) == len(ids), f"the ids of the calls are {ids}; each must be unique within one answer."
+    )
     check(list(response.tool_calls) == calls, "tool_calls are not the tool_use blocks of content.")
     _stop_reason(response.stop_reason, "the response")
     check(response.provider == provider, f"provider is {response.provider!r}, not {provider!r}.")
-    check(response.model, "model is empty; it is the model that answered.")
+    check(response.model, "model is empty; it must name the model that answered.")
     if response.usage is not None:
         assert_usage(response.usage)
     check(tuple(response.as_message().content) == tuple(content), "as_message() changes the content.")
 
 
 def _tool_call(block: ToolUseBlock, at: str) -> None:
-    check(block.id, f"{at} is a call without an id; where the provider gives none, the adapter makes one.")
-    check(block.name, f"{at} names no tool; a call without a name is none, and is dropped with a warning.")
+    check(
+        block.id, f"{at} is a call without an id; if the provider sends none, the adapter must generate one."
+    )
+    check(block.name, f"{at} has no tool name; a call without a name must be dropped with a warning.")
     check(isinstance(block.raw, str), f"{at}.raw is the text of the arguments, not a {_kind(block.raw)}.")
     readable = block.arguments is not None
     check(readable or block.error, f"{at} has neither arguments nor an error that says why.")

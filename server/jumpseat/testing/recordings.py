@@ -1,13 +1,11 @@
-"""Recorded answers as plain files, and what each of them should come to.
+"""Recorded answers as plain files, and the response expected of each.
 
-Owns the format. A recording is two or three files in one folder:
+A recording is two or three files in one folder:
 
-- `NAME.body.sse`, `NAME.body.ndjson` or `NAME.body.json`: the body's bytes, exactly as they came.
-- `NAME.expected.json`: an object of the keys of `Recording.EXPECTED`, all optional but `made` and `source`.
-- `NAME.request.json`, optional: the chat that was answered, as params of `chat/start` (the protocol page,
-  section 2). Give it where the answer depends on what was asked: tools, thinking, a model's name.
-
-Above it is the contract suite; below it are the scriptable server and the wire's own params.
+- `NAME.body.sse`, `NAME.body.ndjson` or `NAME.body.json`: the body's bytes, exactly as received.
+- `NAME.expected.json`: an object with keys of `Recording.EXPECTED`; `made` and `source` are required.
+- `NAME.request.json`, optional: the chat, as params of `chat/start` (the protocol page, section 2). Needed if
+  the answer depends on the request: tools, thinking, a model's name.
 """
 
 from __future__ import annotations
@@ -34,16 +32,16 @@ _CONTENT_TYPES: Mapping[str, str] = {
 }
 
 SLICES: Mapping[str, int | None] = {"whole": None, "by bytes": 1, "by sevens": 7}
-"""The ways in which a body arrives: the sizes of the server's writes."""
+"""The sizes of the server's writes."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange. `name` is what its files begin with."""
+    """One exchange. `name` is the prefix of its files."""
 
     EXPECTED: ClassVar[Mapping[str, str]] = {
         "made": "`recorded` from a real server, or `written` by hand",
-        "source": "which server and when, or after which page of the API's documentation",
+        "source": "which server and when, or which page of the API's documentation",
         "status": "the HTTP status; 200 if absent",
         "headers": "headers that belong to the answer, as an object",
         "text": "all text, joined",
@@ -55,8 +53,8 @@ class Recording:
         "model": "the model that answered",
         "response_id": "the provider's id of the answer",
         "usage": "an object of fields of `jumpseat.chat.Usage`",
-        "replayed": "strings that the next request must hold, byte for byte, when the answer goes back",
-        "error": "for an answer that fails: the `class` of the error tree, and words of its `message`",
+        "replayed": "strings that the next request must contain byte for byte",
+        "error": "for an answer that fails: the error's `class`, and a part of its `message`",
     }
 
     name: str
@@ -64,11 +62,11 @@ class Recording:
     form: Form
     expected: Mapping[str, Any]
     asked: Mapping[str, Any]
-    """The params of the chat; empty where none were recorded."""
+    """The params of the chat; empty if none were recorded."""
 
     @property
     def streamed(self) -> bool:
-        """Whether the answer came in pieces."""
+        """Whether the answer is streamed."""
         return self.form != "json"
 
     @property
@@ -77,7 +75,7 @@ class Recording:
         return "error" in self.expected
 
     def reply(self, slice_size: int | None = None) -> Reply:
-        """The answer for a script, in writes of so many bytes."""
+        """The answer for a script, in writes of `slice_size` bytes."""
         headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
         status = self.expected.get("status", 200)
         whole = Reply((self.body,), status, headers, chunked=self.streamed)
@@ -85,7 +83,7 @@ class Recording:
 
     @cached_property
     def request(self) -> ChatRequest | None:
-        """What was asked, with an empty `model` where none was recorded; None without a recorded chat."""
+        """The recorded chat, with an empty `model` if it has none; None if no chat was recorded."""
         if not self.asked:
             return None
         ask = ask_from_wire(ChatStartParams.model_validate(self.asked))
@@ -105,12 +103,12 @@ class Recording:
         return request if ask.max_tokens is None else replace(request, max_tokens=ask.max_tokens)
 
     def assert_comes_to(self, response: Response) -> None:
-        """The response is what the recording expects, as far as it says.
+        """The response has every expected value.
 
         Raises:
-            AssertionError: it is not; the message names the key.
+            AssertionError: it has not; the message names the key.
         """
-        got = _told(response)
+        got = _values_of(response)
         for key, wanted in self.expected.items():
             if key == "tool_calls":
                 _assert_calls(wanted, got[key])
@@ -128,21 +126,21 @@ def load_recordings(folder: Path) -> list[Recording]:
     """Every recording of a folder, in the order of their names.
 
     Raises:
-        ValueError: a file is missing, or says something that the format does not know.
+        ValueError: a file is missing, or has unknown keys.
     """
     bodies = sorted(folder.glob("*.body.*"), key=lambda path: path.name)
     names = [path.name.partition(".body.")[0] for path in bodies]
     for other in (*folder.glob("*.expected.json"), *folder.glob("*.request.json")):
         if other.name.rsplit(".", 2)[0] not in names:
-            raise ValueError(f"{other} belongs to no recording: there is no body of that name beside it.")
+            raise ValueError(f"{other} belongs to no recording: its folder has no body of that name.")
     return [_load(folder, name, path) for name, path in zip(names, bodies, strict=True)]
 
 
 def through_the_wire(message: Message) -> Message:
-    """The message as it comes back from a client that holds it as JSON and sends it with its next chat.
+    """The message after a client kept it as JSON and sent it with its next chat.
 
     Raises:
-        ValueError: it has no JSON in UTF-8, or is not valid in the params of a chat.
+        ValueError: it cannot be written as JSON in UTF-8, or is not valid in the params of a chat.
     """
     from jumpseat.rpc.encode import to_wire
 
@@ -151,7 +149,7 @@ def through_the_wire(message: Message) -> Message:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string of a JSON value, keys left out, in order."""
+    """Every string of a JSON value in order, without keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -187,7 +185,7 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
 def _object(path: Path, *, needed: bool) -> dict[str, Any]:
     if not path.is_file():
         if needed:
-            raise ValueError(f"{path} is missing; it says what the body beside it should come to.")
+            raise ValueError(f"{path} is missing; it has the response expected of the body.")
         return {}
     value = json.loads(path.read_text("utf-8"))
     if not isinstance(value, dict):
@@ -195,7 +193,7 @@ def _object(path: Path, *, needed: bool) -> dict[str, Any]:
     return value
 
 
-def _told(response: Response) -> dict[str, Any]:
+def _values_of(response: Response) -> dict[str, Any]:
     return {
         "text": response.text,
         "thinking": "".join(block.thinking for block in response.content if block.type == "thinking"),

@@ -1,8 +1,7 @@
-"""What a provider of each dialect answers, for the checks that need an answer of their own making.
+"""Answers of each dialect, for the checks that script the provider.
 
-Owns where a dialect's requests come to and how its answers are spelled. A third party with a dialect of
-its own subclasses `Script`; a provider with other paths passes them to the script of its dialect. Above it
-are the checks of the contract; below it the bodies in `answers` and the scriptable server.
+A script has the paths of a dialect and makes its answers. A plug-in with another dialect subclasses `Script`;
+a provider with other paths passes them to the script of its dialect.
 """
 
 from __future__ import annotations
@@ -16,39 +15,39 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 
 class Script:
-    """Answers of one dialect, in its own bytes. Abstract: the three answers have no default."""
+    """Answers of one dialect, as bytes. Abstract: the three answers have no default."""
 
     def __init__(self, *, base_path: str = "", chat_path: str = "/") -> None:
         """
         Args:
-            base_path: what the base URL has behind the origin.
-            chat_path: the whole path that chats are sent to.
+            base_path: the path of the base URL.
+            chat_path: the whole path of chat requests.
         """
         self.base_path = base_path
         self.chat_path = chat_path
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """An answer of one text; streamed, each piece is a write of its own."""
+        """An answer of one text; if streamed, each piece is a separate write."""
         raise NotImplementedError
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
-        """An answer that is one call of a tool; `arguments` is JSON text of an object."""
+        """An answer that is one tool call; `arguments` is the JSON text of an object."""
         raise NotImplementedError
 
     def error_answer(self, status: int, message: str, **headers: str) -> Reply:
-        """A refusal with these words. Underscores in header names stand for hyphens."""
+        """A refusal with this message. Underscores in header names stand for hyphens."""
         raise NotImplementedError
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
-        """Whether a chat wants its answer streamed."""
+        """Whether a chat requests a streamed answer."""
         return self.sent(request).get("stream") is True
 
     def sent(self, request: RecordedRequest) -> Any:
-        """A chat's request as a JSON value; override it where a body is not JSON."""
+        """A chat's request as a JSON value; override it if a body is not JSON."""
         return request.json
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """Script what is asked beside chats: the list of models, tokens, facts. Does nothing by default."""
+        """Script other requests than chats: the list of models, token counts. Does nothing by default."""
 
 
 class ChatCompletionsScript(Script):
@@ -58,20 +57,20 @@ class ChatCompletionsScript(Script):
         super().__init__(base_path=base_path, chat_path=chat_path)
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         if streamed:
             return Reply.events(chat_completions.completion_stream(pieces))
         return Reply.json(chat_completions.completion_body("".join(pieces)))
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         calls = [chat_completions.FakeCall(call_id, name, _halves(arguments))]
         if streamed:
             return Reply.events(chat_completions.completion_stream(tool_calls=calls))
         return Reply.json(chat_completions.completion_body(None, tool_calls=calls))
 
     def error_answer(self, status: int, message: str, **headers: str) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         return Reply.json({"error": {"message": message, "type": "error"}}, status, **headers)
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
@@ -87,11 +86,11 @@ class ResponsesScript(ChatCompletionsScript):
         super().__init__(base_path=base_path, chat_path=chat_path)
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         return _response(responses.message(*pieces), streamed)
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         return _response(responses.function_call(call_id, name, *_halves(arguments)), streamed)
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
@@ -108,16 +107,16 @@ class AnthropicMessagesScript(Script):
         super().__init__(base_path=base_path, chat_path=chat_path)
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         return _message(anthropic_messages.Words(pieces), streamed)
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         call = anthropic_messages.Call(call_id, name, _halves(arguments), json.loads(arguments))
         return _message(call, streamed)
 
     def error_answer(self, status: int, message: str, **headers: str) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         kinds = {
             400: "invalid_request_error",
             401: "authentication_error",
@@ -146,13 +145,13 @@ class OllamaChatScript(Script):
         super().__init__(base_path=base_path, chat_path=chat_path)
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         if streamed:
             return ollama_chat.lines(*(ollama_chat.part(piece) for piece in pieces), ollama_chat.last())
         return Reply.json(ollama_chat.last(content="".join(pieces)))
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         call = ollama_chat.call(name, json.loads(arguments), call_id=call_id)
         if streamed:
             return ollama_chat.lines(ollama_chat.part(tool_calls=[call]), ollama_chat.last())
@@ -161,7 +160,7 @@ class OllamaChatScript(Script):
         return Reply.json(whole)
 
     def error_answer(self, status: int, message: str, **headers: str) -> Reply:
-        """As `Script` says."""
+        """See `Script`."""
         return Reply.json({"error": message}, status, **headers)
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:

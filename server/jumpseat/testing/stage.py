@@ -1,8 +1,7 @@
-"""What the checks stand on: the hooks that a plug-in fills in, and one adapter with its provider per check.
+"""The hooks that a plug-in fills in, and one adapter with its provider for each check.
 
-Owns how a check runs: in an event loop of its own, with a bound on its time, and with an end at which no
-task and no connection may be left. So the suite needs no async plug-in of pytest, and runs under any.
-Above it are the checks; below it the scriptable server and the adapter interface.
+A check runs in an event loop of its own, with a time limit, and fails if a task or a connection is left at
+its end. So the suite needs no async plug-in of pytest, and runs under any.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from jumpseat.testing.scripts import Script
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Scripted
 
 CHECK_SECONDS = 60.0
-"""A check that takes longer hangs; almost all take a few milliseconds."""
+"""The time limit of a check; almost all take a few milliseconds."""
 
 TIDY_SECONDS = 5.0
-"""How long what was closed may take to be gone."""
+"""How long closed connections and cancelled tasks may take to end."""
 
 TOOLS = (
     ToolDefinition(
@@ -52,25 +51,25 @@ class ContractBase:
     """The hooks. `AdapterContract` adds the checks."""
 
     recordings: ClassVar[Path | None] = None
-    """The folder of recordings; None skips what is checked with them."""
+    """The folder of recordings; None skips the checks that need it."""
 
     script: ClassVar[Script | None] = None
-    """The dialect's answers; None skips what needs answers of the suite's own making."""
+    """The dialect's answers; None skips the checks that need it."""
 
     speaks_http: ClassVar[bool] = True
-    """False for an adapter that does not ask an HTTP server: what needs one is skipped."""
+    """False for an adapter that sends no HTTP requests; the checks that need an HTTP server are skipped."""
 
     models: ClassVar[Sequence[str]] = ("contract-model-a", "contract-model-b")
-    """Names that the adapter takes; one is enough where it takes no other."""
+    """Model names that the adapter accepts; one is enough if it accepts no other."""
 
     secret: ClassVar[str | None] = None
-    """The credential that `make_adapter` configures, so that its way can be checked; None skips that.
+    """The credential that `make_adapter` configures; None skips the checks that search for it.
 
-    Of 12 characters at least: shorter ones occur in ordinary text, so that they are not taken out of it.
+    At least 12 characters: shorter ones occur in ordinary text and are not removed from it.
     """
 
     live_request: ClassVar[ChatRequest | None] = None
-    """A chat that a real provider behind `make_adapter` can answer, with at least some words; None skips."""
+    """A chat that a real provider behind `make_adapter` answers with text; None skips the live checks."""
 
     def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
         """A fresh adapter whose provider is at this base URL.
@@ -83,17 +82,17 @@ class ContractBase:
         raise NotImplementedError(f"{type(self).__name__} must define make_adapter(base_url, http).")
 
     def make_adapter_without_credential(self, base_url: str, http: HttpClient) -> Adapter | None:
-        """An adapter whose configured credential cannot be had; None where there is no such thing."""
+        """An adapter whose configured credential cannot be read; None skips the check."""
         return None
 
     def prepare(self, upstream: FakeUpstream) -> None:
-        """Script what the adapter asks beside chats; by default what the dialect's script says."""
+        """Script the answers to requests other than chats; by default those of the dialect's script."""
         if self.script is not None:
             self.script.prepare(upstream, self.models)
 
     @property
     def model(self) -> str:
-        """The model that most checks ask."""
+        """The model that most checks use."""
         return self.models[0]
 
     def loaded_recordings(self) -> list[Recording]:
@@ -105,12 +104,12 @@ class ContractBase:
         return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
 
     def request_of(self, recording: Recording) -> ChatRequest:
-        """What the recording answers: what was recorded, else a greeting; streamed as its answer is."""
+        """The recording's request, else a greeting; streamed if the answer is."""
         asked = recording.request or self.hello()
         return replace(asked, model=asked.model or self.model, stream=recording.streamed)
 
     def answers(self) -> Script:
-        """The dialect's script; the check is skipped where there is none."""
+        """The dialect's script; skips the check if there is none."""
         if not self.speaks_http:
             pytest.skip("this adapter does not ask an HTTP server")
         if self.script is None:
@@ -119,7 +118,7 @@ class ContractBase:
 
     @asynccontextmanager
     async def stage(self) -> AsyncIterator[Stage]:
-        """An adapter, and its provider, which was asked nothing yet; at the end nothing may be left."""
+        """An adapter and its provider, which has got no request; no connection may be left at the end."""
         async with FakeUpstream() as upstream:
             base_path = "" if self.script is None else self.script.base_path
             self.prepare(upstream)
@@ -147,40 +146,40 @@ class Stage:
 
     @property
     def provider(self) -> str:
-        """The adapter's name of itself."""
+        """The adapter's `provider_name`."""
         return self.adapter.provider_name
 
     @property
     def chats(self) -> list[RecordedRequest]:
-        """The chats that came to the provider so far."""
+        """The chats that the provider has got so far."""
         path = self._chat_path
         return [each for each in self.upstream.requests if path is None or each.path == path]
 
     def sent(self, number: int = -1) -> Any:
-        """What a chat sent, as a JSON value; the last one by default."""
+        """A chat's request body as a JSON value; the last one by default."""
         script = self._contract.script
         request = self.chats[number]
         return request.json if script is None else script.sent(request)
 
     def answer(self, *replies: Scripted) -> None:
-        """Answer the next chats so."""
+        """Script the answers to the next chats."""
         self.upstream.script(*replies, path=self._chat_path)
 
     def answer_all(self, reply: Scripted) -> None:
-        """Answer every chat so."""
+        """Script the answer to every chat."""
         self.upstream.default(reply, path=self._chat_path)
 
     async def chat_arrives(
         self, number: int = 1, chats: Collection[asyncio.Task[Any]] = ()
     ) -> RecordedRequest:
-        """The so-manieth chat, counted from 1, once the provider has it.
+        """Wait until the provider has got this many chats; gives the last of them.
 
         Args:
-            number: which one.
-            chats: those under way, none of which may end before the provider has this one.
+            number: counted from 1.
+            chats: chats under way; none may end before the provider has got this one.
 
         Raises:
-            AssertionError: it does not come; the message says what came or happened instead.
+            AssertionError: it does not arrive; the message says what happened instead.
         """
         arrival = asyncio.create_task(self._arrival(number))
         await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
@@ -202,7 +201,7 @@ class Stage:
         except TimeoutError:
             came = ", ".join(sorted({each.path for each in self.upstream.requests})) or "nothing"
             raise AssertionError(
-                f"{len(self.chats)} of {number} chats came to {self._chat_path}; requests came to: {came}."
+                f"{self._chat_path} got {len(self.chats)} of {number} chats; requests went to: {came}."
             ) from None
         return self.chats[number - 1]
 
@@ -216,7 +215,7 @@ class Stage:
             return [event async for event in events]
 
     async def chat(self, request: ChatRequest) -> Response:
-        """The answer as `ChatModel` gives it."""
+        """The response of `ChatModel.chat`."""
         model = self.adapter.bind(request.model)
         return await model.chat(
             request.messages,
@@ -237,7 +236,7 @@ class Stage:
         """The error that a chat ends in, with its `partial`.
 
         Raises:
-            AssertionError: the chat does not fail, or with something that is no `ChatError`.
+            AssertionError: the chat does not fail, or raises another error than a `ChatError`.
         """
         try:
             response = await self.chat(request)
@@ -245,15 +244,15 @@ class Stage:
             return error
         except Exception as error:
             raise AssertionError(
-                f"the chat fails with {type(error).__name__}, which is not of the tree of ChatError: {error}"
+                f"the chat fails with {type(error).__name__}, which is no ChatError: {error}"
             ) from error
-        raise AssertionError(f"the failure was swallowed: the chat came to {response!r}.")
+        raise AssertionError(f"the failure was not raised: the response is {response!r}.")
 
 
 def bounded(
     check_method: Callable[Concatenate[C, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[C, P], None]:
-    """The async check as a test: in a loop of its own, within `CHECK_SECONDS`, and leaving no task behind."""
+    """Make a test of an async check: its own event loop, at most `CHECK_SECONDS`, and no tasks left."""
 
     def run(self: C, /, *args: P.args, **kwargs: P.kwargs) -> None:
         async def within_bounds() -> None:
@@ -271,7 +270,7 @@ def bounded(
 async def _no_task_is_left() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
-        # What was cancelled may need a turn of the loop to be gone.
+        # A cancelled task may need one turn of the loop to end.
         _, others = await asyncio.wait(others, timeout=TIDY_SECONDS)
     names = ", ".join(sorted(str(task.get_coro()) for task in others))
     check(not others, f"the adapter leaves tasks behind: {names}")

@@ -1,7 +1,4 @@
-"""The scriptable server on a thread and loop of its own, for tests that are not async.
-
-Above it are tests that drive another process synchronously; below it is `upstream.py`.
-"""
+"""The scripted server on its own thread and event loop, for tests that are not async."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ class ThreadedUpstream:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """A copy of what has come so far."""
+        """A copy of the requests received so far."""
         return list(self._upstream.requests)
 
     def script(self, *replies: Scripted, path: str | None = None) -> None:
@@ -57,7 +54,7 @@ class ThreadedUpstream:
         self._upstream.script(*replies, path=path)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Answer so whenever the queues are empty."""
+        """The reply while the queues are empty."""
         self._upstream.default(reply, path=path)
 
     def open(self, gate: Gate) -> None:
@@ -65,7 +62,7 @@ class ThreadedUpstream:
         self._loop.call_soon_threadsafe(gate.open)
 
     def wait_for_request(self, number: int = 1) -> RecordedRequest:
-        """The so-manieth request, counted from 1, once it is there."""
+        """Wait for the request with this number, counted from 1."""
         return self._run(self._upstream.wait_for_request(number))
 
     def wait_for_disconnect(self, number: int = 1) -> None:

@@ -1,12 +1,12 @@
-"""A provider made of a script: a real HTTP/1.1 server on loopback that does what a test tells it to.
+"""A scripted provider: a real HTTP/1.1 server on loopback.
 
-Owns the bytes of every scripted answer: how they are cut, when they come, and how the connection ends.
-Nothing here sleeps: a test holds an answer back with a `Gate` and opens it. Above it are the contract
-suite and the tests of adapters; below it only asyncio. `answers` makes bodies of the known dialects.
+A script sets the bytes of every answer: how they are cut, when they are sent, and how the connection ends.
+Nothing here sleeps: a test holds an answer with a `Gate` and opens it. `answers` makes bodies of the known
+dialects.
 
     async with FakeUpstream() as upstream:
         upstream.script(Reply.events([{"hello": 1}, "[DONE]"]), path="/v1/chat")
-        ...  # Ask `upstream.origin`.
+        ...  # Send requests to `upstream.origin`.
         assert upstream.requests[0].json["model"] == "m"
 """
 
@@ -25,7 +25,7 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 WAIT_SECONDS = 20.0
-"""How long a test waits for what should happen at once on loopback; a busy machine takes its time."""
+"""How long a test waits for events on loopback; a busy machine may need seconds."""
 
 
 class Gate:
@@ -35,7 +35,7 @@ class Gate:
         self._event = asyncio.Event()
 
     def open(self) -> None:
-        """Let the answer go on. From another thread, use `ThreadedUpstream.open`."""
+        """Continue the answer. From another thread, use `ThreadedUpstream.open`."""
         self._event.set()
 
     async def wait(self) -> None:
@@ -62,7 +62,7 @@ class Reply:
     ending: Ending = "complete"
     ending_after: int | None = None
     held: Gate | None = None
-    """Until this is open not even the head of the answer is sent."""
+    """The answer's head is not sent before this is open."""
 
     @classmethod
     def json(cls, body: Any, status: int = 200, **headers: str) -> Reply:
@@ -92,7 +92,7 @@ class Reply:
         return replace(self, slice_size=size)
 
     def joined(self, pieces_per_write: int) -> Reply:
-        """The same answer with so many neighbouring pieces in one write; gates stay where they are."""
+        """The same answer with several pieces per write; gates keep their places."""
         joined: list[Piece] = []
         run: list[bytes] = []
         for piece in self.pieces:
@@ -106,19 +106,19 @@ class Reply:
         return replace(self, pieces=(*joined, b"".join(run)))
 
     def stall_after(self, count: int | None = None) -> Reply:
-        """Send so much of the body, then nothing until the client or the server goes away."""
+        """Send `count` bytes of the body, then nothing until the client or the server disconnects."""
         return replace(self, ending="stall", ending_after=count)
 
     def close_after(self, count: int | None = None) -> Reply:
-        """Send so much of the body, then close the connection in the midst of the answer."""
+        """Send `count` bytes of the body, then close the connection."""
         return replace(self, ending="close", ending_after=count)
 
     def reset_after(self, count: int | None = None) -> Reply:
-        """Send so much of the body, then reset the connection (RST)."""
+        """Send `count` bytes of the body, then reset the connection (RST)."""
         return replace(self, ending="reset", ending_after=count)
 
     def writes(self) -> Iterator[Piece]:
-        """What to write, in order, up to where the script ends the answer."""
+        """The writes in order, up to the end of the answer."""
         left = len(self.body) if self.ending_after is None else self.ending_after
         for piece in self.pieces:
             if isinstance(piece, Gate):
@@ -145,7 +145,7 @@ def _event_bytes(event: Mapping[str, Any] | str | bytes | tuple[str, Mapping[str
 
 @dataclass(slots=True)
 class RecordedRequest:
-    """A request as it came. `disconnected` is set when the client closed before the answer was out."""
+    """A received request. `disconnected` is set if the client closed before the answer was complete."""
 
     method: str
     path: str
@@ -154,7 +154,7 @@ class RecordedRequest:
     body: bytes
     disconnected: asyncio.Event = field(default_factory=asyncio.Event)
     sent: int = 0
-    """Bytes of the answer's body that the operating system has taken so far."""
+    """Bytes of the answer's body that were written so far."""
 
     @property
     def json(self) -> Any:
@@ -168,7 +168,7 @@ _NOT_SCRIPTED = Reply.json({"error": {"message": "no reply is scripted", "type":
 
 
 class FakeUpstream:
-    """The server. Replies are taken from the queue of the path, then of any path, then the default.
+    """The server. A reply comes from the queue of the path, else of any path, else it is the default.
 
     Args:
         port: on 127.0.0.1; 0 takes a free one.
@@ -207,17 +207,17 @@ class FakeUpstream:
         self._queues[path].extend(replies)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Answer so whenever the queues are empty."""
+        """The reply while the queues are empty."""
         self._defaults[path] = reply
 
     def forget(self) -> None:
-        """Forget what was asked and what is scripted, for the next test."""
+        """Remove all requests and scripts, for the next test."""
         self.requests.clear()
         self._queues.clear()
         self._defaults.clear()
 
     async def wait_for_request(self, number: int = 1) -> RecordedRequest:
-        """The so-manieth request, counted from 1, once it is there."""
+        """Wait for the request with this number, counted from 1."""
         async with asyncio.timeout(WAIT_SECONDS), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= number)
         return self.requests[number - 1]
@@ -269,7 +269,7 @@ class FakeUpstream:
             async with self._arrived:
                 self.requests.append(request)
                 self._arrived.notify_all()
-            # Watching for the client's end while the answer is written is what makes a cancel visible.
+            # Reads while the answer is written, to notice a client that disconnects.
             watch = asyncio.ensure_future(reader.read(1))
             try:
                 if not await _answer(self._reply_to(request), request, watch, writer):
@@ -343,7 +343,7 @@ async def _answer(
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.chunked else piece)
             await writer.drain()
             request.sent += len(piece)
-            # A turn of the loop for each write, so that the pieces leave the process one by one.
+            # One turn of the loop per write, so that the pieces are sent separately.
             await asyncio.sleep(0)
     match reply.ending:
         case "complete":
@@ -364,7 +364,7 @@ async def _answer(
 
 
 async def _passes(gate: Gate, watch: asyncio.Future[bytes]) -> bool:
-    """Wait at a gate; False if the client went away first."""
+    """Wait for a gate; False if the client disconnected first."""
     opened = asyncio.ensure_future(gate.wait())
     either: set[asyncio.Future[Any]] = {opened, watch}
     try:

@@ -42,8 +42,8 @@ def test_a_response_in_shape_passes():
         ({"content": [replace(TEXT, origin=None)]}, r"content\[0\] \(text\) has no origin"),
         ({"content": [replace(TEXT, origin=Origin("p", "real-m"))]}, "says its origin is"),
         ({"content": [replace(CALL, id="")]}, "a call without an id"),
-        ({"content": [replace(CALL, name="", error="It has no name.")]}, "names no tool"),
-        ({"content": [CALL, TEXT, CALL]}, "within one answer each is unique"),
+        ({"content": [replace(CALL, name="", error="It has no name.")]}, "has no tool name"),
+        ({"content": [CALL, TEXT, CALL]}, "each must be unique within one answer"),
         ({"content": [replace(CALL, raw={})]}, "raw is the text of the arguments"),
         ({"content": [replace(CALL, arguments=None)]}, "neither arguments nor an error"),
         ({"stop_reason": "length"}, "stops for 'length'"),
@@ -98,7 +98,7 @@ def test_a_second_answer_makes_the_first_void():
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([TextStartEvent(0), ThinkingStartEvent(1)], "before block 0 was done"),
+        ([TextStartEvent(0), ThinkingStartEvent(1)], "before block 0 is done"),
         ([TextStartEvent(0), DoneEvent("end_turn")], r"while blocks \[0\] are still open"),
         ([TextStartEvent(0), TextDeltaEvent(0, "")], "is empty"),
         ([ThinkingStartEvent(0), TextDeltaEvent(0, "Hi")], "belongs to a block that started as thinking"),

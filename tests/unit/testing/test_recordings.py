@@ -89,7 +89,7 @@ def test_a_body_of_an_unknown_form_and_a_file_without_a_body_are_refused(tmp_pat
     with pytest.raises(ValueError, match="ends in none of sse, ndjson, json"):
         load_recordings(tmp_path)
     (tmp_path / "two.body.txt").unlink()
-    with pytest.raises(ValueError, match="there is no body of that name"):
+    with pytest.raises(ValueError, match="its folder has no body of that name"):
         load_recordings(tmp_path)
 
 

@@ -1,9 +1,7 @@
 """One attempt over HTTP as a sequence of hooks. Public for plug-ins, and kept stable (docs/plugins.md).
 
-Owns the order of the hooks and that what was set up is torn down once, however the attempt ends. Each hook
-has a default from the chat-completions dialect, so that a provider which differs in little says little.
-Above it are plug-ins; below it `endpoint`, which has the credential, the headers and the list of models, and
-`routes`, which make the request and understand refusals.
+Every set-up is torn down exactly once, however the attempt ends. The hooks default to the chat-completions
+dialect, so a plug-in overrides only what differs.
 """
 
 from __future__ import annotations
@@ -40,13 +38,13 @@ __all__ = ["HttpAdapter", "Outcome"]
 logger = logging.getLogger(__name__)
 
 TURN_WAITS_SECONDS = 1.0
-"""How long a turn waits for its tear-down; it goes on without a slower one."""
+"""How long a turn waits for its tear-down, which may continue after that."""
 
 CLOSING_WAITS_SECONDS = 0.25
-"""How long the end of the daemon waits for tear-downs: a part of what it has for all adapters."""
+"""How long the daemon's shutdown waits for tear-downs: a part of its time for all adapters."""
 
 TEAR_DOWN_SECONDS = 10.0
-"""How long a tear-down may take; one that takes longer is cancelled."""
+"""A tear-down that takes longer is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +52,31 @@ class Outcome:
     """How an attempt ended, for its tear-down."""
 
     stop_reason: StopReason
-    """Why the model stopped; `cancelled` where somebody left before that, `error` where it failed."""
+    """Why the model stopped; `cancelled` if the turn was cancelled before, `error` if the attempt failed."""
 
     usage: Usage | None = None
     error: Exception | None = None
-    """What the attempt raised: a `ChatError`, a `Replan`, or a defect."""
+    """What the attempt raised: a `ChatError`, a `Replan`, or another exception."""
 
 
 class HttpAdapter(EndpointAdapter):
-    """A provider behind one base URL, as hooks that a subclass overrides.
+    """A provider with one base URL, as hooks that a subclass overrides.
 
     One attempt calls them in this order, each once: `set_up`, `credential` (and `form_headers`),
     `warnings`, `form_parameters`, `form_messages`, `decode` and `url`; then the request is made, and the
     decoder is fed; `tear_down` comes last. A retried turn is several attempts. One object serves many
-    turns at once: what the hooks of an attempt share travels in `request.state`.
+    turns at once: hooks of one attempt share data in `request.state`.
 
-    The defaults are those of any endpoint with chat completions: what it has refused once is left out, or
-    said otherwise, in later requests.
+    The defaults suit any endpoint with chat completions: parameters that it has refused are left out or
+    renamed in later requests.
     """
 
     default_base_url: ClassVar[str] = ""
     path: ClassVar[str] = "/chat/completions"
-    """What a chat adds to the base URL."""
+    """The path of a chat below the base URL."""
 
     messages_key: ClassVar[str] = "messages"
-    """Where the body has what `form_messages` gives."""
+    """The key of the body for the result of `form_messages`."""
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         """
@@ -119,20 +117,20 @@ class HttpAdapter(EndpointAdapter):
     def base_url(self) -> str:
         """The configured base URL, else the class's own; without a slash at its end.
 
-        Each `${name}` in it is replaced by the time that the first hook is called.
+        Each `${name}` in it is replaced before the first hook is called.
         """
         return self._address
 
     @property
     def values(self) -> Values:
-        """What the table's value sources give: `await self.values.resolve("my_key", raw)`."""
+        """Reads the table's value sources: `await self.values.resolve("my_key", raw)`."""
         return self._values
 
     async def call(self, method: str, path: str, body: Any = None) -> HttpCall:
-        """A request below the base URL, with the headers and the query that every request has.
+        """A request below the base URL, with the configured headers and query.
 
         Raises:
-            ConfigError: the key, a configured header or a part of the URL cannot be had.
+            ConfigError: the key, a configured header or a part of the URL cannot be read.
         """
         headers = await self._headers()
         return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
@@ -140,14 +138,14 @@ class HttpAdapter(EndpointAdapter):
     # -- the hooks
 
     async def set_up(self, request: ChatRequest) -> ChatRequest | None:
-        """Get what the attempt needs, before its credential is read; None leaves the request as it is.
+        """Acquire what the attempt needs, before its credential is read; None keeps the request unchanged.
 
-        The returned request is what every later hook sees: `replace(request, state={"lease": lease})`.
-        There is a tear-down for each set-up that returned. One that raises, or is cancelled, gives back by
-        itself what it has, as `__aenter__` does.
+        Later hooks get the returned request: `replace(request, state={"lease": lease})`. `tear_down` follows
+        each set-up that returned. A set-up that raises or is cancelled must release what it acquired itself,
+        as `__aenter__` does.
 
         Raises:
-            ChatError: the attempt is refused; nothing was sent.
+            ChatError: the attempt fails; nothing was sent.
         """
         return None
 
@@ -156,28 +154,28 @@ class HttpAdapter(EndpointAdapter):
         return super()._credential(key)
 
     def form_headers(self, request: ChatRequest) -> Mapping[str, str]:
-        """Headers of this chat alone; the credential and configured ones go before them."""
+        """Further headers of this chat; the credential and configured headers take precedence."""
         return {}
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
-        """What of the request the provider is not told, for the user to know; default: what it refused."""
+        """What the request leaves out, for the user; default: what the provider has refused."""
         return self._without_messages(request).warnings
 
     def form_parameters(self, request: ChatRequest) -> Mapping[str, Any]:
         """The body without the conversation: model, tools, limits, settings.
 
-        Whoever overrides this lays `config.parameters` and `request.settings` over it.
+        An override must apply `config.parameters` and `request.settings` last.
         """
         body = self._without_messages(request).body
         return {name: value for name, value in body.items() if name != "messages"}
 
     def form_messages(self, request: ChatRequest) -> Sequence[Any]:
-        """The conversation; `request.system` too, where it is one of the messages."""
+        """The conversation; `request.system` too, if it is one of the messages."""
         messages: list[Any] = self._route.prepare(request).body["messages"]
         return messages
 
     def form_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Parameters and messages as one JSON object; for a dialect that keeps them otherwise."""
+        """Parameters and messages as one JSON object; override it for a dialect with another structure."""
         return {**self.form_parameters(request), self.messages_key: self.form_messages(request)}
 
     def decode(self, request: ChatRequest) -> Decoder:
@@ -185,7 +183,7 @@ class HttpAdapter(EndpointAdapter):
         return ChatCompletionsDecoder(self._provider, request.model)
 
     def url(self, request: ChatRequest) -> str:
-        """Where the request goes, without the configured query; not asked where `url` is configured."""
+        """The URL without the configured query; not called if `url` is configured."""
         return joined(self._address, self.path)
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
@@ -193,17 +191,17 @@ class HttpAdapter(EndpointAdapter):
         return self._without_messages(request).refine(fault, error)
 
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
-        """Give back what `set_up` got, once for each set-up that returned, whatever happened since.
+        """Release what `set_up` acquired; called once for each set-up that returned, on any outcome.
 
-        The attempt has released its connection to the provider by then. A turn waits a second for this
-        and goes on; after ten seconds it is cancelled. What it raises is logged and hurts nobody.
+        The connection to the provider is released before. A turn waits one second for this; after ten
+        seconds it is cancelled. Exceptions are only logged.
         """
 
     async def fetch_models(self) -> list[ModelInfo]:
-        """What the provider lists; default: `/models` in OpenAI's shape. Configured models are added.
+        """The provider's list; default: `/models` in OpenAI's shape. Configured models are added.
 
         Raises:
-            ChatError: the list could not be had.
+            ChatError: the list could not be read.
         """
         return await super()._listed_models()
 
@@ -230,7 +228,7 @@ class HttpAdapter(EndpointAdapter):
                         outcome = Outcome(event.stop_reason, event.usage)
                     yield event
             if outcome.stop_reason == "cancelled":
-                outcome = Outcome("error")  # The answer has no end, which the engine will say.
+                outcome = Outcome("error")  # The answer has no end mark; the engine reports that.
         except Exception as error:
             outcome = Outcome("error", error=error)
             raise
@@ -252,7 +250,7 @@ class HttpAdapter(EndpointAdapter):
         return HttpCall("POST", url, {**own, **credential}, sent, self._config.timeout), prepared
 
     async def _afterwards(self, request: ChatRequest, outcome: Outcome) -> None:
-        # A task of its own: a turn that is cancelled twice, or waits no longer, must not cut it off.
+        # In a separate task, so that a second cancel or the end of the wait does not interrupt it.
         task = asyncio.ensure_future(self._torn_down(request, outcome))
         self._tearing_down.add(task)
         task.add_done_callback(self._tearing_down.discard)
@@ -268,7 +266,7 @@ class HttpAdapter(EndpointAdapter):
             logger.exception("the tear-down of %s failed", self._provider)
 
     async def aclose(self) -> None:
-        """Wait a moment for tear-downs under way; a subclass that holds more calls this one too."""
+        """Wait briefly for tear-downs under way; an override must call this too."""
         pending = tuple(self._tearing_down)
         if pending:
             _, late = await asyncio.wait(pending, timeout=CLOSING_WAITS_SECONDS)
@@ -288,7 +286,7 @@ class HttpAdapter(EndpointAdapter):
             self._address = await self._base()
 
     def _without_messages(self, request: ChatRequest) -> Prepared:
-        # A long conversation is written out once for an attempt, by `form_messages`.
+        # `form_messages` alone encodes the conversation, which may be long.
         return self._route.prepare(replace(request, messages=()))
 
     def _facts_of(self, model: str) -> EndpointFacts:

@@ -27,14 +27,14 @@ Line = Mapping[str, Any] | Gate
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
     """One object of an answer that goes on; `message` takes `thinking` and `tool_calls`."""
-    told = {"role": "assistant", "content": content, **message}
-    return {"model": model, "created_at": CREATED_AT, "message": told, "done": done}
+    whole = {"role": "assistant", "content": content, **message}
+    return {"model": model, "created_at": CREATED_AT, "message": whole, "done": done}
 
 
 def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> dict[str, Any]:
     """The last object of an answer; `extra` replaces and adds keys, None takes one away."""
-    told = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
-    return {key: value for key, value in told.items() if value is not None}
+    line = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
+    return {key: value for key, value in line.items() if value is not None}
 
 
 def call(

@@ -1,7 +1,4 @@
-"""Checks of cancels: leaving the events closes the connection to the provider at once, at any moment.
-
-Above it is `contract`; below it are the dialect's script and the hooks in `stage`.
-"""
+"""Checks of cancels: closing the events closes the connection to the provider at once, at any moment."""
 
 from __future__ import annotations
 
@@ -18,55 +15,55 @@ from jumpseat.testing.upstream import Gate, RecordedRequest, Reply
 
 
 class CancelChecks(ContractBase):
-    """The user stops waiting."""
+    """A chat is cancelled."""
 
     @bounded
     async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
-        """The provider has the request, and has not begun to answer."""
+        """The provider has the request and has not started to answer."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
             chat = asyncio.create_task(stage.events(self._story()))
             request = await stage.chat_arrives(chats=[chat])
             await _cancelled(chat)
-            await _is_let_go(request)
+            await _is_closed(request)
             await self._goes_on(stage)
 
     @bounded
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
-        """Whoever awaits the next event is cancelled."""
+        """The task that awaits the next event is cancelled."""
         async with self.stage() as stage:
             stage.answer(self._endless())
-            begun = asyncio.Event()
+            started = asyncio.Event()
 
             async def reads() -> None:
                 async with events_of(stage.adapter, self._story()) as events:
                     async for event in events:
                         if isinstance(event, TextDeltaEvent):
-                            begun.set()
+                            started.set()
 
             chat = asyncio.create_task(reads())
-            await _happens(begun, chat)
+            await _occurs(started, chat)
             request = await stage.chat_arrives()
             await _cancelled(chat)
-            await _is_let_go(request)
+            await _is_closed(request)
             await self._goes_on(stage)
 
     @bounded
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
-        """Whoever has seen enough closes the iterator, between two events."""
+        """The caller closes the iterator between two events."""
         async with self.stage() as stage:
             stage.answer(self._endless())
             async with events_of(stage.adapter, self._story()) as events:
                 async for event in events:
                     if isinstance(event, TextDeltaEvent):
                         break
-            await _is_let_go(await stage.chat_arrives())
+            await _is_closed(await stage.chat_arrives())
             await self._goes_on(stage)
 
     @bounded
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
-        """As a client does that cancels and then leaves."""
+        """A client may cancel and then disconnect."""
         async with self.stage() as stage:
             stage.answer(self._endless())
             chat = asyncio.create_task(stage.events(self._story()))
@@ -74,7 +71,7 @@ class CancelChecks(ContractBase):
             chat.cancel()
             await asyncio.sleep(0)
             await _cancelled(chat)
-            await _is_let_go(request)
+            await _is_closed(request)
             await self._goes_on(stage)
 
     def _story(self) -> ChatRequest:
@@ -87,38 +84,38 @@ class CancelChecks(ContractBase):
     async def _goes_on(self, stage: Stage) -> None:
         stage.answer(self.answers().text_answer(["Next."], streamed=True))
         text = (await stage.chat(self._story())).text
-        check(text == "Next.", f"after a cancel the next chat comes to {text!r}.")
+        check(text == "Next.", f"after a cancel the next chat's text is {text!r}.")
 
 
 async def _cancelled(chat: asyncio.Task[object]) -> None:
     """Cancel it and wait for its end.
 
     Raises:
-        AssertionError: it swallowed the cancel.
+        AssertionError: the chat ignored the cancel.
     """
     chat.cancel()
     done, _ = await asyncio.wait({chat}, timeout=TIDY_SECONDS)
     check(done, f"a cancelled chat has not ended after {TIDY_SECONDS:g} s.")
     with contextlib.suppress(asyncio.CancelledError):
-        check(False, f"a cancelled chat ended as if it was not, with {await chat!r}.")
+        check(False, f"a cancelled chat ended normally, with {await chat!r}.")
 
 
-async def _happens(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
+async def _occurs(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
     waiting = asyncio.create_task(event.wait())
     await asyncio.wait({waiting, chat}, timeout=TIDY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     if not event.is_set():
         if chat.done():
             await chat
-        raise AssertionError("a delta that the provider has sent was not yielded: the answer is held back.")
+        raise AssertionError("a delta that the provider sent was not yielded: the answer is held back.")
 
 
-async def _is_let_go(request: RecordedRequest) -> None:
+async def _is_closed(request: RecordedRequest) -> None:
     try:
         async with asyncio.timeout(TIDY_SECONDS):
             await request.disconnected.wait()
     except TimeoutError:
         raise AssertionError(
-            f"the connection to the provider is still open {TIDY_SECONDS:g} s after the chat was left: "
-            "the provider goes on, and so does its bill."
+            f"the connection to the provider is still open {TIDY_SECONDS:g} s after the cancel: "
+            "the provider continues to generate and to charge."
         ) from None

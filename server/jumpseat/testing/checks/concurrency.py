@@ -1,7 +1,4 @@
-"""The check of many chats at once on one adapter: no answer, model, tool or failure gets into another chat.
-
-Above it is `contract`; below it are the dialect's script and the hooks in `stage`.
-"""
+"""The check of many chats at once on one adapter: no answer, model, tool or failure reaches another chat."""
 
 from __future__ import annotations
 
@@ -35,9 +32,9 @@ class ConcurrencyChecks(ContractBase):
 
     @bounded
     async def test_many_chats_at_once_do_not_mix(self) -> None:
-        """50 of them, with models, tools and answers of their own; some are cancelled, and some fail."""
+        """Each has its own model, tool and answer; some are cancelled, and some fail."""
         script = self.answers()
-        everybody_is_there, ends = Gate(), Gate()
+        all_arrived, ends = Gate(), Gate()
 
         def answer(request: RecordedRequest) -> Reply:
             number = int(_ASKED.findall(request.body.decode())[0])
@@ -56,14 +53,14 @@ class ConcurrencyChecks(ContractBase):
                     reply = replace(reply, pieces=(*reply.pieces, ends))
                 case _:
                     reply = script.text_answer([word, f" by {number}"], streamed=streamed)
-            return replace(reply, held=everybody_is_there)
+            return replace(reply, held=all_arrived)
 
         async with self.stage() as stage:
             stage.answer_all(answer)
             chats = [asyncio.create_task(self._chat(stage, number)) for number in range(CHATS)]
             try:
                 await stage.chat_arrives(CHATS, chats)
-                everybody_is_there.open()
+                all_arrived.open()
                 results = await asyncio.gather(*chats, return_exceptions=True)
             finally:
                 for chat in chats:
@@ -73,15 +70,15 @@ class ConcurrencyChecks(ContractBase):
                 if isinstance(result, BaseException):
                     raise AssertionError(f"chat {number} of {CHATS}: {result}") from result
             for request in stage.chats:
-                self._assert_asked_alone(request.body.decode())
+                self._assert_own_request(request.body.decode())
                 if _role(int(_ASKED.findall(request.body.decode())[0])) == "is cancelled":
                     check(
                         await _in_time(request.disconnected.wait),
-                        "a chat was cancelled among others, and its connection stays open.",
+                        "a cancelled chat among others keeps its connection open.",
                     )
 
     async def _chat(self, stage: Stage, number: int) -> None:
-        """One of them, from its question to the check of what it came to."""
+        """Run one chat and check its result."""
         request = ChatRequest(
             messages=(Message.user(f"marker-{number}-asked"),),
             model=self.models[number % len(self.models)],
@@ -90,21 +87,21 @@ class ConcurrencyChecks(ContractBase):
         )
         fold, events, role = Fold(stage.provider, request.model), [], _role(number)
         try:
-            async with events_of(stage.adapter, request) as coming:
-                async for event in coming:
+            async with events_of(stage.adapter, request) as incoming:
+                async for event in incoming:
                     fold.add(event)
                     events.append(event)
                     if role == "is cancelled" and isinstance(event, TextDeltaEvent):
                         break
         except ChatError as error:
-            wanted = role == "fails" and isinstance(error, ServerError)
-            check(wanted, f"it {role}, and ended with {type(error).__name__}: {error.message}")
+            is_expected = role == "fails" and isinstance(error, ServerError)
+            check(is_expected, f"it {role}, and ended with {type(error).__name__}: {error.message}")
             check(f"marker-{number}-answered" in error.message, f"its error is {error.message!r}.")
             return
-        check(role != "fails", "its failure was swallowed.")
+        check(role != "fails", "its failure was not raised.")
         if role == "is cancelled":
             text = "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
-            check(text == f"marker-{number}-answered", f"it was told {text!r}.")
+            check(text == f"marker-{number}-answered", f"it received {text!r}.")
             return
         assert_laws(events)
         self._assert_own(fold.response(), number, stage, request.model)
@@ -112,16 +109,16 @@ class ConcurrencyChecks(ContractBase):
     def _assert_own(self, response: Response, number: int, stage: Stage, model: str) -> None:
         assert_response(response, provider=stage.provider, model=model)
         if _role(number) == "calls":
-            told = [(call.name, dict(call.arguments or {})) for call in response.tool_calls]
-            wanted = [(f"tool-{number}", {"place": f"marker-{number}-answered"})]
-            check(told == wanted, f"its calls are {told!r}, not {wanted!r}.")
+            calls = [(call.name, dict(call.arguments or {})) for call in response.tool_calls]
+            expected = [(f"tool-{number}", {"place": f"marker-{number}-answered"})]
+            check(calls == expected, f"its calls are {calls!r}, not {expected!r}.")
         else:
-            wanted_text = f"marker-{number}-answered by {number}"
-            check(response.text == wanted_text, f"its text is {response.text!r}, not {wanted_text!r}.")
+            expected_text = f"marker-{number}-answered by {number}"
+            check(response.text == expected_text, f"its text is {response.text!r}, not {expected_text!r}.")
 
-    def _assert_asked_alone(self, body: str) -> None:
+    def _assert_own_request(self, body: str) -> None:
         numbers = set(_ASKED.findall(body))
-        check(len(numbers) == 1, f"one request holds the questions of the chats {sorted(numbers)}.")
+        check(len(numbers) == 1, f"one request contains messages of the chats {sorted(numbers)}.")
         (number,) = numbers
         check(f'"tool-{number}"' in body, f"chat {number} was sent without its own tool: {body}")
         model = self.models[int(number) % len(self.models)]
@@ -129,7 +126,7 @@ class ConcurrencyChecks(ContractBase):
 
 
 def _role(number: int) -> str:
-    """What becomes of a chat."""
+    """How a chat ends."""
     return {3: "is cancelled", 5: "calls", 7: "fails"}.get(number % 10, "answers")
 
 

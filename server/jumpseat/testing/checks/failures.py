@@ -1,7 +1,6 @@
-"""Checks of errors: each failure of the provider is of its class, in a sentence, with what came before it.
+"""Checks of errors: each failure has its class, a message, and what was received before it.
 
-Above it is `contract`; below it are the dialect's script and the hooks in `stage`. The tree of errors is
-drawn in `jumpseat/chat/errors.py`.
+The tree of errors is in `jumpseat/chat/errors.py`.
 """
 
 from __future__ import annotations
@@ -55,23 +54,26 @@ _TAG = re.compile(r"<[a-zA-Z!/][^>]*>")
 
 
 class FailureChecks(ContractBase):
-    """What a provider does when it does not answer."""
+    """Failures of the provider and of the connection."""
 
     @pytest.mark.parametrize(("status", "cls"), STATUSES, ids=lambda value: getattr(value, "kind", None))
     @bounded
     async def test_a_refusal_is_of_its_class(self, status: int, cls: type[ChatError]) -> None:
-        """With the provider's words or its name, and the status."""
+        """The error has the provider's message or name, and the status."""
         script = self.answers()
         for stream in (True, False):
             async with self.stage() as stage:
                 stage.answer(script.error_answer(status, "The provider has its reasons."))
                 error = await stage.failure(self.hello(stream=stream))
                 self._assert_error(error, cls, stage, status)
-                # Who knows the provider well may say it better than the provider does.
-                told = "has its reasons" in error.message or stage.provider in error.message
-                check(told, f"neither the provider nor its words are in {error.message!r}.")
+                # An adapter may replace the provider's message with a better one.
+                is_named = "has its reasons" in error.message or stage.provider in error.message
+                check(is_named, f"neither the provider's name nor its message is in {error.message!r}.")
                 is_finer = cls is AuthenticationError and isinstance(error, AuthorizationError)
-                check(not is_finer, "401 is a matter of the credential, not of what it allows.")
+                check(
+                    not is_finer,
+                    "401 means a wrong credential (AuthenticationError), not a missing permission.",
+                )
                 check(error.partial is not None and not error.partial.content, "the partial is not empty.")
 
     @bounded
@@ -89,7 +91,7 @@ class FailureChecks(ContractBase):
             check(waits is not None and 20 < waits <= 41, f"a date 40 s from now is {waits!r} s.")
 
     @bounded
-    async def test_a_page_of_a_proxy_is_told_in_words(self) -> None:
+    async def test_an_html_page_of_a_proxy_becomes_a_sentence(self) -> None:
         """No HTML reaches the user."""
         self.answers()
         async with self.stage() as stage:
@@ -98,7 +100,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_body_that_is_no_answer_is_a_protocol_error(self) -> None:
-        """A sign-in page with status 200, and an answer without a word."""
+        """A sign-in page with status 200, and an empty body."""
         self.answers()
         async with self.stage() as stage:
             for body, kind in ((_HTML.encode(), "text/html"), (b"", "application/json")):
@@ -107,7 +109,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_credential_goes_to_the_provider_and_into_no_message(self) -> None:
-        """Not even if the provider repeats it."""
+        """Even if the provider's message contains it."""
         script = self.answers()
         if self.secret is None:
             pytest.skip("this contract names no `secret`")
@@ -119,16 +121,16 @@ class FailureChecks(ContractBase):
             self._assert_error(error, AuthenticationError, stage, 401)
             sent = " ".join(stage.chats[-1].headers.values())
             check(self.secret in sent, "the credential did not reach the provider in a header.")
-            check(self.secret not in stage.chats[-1].query, "the credential stands in the address.")
+            check(self.secret not in stage.chats[-1].query, "the credential is in the URL.")
 
     @bounded
     async def test_a_provider_that_is_not_there_is_a_connection_error(self) -> None:
-        """Nobody listens at the base URL."""
+        """No server listens at the base URL."""
         script = self.answers()
-        with socket.socket() as nobody:
-            nobody.bind(("127.0.0.1", 0))  # Bound and not listening: nobody else gets the port either.
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))  # Bound and not listening, so no other process gets the port.
             async with self.stage() as stage:
-                address = f"http://127.0.0.1:{nobody.getsockname()[1]}{script.base_path}"
+                address = f"http://127.0.0.1:{closed.getsockname()[1]}{script.base_path}"
                 adapter, stage.adapter = stage.adapter, self.make_adapter(address, stage.http)
                 error = await stage.failure(self.hello())
                 await stage.adapter.aclose()
@@ -137,7 +139,7 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_connection_that_breaks_in_mid_stream_keeps_what_came(self) -> None:
-        """Reset by the provider after half of the answer."""
+        """The provider resets the connection after half of the answer."""
         gate = Gate()
         half = self._half()
         reply = replace(half, pieces=(*half.pieces, gate), ending="reset")
@@ -145,12 +147,12 @@ class FailureChecks(ContractBase):
 
     @bounded
     async def test_a_connection_that_closes_in_mid_stream_keeps_what_came(self) -> None:
-        """Closed in the midst of a chunked body."""
+        """The provider closes the connection within a chunked body."""
         await self._breaks(replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError))
 
     @bounded
     async def test_an_answer_that_ends_early_is_a_protocol_error(self) -> None:
-        """In good order as far as HTTP goes, but without the dialect's end."""
+        """The HTTP body is complete, but the dialect's end mark is missing."""
         await self._breaks(self._half(), None, (ProtocolError,))
 
     async def _breaks(self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]) -> None:
@@ -158,27 +160,27 @@ class FailureChecks(ContractBase):
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []
             try:
-                async with events_of(stage.adapter, self.hello()) as coming:
-                    async for event in coming:
+                async with events_of(stage.adapter, self.hello()) as incoming:
+                    async for event in incoming:
                         events.append(event)
                         if gate is not None and isinstance(event, TextDeltaEvent):
                             gate.open()
             except ChatError as failed:
                 error = failed
             else:
-                raise AssertionError(f"the failure was swallowed: the events end with {events[-1:]!r}.")
+                raise AssertionError(f"the failure was not raised: the events end with {events[-1:]!r}.")
             self._assert_error(error, classes, stage, None)
             assert_laws(events, ended=False)
             text = "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
-            check(text == BEFORE, f"before the failure {text!r} was yielded; sent was {BEFORE!r}.")
+            check(text == BEFORE, f"before the failure {text!r} was yielded; the provider sent {BEFORE!r}.")
             partial = (await stage.failure(self.hello())).partial
             check(partial is not None and partial.text == BEFORE, f"the partial is {partial!r}.")
             stage.answer(self.answers().text_answer(["Again."], streamed=True))
             again = await stage.chat(self.hello())
-            check(again.text == "Again.", f"after a failure the next chat comes to {again.text!r}.")
+            check(again.text == "Again.", f"after a failure the next chat's text is {again.text!r}.")
 
     def _half(self) -> Reply:
-        """A streamed answer up to the first of its two texts, ended in good order."""
+        """A streamed answer that ends after the first of its two texts, as a complete HTTP body."""
         whole = self.answers().text_answer([BEFORE, AFTER], streamed=True)
         return up_to(whole, BEFORE)
 
@@ -192,22 +194,22 @@ class FailureChecks(ContractBase):
         check(isinstance(error, cls), f"it is a {type(error).__name__}: {error.message}")
         check(error.status_code == status, f"status_code is {error.status_code!r}, not {status!r}.")
         check(error.provider == stage.provider, f"provider is {error.provider!r}, not {stage.provider!r}.")
-        told = " ".join(filter(None, (error.message, error.hint, str(error), repr(error))))
+        texts = " ".join(filter(None, (error.message, error.hint, str(error), repr(error))))
         check(error.message.strip(), "the message is empty.")
         check(len(error.message) <= LONGEST_MESSAGE, f"the message has {len(error.message)} characters.")
-        check(not _TAG.search(told), f"HTML stands in the message: {told!r}")
-        check("Traceback" not in told, f"a traceback stands in the message: {told!r}")
+        check(not _TAG.search(texts), f"the error contains HTML: {texts!r}")
+        check("Traceback" not in texts, f"the error contains a traceback: {texts!r}")
         if self.secret is not None:
-            check(self.secret not in told, f"the credential stands in the error: {told!r}")
+            check(self.secret not in texts, f"the error contains the credential: {texts!r}")
 
 
 def up_to(reply: Reply, words: str) -> Reply:
-    """The answer up to the write that holds these words.
+    """The answer up to the write that contains these words.
 
     Raises:
-        AssertionError: the answer does not hold them in one write, so the script does not stream it.
+        AssertionError: no single write has them, so the script does not stream the answer.
     """
     for number, piece in enumerate(reply.pieces):
         if isinstance(piece, bytes) and words.encode() in piece:
             return replace(reply, pieces=reply.pieces[: number + 1])
-    raise AssertionError(f"the script's text_answer has no write that holds {words!r}: {reply.body!r}")
+    raise AssertionError(f"no write of the script's text_answer contains {words!r}: {reply.body!r}")

@@ -1,7 +1,4 @@
-"""Checks of the adapter interface itself: what is cheap, what is offline, and what the defaults promise.
-
-Above it is `contract`; below it are the hooks in `stage`.
-"""
+"""Checks of the adapter interface itself: what is cheap, what is offline, and what each answer is."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ _installed = False
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if _watched is None or event not in _INPUT_AND_OUTPUT or threading.get_ident() != _watching_thread:
         return
-    # Importing a module opens its file, which an adapter may do whenever it likes.
+    # An adapter may import modules at any time.
     if event == "open" and str(arguments[0]).endswith((".py", ".pyc", ".pyd", ".so", ".dylib", ".zip")):
         return
     _watched.append(f"{event} {arguments[0]!r}")
@@ -50,7 +47,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def watched_input_and_output() -> Iterator[list[str]]:
-    """What is opened, connected to or started inside the block, a line for each; imports do not count."""
+    """A line for each file, connection and process opened inside the block; imports do not count."""
     global _installed, _watched, _watching_thread
     if not _installed:
         sys.addaudithook(_hook)
@@ -64,10 +61,10 @@ def watched_input_and_output() -> Iterator[list[str]]:
 
 
 class InterfaceChecks(ContractBase):
-    """What `adapters/base/interface.py` says of every adapter."""
+    """The promises of `adapters/base/interface.py`."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
-        """Set-up is cheap and offline: an editor constructs every configured provider at its start."""
+        """Set-up is cheap and offline: a client may construct every configured provider at its start."""
         http = HttpClient()
         with watched_input_and_output() as found:
             adapter = self.make_adapter("http://127.0.0.1:9", http)
@@ -76,7 +73,7 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_constructing_reads_no_credential(self) -> None:
-        """One that cannot be had is told by the chat that needs it, before anything is sent."""
+        """A credential that cannot be read fails the chat that needs it, before anything is sent."""
         script = self.answers()
         async with self.stage() as stage:
             base_url = f"{stage.upstream.origin}{script.base_path}"
@@ -86,14 +83,14 @@ class InterfaceChecks(ContractBase):
             stage.adapter, before = adapter, stage.adapter
             error = await stage.failure(self.hello())
             stage.adapter = before
-            wanted = isinstance(error, ConfigError | AuthenticationError)
-            check(wanted, f"a missing credential is a {type(error).__name__}, not a ConfigError.")
+            is_expected = isinstance(error, ConfigError | AuthenticationError)
+            check(is_expected, f"a missing credential is a {type(error).__name__}, not a ConfigError.")
             check(not stage.chats, "a chat was sent without its credential.")
             if adapter.account is None:
                 pytest.fail("an adapter that needs a credential has no account.")
             status = await adapter.account.auth_status()
             check(status.state == "signed_out", f"auth_status says {status.state} without a credential.")
-            check(status.message, "auth_status does not say what to do about the missing credential.")
+            check(status.message, "auth_status has no message about the missing credential.")
 
     @bounded
     async def test_it_says_what_it_is(self) -> None:
@@ -107,11 +104,11 @@ class InterfaceChecks(ContractBase):
             traits = adapter.traits
             check(isinstance(traits, ChatTraits), f"traits is a {type(traits).__name__}, not ChatTraits.")
             check(traits.default_model != "", "traits has an empty default_model.")
-            check(not stage.upstream.requests, "it asked its provider to say what it is.")
+            check(not stage.upstream.requests, "it made a request for its name, capabilities or traits.")
 
     @bounded
-    async def test_what_users_may_set_is_told_offline(self) -> None:
-        """Rows of settings, keys of the configuration, files to watch."""
+    async def test_settings_and_watched_files_need_no_request(self) -> None:
+        """Rows of settings, files to watch, replacements of edits."""
         async with self.stage() as stage:
             adapter = stage.adapter
             for name, row in adapter.settings_rows.items():
@@ -121,7 +118,7 @@ class InterfaceChecks(ContractBase):
             check(all(isinstance(file, Path) for file in files), f"watched_files gives {files!r}, not paths.")
             found = adapter.inline_output("x = 1") if isinstance(adapter, EditsInline) else None
             check(found is None or isinstance(found, str), f"inline_output gives {found!r}.")
-            check(not stage.upstream.requests, "it asked its provider what users may set.")
+            check(not stage.upstream.requests, "it made a request for settings or files.")
 
     @bounded
     async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
@@ -144,7 +141,7 @@ class InterfaceChecks(ContractBase):
             close = getattr(events, "aclose", None)
             if close is not None:
                 await close()
-            check(not stage.upstream.requests, "stream asked its provider before anybody took an event.")
+            check(not stage.upstream.requests, "stream made a request before the first event was requested.")
 
     @bounded
     async def test_the_list_of_models_is_of_this_provider(self) -> None:
@@ -176,8 +173,8 @@ class InterfaceChecks(ContractBase):
             check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
 
     @bounded
-    async def test_the_state_of_the_credential_is_told_offline(self) -> None:
-        """Only `refresh` may ask over the network."""
+    async def test_the_state_of_the_credential_needs_no_request(self) -> None:
+        """Only `refresh` may make requests."""
         async with self.stage() as stage:
             if stage.adapter.account is None:
                 return  # No credential is needed.
@@ -185,11 +182,11 @@ class InterfaceChecks(ContractBase):
             check(isinstance(status, AuthStatus), f"auth_status gives a {type(status).__name__}.")
             check(status.provider == stage.provider, f"auth_status is of {status.provider!r}.")
             check(status.state in get_args(AuthState), f"auth_status has the state {status.state!r}.")
-            check(not stage.upstream.requests, "auth_status asks the provider though refresh is false.")
+            check(not stage.upstream.requests, "auth_status makes a request though refresh is false.")
 
     @bounded
     async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
-        """All of them, or those that it heard of, by their names; what it cannot ask it leaves open."""
+        """`Capabilities`, or some of its fields by name."""
         async with self.stage() as stage:
             try:
                 found = await stage.adapter.probe()
@@ -199,12 +196,12 @@ class InterfaceChecks(ContractBase):
                 return
             check(isinstance(found, Mapping), f"probe gives a {type(found).__name__}.")
             unknown = sorted(set(found) - {field.name for field in fields(Capabilities)})
-            check(not unknown, f"probe tells of {unknown}, which are no fields of Capabilities.")
+            check(not unknown, f"probe gives {unknown}, which are no fields of Capabilities.")
             check(all(type(each) is bool for each in found.values()), f"probe gives {found!r}, not booleans.")
 
     @bounded
     async def test_closing_twice_is_harmless(self) -> None:
-        """The registry closes what it made, and a plug-in's own code may have done so before."""
+        """The registry closes every adapter, and a plug-in's own code may have closed it before."""
         async with self.stage() as stage:
             await stage.adapter.aclose()
             await stage.adapter.aclose()

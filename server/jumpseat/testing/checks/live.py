@@ -1,7 +1,6 @@
-"""Checks against a provider that really answers, for adapters that nobody can script.
+"""Checks against a real provider, for adapters whose provider cannot be scripted.
 
-Above it is `contract`; below it are the hooks in `stage`. What a real model says is its own affair: the laws
-and shapes hold whatever it says.
+The model may say anything; the laws of events and the shape of the response must hold.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ class LiveChecks(ContractBase):
 
     @bounded
     async def test_a_real_provider_answers_streamed_and_whole_and_takes_its_answer_back(self) -> None:
-        """Also at once, and after a cancel."""
+        """Also several at the same time, and after a cancel."""
         if self.live_request is None:
             pytest.skip("this contract names no `live_request`")
         request = self.live_request
         async with self.stage() as stage:
             for stream in (True, False):
                 response = await _answer(stage, replace(request, stream=stream))
-                check(response.text or response.tool_calls, "the real provider said nothing.")
+                check(response.text or response.tool_calls, "the real provider's answer is empty.")
             again = Message.user("Say it once more, please.")
             longer = replace(request, messages=(*request.messages, response.as_message(), again))
             await _answer(stage, longer)

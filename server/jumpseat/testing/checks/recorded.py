@@ -1,7 +1,4 @@
-"""Checks over the recordings: each answer, in every arrival, comes to what it should and keeps the laws.
-
-Above it is `contract`; below it are the format of recordings and the hooks in `stage`.
-"""
+"""Checks over the recordings: each answer gives the expected response and keeps the laws."""
 
 from __future__ import annotations
 
@@ -20,41 +17,41 @@ _NO_FOLDER = "this contract names no folder of `recordings`"
 
 
 class RecordedChecks(ContractBase):
-    """What the provider really says, or would say by its documentation."""
+    """Answers recorded from the provider, or written after its documentation."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A test for each recording; an empty or missing folder fails in a check of its own."""
+        """A test for each recording; `test_the_recordings_can_be_read` reports a missing folder."""
         wanted = {"answered": False, "failed": True}
         for name in wanted.keys() & set(metafunc.fixturenames):
             try:
                 found = self.loaded_recordings()
             except ValueError:
-                found = []  # `test_the_recordings_can_be_read` says what is wrong with them.
+                found = []  # `test_the_recordings_can_be_read` reports the error.
             cases = [pytest.param(each, id=each.name) for each in found if each.fails == wanted[name]]
             metafunc.parametrize(name, cases or [self._no_recording(name)])
 
     def _no_recording(self, name: str) -> Any:
-        """A case that is skipped with its reason, whatever pytest is configured to do without any case."""
+        """A case that is skipped with its reason, for any `empty_parameter_set_mark`."""
         kind = "a failure" if name == "failed" else "an answer"
-        told = f"{self.recordings} holds no recording of {kind}"
-        reason = _NO_FOLDER if self.recordings is None else told
+        missing = f"{self.recordings} has no recording of {kind}"
+        reason = _NO_FOLDER if self.recordings is None else missing
         return pytest.param(None, id="none", marks=pytest.mark.skip(reason=reason))
 
     def test_the_recordings_can_be_read(self) -> None:
-        """The folder is there, its files belong together, and both kinds of answer are among them."""
+        """The folder exists, its files belong together, and it has streamed and whole answers."""
         if self.recordings is None:
             pytest.skip(_NO_FOLDER)
         check(self.recordings.is_dir(), f"there is no folder {self.recordings}.")
         found = [each for each in self.loaded_recordings() if not each.fails]
-        check(found, f"{self.recordings} holds no recording of an answer.")
+        check(found, f"{self.recordings} has no recording of an answer.")
         check(any(each.streamed for each in found), "no recording is of a streamed answer.")
-        check(not all(each.streamed for each in found), "no recording is of an answer that came whole.")
+        check(not all(each.streamed for each in found), "no recording is of an answer that is not streamed.")
 
     @bounded
     async def test_a_recorded_answer_comes_to_what_it_should_in_every_arrival(
         self, answered: Recording
     ) -> None:
-        """In one write, byte by byte, in sevens: the same events but for where deltas are cut."""
+        """In one write, byte by byte, in sevens: the same events, except where deltas are cut."""
         request, first = self.request_of(answered), None
         async with self.stage() as stage:
             for arrival, size in SLICES.items():
@@ -76,7 +73,7 @@ class RecordedChecks(ContractBase):
 
     @bounded
     async def test_a_recorded_answer_is_the_same_whatever_was_asked_for(self, answered: Recording) -> None:
-        """A provider may stream though it was told not to, and the other way round."""
+        """A provider may stream when `stream` is false, and the reverse."""
         request = self.request_of(answered)
         async with self.stage() as stage:
             stage.answer(answered.reply(), answered.reply())
@@ -88,7 +85,7 @@ class RecordedChecks(ContractBase):
 
     @bounded
     async def test_a_recorded_failure_is_the_error_it_should_be(self, failed: Recording) -> None:
-        """Of its class, with the provider's words in it."""
+        """It has its class and the provider's message."""
         request, wanted = self.request_of(failed), failed.expected["error"]
         async with self.stage() as stage:
             for size in SLICES.values():
@@ -106,19 +103,16 @@ class RecordedChecks(ContractBase):
 
 
 def _comparable(events: Sequence[StreamEvent], recording: Recording) -> list[str]:
-    """The events as text, deltas joined, and without ids that the adapter had to make up.
-
-    What was made up is what the answer does not hold.
-    """
-    made_up = [
+    """The events as text, with deltas joined and the adapter's own ids (those not in the answer) replaced."""
+    generated = [
         found
         for event in events
         if isinstance(event, ToolUseStartEvent | ToolUseDoneEvent)
         for found in [event.id if isinstance(event, ToolUseStartEvent) else event.content.id]
         if found.encode() not in recording.body
     ]
-    # A wait that is not the model's, as for a model that is loaded, is over when the next answer comes.
+    # Progress (a model is being loaded) is reported with the first answer only.
     texts = [repr(event) for event in merge_deltas(events) if not isinstance(event, ProgressEvent)]
-    for number, found in enumerate(dict.fromkeys(made_up)):
-        texts = [text.replace(repr(found), f"<made-up id {number}>") for text in texts]
+    for number, found in enumerate(dict.fromkeys(generated)):
+        texts = [text.replace(repr(found), f"<generated id {number}>") for text in texts]
     return texts

@@ -1,7 +1,6 @@
-"""Checks of the round trip: an answer goes back as it came, every opaque thing of it byte for byte.
+"""Checks of the round trip: an answer is sent back unchanged, its opaque parts byte for byte.
 
-Above it is `contract`; below it are the recordings and the hooks in `stage`. The rule is in the docstring of
-`jumpseat.chat.Response`.
+The rule is in the docstring of `jumpseat.chat.Response`.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ RESULT = "The result of the tool: 7 °C."
 NEXT = "And the next question."
 HELLO = Message.user("Hello.")
 PARTS = 50
-"""Every so-manieth delta of an answer, the part that has come so far is looked at."""
+"""The partial answer is checked after every 50th delta."""
 
 
 class ReplayChecks(ContractBase):
-    """The conversation goes on."""
+    """The next request of a conversation."""
 
     @bounded
     async def test_what_must_go_back_goes_back_byte_for_byte(self, answered: Recording) -> None:
-        """Signatures, data, raw arguments, and the strings that the recording names."""
+        """Signatures, redacted data, raw arguments, and the strings in the recording's `replayed`."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             body = await self._sent_with(stage, answered, message)
@@ -48,23 +47,23 @@ class ReplayChecks(ContractBase):
             for wanted in (*answered.expected.get("replayed", ()), *_opaque(message)):
                 check(
                     any(wanted in text for text in texts),
-                    f"{wanted!r} of {answered.name} does not stand in the next request: {body!r}",
+                    f"{wanted!r} of {answered.name} is not in the next request: {body!r}",
                 )
             for call in (block for block in message.content if isinstance(block, ToolUseBlock)):
                 _assert_call_went_back(call, body)
 
     @bounded
     async def test_an_answer_that_was_held_as_json_goes_back_the_same(self, answered: Recording) -> None:
-        """A client holds the conversation in the wire's form: nothing may depend on our own objects."""
+        """A client keeps the conversation as JSON: nothing may depend on the identity of our objects."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             direct = await self._sent_with(stage, answered, message)
             wired = await self._sent_with(stage, answered, through_the_wire(message))
-            check(wired == direct, f"by way of JSON it sends {wired!r}\ninstead of {direct!r}")
+            check(wired == direct, f"through JSON it sends {wired!r}\ninstead of {direct!r}")
 
     @bounded
     async def test_what_was_given_out_is_taken_back(self, answered: Recording) -> None:
-        """The next chat may hold it, whole or as far as it had come when it was cancelled."""
+        """The next chat may contain the answer, or the part received before a cancel."""
         request = self.request_of(answered)
         async with self.stage() as stage:
             stage.answer(answered.reply())
@@ -80,7 +79,7 @@ class ReplayChecks(ContractBase):
         return message
 
     async def _sent_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
-        """What the next chat sends, in which the message goes back."""
+        """The body of the next chat, which contains the message."""
         asked = self.request_of(recording)
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
         messages = (*asked.messages, message, _next_message(message))
@@ -89,7 +88,7 @@ class ReplayChecks(ContractBase):
 
     @bounded
     async def test_a_tool_round_goes_back_with_call_and_result_paired(self) -> None:
-        """A call of the suite's own making: name, arguments, id and result, in this order."""
+        """A scripted call: its name and arguments, then its result."""
         script = self.answers()
         arguments = '{"city":"Göteborg","days":3}'
         async with self.stage() as stage:
@@ -108,24 +107,24 @@ class ReplayChecks(ContractBase):
             body = stage.sent()
             _assert_call_went_back(call, body)
             texts = list(strings_in(body))
-            check(any(RESULT in text for text in texts), f"the tool's result does not go back: {body!r}")
+            check(any(RESULT in text for text in texts), f"the tool's result is not sent back: {body!r}")
             first, last = (
                 next(n for n, text in enumerate(texts) if each in text) for each in ("weather", RESULT)
             )
-            check(first < last, "the result stands before its call.")
+            check(first < last, "the result is before its call.")
 
 
 def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = (HELLO,)) -> None:
-    """The content of an answer, and of each part that a cancel may leave of it, is valid in the next chat.
+    """The content of an answer, and of each partial answer after a cancel, is valid in the next chat.
 
     Raises:
-        AssertionError: the daemon refuses what it gave out.
+        AssertionError: the daemon rejects content that it sent.
     """
     fold = Fold("any", "any")
     given: list[Message] = []
     for number, event in enumerate(events):
         fold.add(event)
-        # Of deltas a few will do: nothing but the end of a text depends on them.
+        # A few deltas are enough: they change only the end of a text.
         if not type(event).type.endswith("_delta") or number % PARTS == 0:
             given.append(fold.partial().as_message())
     given.append(fold.response().as_message())
@@ -135,9 +134,9 @@ def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = 
             conversation = (*asked, back, _next_message(back))
             Conversation(conversation).arranged([])
         except ValueError as error:
-            raise AssertionError(f"{message.content!r} was refused: {error}") from error
+            raise AssertionError(f"{message.content!r} was rejected: {error}") from error
         except InvalidRequestError as error:
-            raise AssertionError(f"{message.content!r} was refused: {error.message}") from error
+            raise AssertionError(f"{message.content!r} was rejected: {error.message}") from error
 
 
 def _next_message(answer: Message) -> Message:
@@ -159,14 +158,14 @@ def _opaque(message: Message) -> Sequence[str]:
 
 
 def _assert_call_went_back(call: ToolUseBlock, body: Any) -> None:
-    """The exact text of the arguments, or the very object that it says, with its keys in their order."""
+    """The exact text of the arguments, or the same object with its keys in the same order."""
     names = list(strings_in(body))
-    check(call.name in names, f"the call's name {call.name!r} does not go back: {body!r}")
+    check(call.name in names, f"the call's name {call.name!r} is not sent back: {body!r}")
     if call.arguments is None or call.raw in names:
-        return  # What is broken goes back in the dialect's own way, or not at all.
+        return  # Invalid arguments are sent back in a form that depends on the dialect, or dropped.
     if not call.raw.strip() and "{}" in names:
-        return  # No arguments at all are an empty object, and JSON has no emptier text for it.
+        return  # Empty arguments are sent back as an empty object.
     wanted = json.dumps(json.loads(call.raw or "{}"))
     objects = (value for value in values_in(body) if isinstance(value, dict))
-    stands = any(json.dumps(each) == wanted for each in objects)
-    check(stands, f"the arguments {call.raw!r} do not go back, as text or as an object: {body!r}")
+    is_sent = any(json.dumps(each) == wanted for each in objects)
+    check(is_sent, f"the arguments {call.raw!r} are not sent back, as text or as an object: {body!r}")

@@ -1,7 +1,6 @@
-"""Checks of what reaches the provider: every part of a request, once, and in its place.
+"""Checks of the requests that the provider gets: every part is sent once.
 
-Above it is `contract`; below it are the dialect's script and the hooks in `stage`. A request is looked at
-as JSON, and never by the names of one dialect: what counts is that the words and numbers stand in it.
+The checks search the request's JSON for texts and numbers, so that they hold for every dialect.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
 
 
 class RequestChecks(ContractBase):
-    """One chat with a scripted provider, and a look at what came there."""
+    """One chat with a scripted provider, and the request that it got."""
 
     @bounded
     async def test_a_text_comes_back_as_blocks_streamed_and_not(self) -> None:
-        """The least that an adapter does; `content` is a list of blocks, `text` the joined string."""
+        """`content` is a list of blocks, `text` the joined string."""
         script = self.answers()
         async with self.stage() as stage:
             for streamed in (True, False):
@@ -32,11 +31,11 @@ class RequestChecks(ContractBase):
                 check([block.type for block in response.content] == ["text"], f"{response.content!r}")
                 check(response.stop_reason == "end_turn", f"it stops for {response.stop_reason!r}.")
                 asked = script.asks_to_stream(stage.chats[-1])
-                check(asked == streamed, f"stream is {streamed}, but asked for was {asked}.")
+                check(asked == streamed, f"stream is {streamed}, but the request has {asked}.")
 
     @bounded
     async def test_every_event_is_seen_by_on_delta(self) -> None:
-        """Also by one that has to be awaited, and also where nothing was streamed."""
+        """Also by an async `on_delta`, and also if the answer is not streamed."""
         script = self.answers()
         async with self.stage() as stage:
             for streamed in (True, False):
@@ -59,12 +58,12 @@ class RequestChecks(ContractBase):
             for name in self.models:
                 stage.answer(script.text_answer(["Yes."], streamed=True))
                 await stage.events(self.hello(model=name))
-                told = [*strings_in(stage.sent()), *stage.chats[-1].path.split("/")]
-                check(name in told, f"the model {name!r} is not in the request: {stage.sent()!r}")
+                texts = [*strings_in(stage.sent()), *stage.chats[-1].path.split("/")]
+                check(name in texts, f"the model {name!r} is not in the request: {stage.sent()!r}")
 
     @bounded
     async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
-        """The bound one by default, that of a call before it, and 8192 where nobody says."""
+        """A call's limit, else the bound one, else 8192."""
         script = self.answers()
         async with self.stage() as stage:
             bound = stage.adapter.bind(self.model, max_tokens=4321)
@@ -81,7 +80,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_tools_are_the_same_as_definitions_and_as_mappings(self) -> None:
-        """And their names, descriptions and schemas all reach the provider."""
+        """Names, descriptions and schemas reach the provider."""
         script = self.answers()
         async with self.stage() as stage:
             bodies = []
@@ -96,26 +95,26 @@ class RequestChecks(ContractBase):
                 check(tool.description in texts, f"the description of {tool.name!r} is not in the request.")
             objects = [value for value in values_in(bodies[0]) if isinstance(value, Mapping)]
             for name, schema in TOOLS[0].parameters["properties"].items():
-                stands = any(_extends(value.get(name), schema) for value in objects)
-                check(stands, f"the parameter {name!r} of the tool is not in the request: {bodies[0]!r}")
+                is_sent = any(_extends(value.get(name), schema) for value in objects)
+                check(is_sent, f"the parameter {name!r} of the tool is not in the request: {bodies[0]!r}")
 
     @bounded
     async def test_the_system_prompt_reaches_the_provider_and_is_no_message_of_the_user(self) -> None:
-        """Wherever the dialect has its place for it."""
+        """Its place depends on the dialect."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(script.text_answer(["Yes."], streamed=True))
             await stage.events(self.hello(system="Be-brief-prompt."))
             body = stage.sent()
             found = sum("Be-brief-prompt." in text for text in strings_in(body))
-            check(found == 1, f"the system prompt stands {found} times in the request: {body!r}")
+            check(found == 1, f"the system prompt is {found} times in the request: {body!r}")
             users = [value for value in values_in(body) if isinstance(value, dict) and _is_users(value)]
-            told = any("Be-brief-prompt." in text for user in users for text in strings_in(user))
-            check(not told, f"the system prompt is sent as a message of the user: {body!r}")
+            is_users = any("Be-brief-prompt." in text for user in users for text in strings_in(user))
+            check(not is_users, f"the system prompt is sent as a message of the user: {body!r}")
 
     @bounded
     async def test_messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order(self) -> None:
-        """Merged or kept apart, as the dialect wants it."""
+        """Merged or separate, as the dialect requires."""
         script = self.answers()
         roles = ["user", "user", "assistant", "assistant", "user", "user", "user"]
         texts = [f"passage-{number}-of-the-talk" for number in range(len(roles))]
@@ -128,13 +127,15 @@ class RequestChecks(ContractBase):
             await stage.events(self.hello(messages=messages))
             sent = "\n".join(strings_in(stage.sent()))
             for text in texts:
-                check(sent.count(f"{text}-goes-on") == 1, f"{text!r} stands not once in the request: {sent}")
+                check(
+                    sent.count(f"{text}-goes-on") == 1, f"{text!r} is not exactly once in the request: {sent}"
+                )
             places = [sent.index(part) for text in texts for part in (text, f"{text}-goes-on")]
             check(places == sorted(places), f"the messages lost their order: {sent}")
 
     @bounded
     async def test_one_chat_sends_one_request(self) -> None:
-        """An adapter makes one attempt; trying again is the turn engine's."""
+        """An adapter makes one attempt; the turn engine retries."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer_all(script.error_answer(500, "Down for a moment."))
@@ -143,7 +144,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_a_chat_leaves_nothing_behind_for_the_next(self) -> None:
-        """The same request twice sends the same body: no conversation is kept."""
+        """The same request sends the same body again: the adapter keeps no conversation."""
         async with self.stage() as stage:
             first = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
             await self._body_of(stage, self.hello(messages=(Message.user("Other."),)))
