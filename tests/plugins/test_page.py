@@ -13,8 +13,9 @@ from jumpseat.adapters.http.hooks import HttpAdapter
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS
 from tests.plugins import EXAMPLE
-from tests.unit.pages import PLUGINS, fences, names_in, read, spans, table
+from tests.unit.pages import DOCS, fences, names_in, read, spans, table
 
+PLUGINS = DOCS / "plugins.md"
 SOURCES = sorted([*EXAMPLE.rglob("*.py"), EXAMPLE / "pyproject.toml"])
 PUBLIC = {
     "jumpseat.chat",
