@@ -1,4 +1,4 @@
-"""A turn, from the request to the response; the one retry budget of the house."""
+"""A turn, from the request to the response, and the only retry loop."""
 
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.count import TokenCount, count_tokens

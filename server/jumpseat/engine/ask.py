@@ -1,4 +1,4 @@
-"""What a client asks of a turn, before anything is resolved or defaulted."""
+"""A client's request for a turn, before names are resolved and defaults applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jumpseat.chat import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAsk:
-    """A turn in the client's own words: names not resolved, absent things None."""
+    """A client's request for a turn: names are not resolved, absent values are None."""
 
     messages: Sequence[Message]
     system: str | None = None
@@ -36,14 +36,14 @@ class TurnAsk:
     conversation_id: str | None = None
     initiator: Initiator | None = None
     warnings: Sequence[WarningEvent] = ()
-    """What was wrong with the ask and is told when the turn starts."""
+    """Warnings about the request, sent when the turn starts."""
 
 
 class Sink:
-    """Where a turn's events go. This one throws them away; the connection's sends them."""
+    """Receives the events of a turn. This base class discards them."""
 
     def send(self, event: StreamEvent) -> None:
         """Take an event now; never blocks and never fails."""
 
     async def ready(self) -> None:
-        """Return once the sink can take more: a turn stops reading its provider until then."""
+        """Return when the sink can take more; the turn does not read from its provider until then."""

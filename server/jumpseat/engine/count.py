@@ -21,14 +21,14 @@ from jumpseat.providers import Registry, ResolvedModel
 logger = logging.getLogger(__name__)
 
 COUNT_SECONDS = 30.0
-"""How long a provider may count: an editor shows the number while somebody types."""
+"""Timeout of a count: an editor shows the number while the user types."""
 
 UNSUPPORTED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """A prompt's tokens, and who counted; -1 where nobody could."""
+    """The tokens of a prompt and the source of the count; -1 if it cannot be counted."""
 
     tokens: int
     method: Literal["provider", "estimate", "unsupported"]
@@ -42,13 +42,13 @@ async def count_tokens(
     *,
     allow_estimate: bool = True,
 ) -> TokenCount:
-    """Count what a chat with this ask would send, planned as that chat would be.
+    """Count the prompt that a chat with this request would send.
 
-    A provider that cannot be reached, is busy or takes too long is estimated for, if that is allowed; what
-    else it refuses is what the chat would come to.
+    If the provider cannot be reached, is busy or takes too long, the count is an estimate if that is allowed.
+    Other errors are those that the chat would get.
 
     Raises:
-        ChatError: the ask is wrong, or the provider failed and may not be estimated for.
+        ChatError: the request is invalid, or the provider failed and no estimate is allowed.
     """
     target, planned = await prepare(registry, ask, memory)
     request = planned.request
@@ -73,7 +73,7 @@ async def _by_the_provider(target: ResolvedModel, request: ChatRequest) -> int:
         async with asyncio.timeout(COUNT_SECONDS):
             return await target.adapter.count_tokens(request)
     except TimeoutError:
-        told = f"{target.provider} did not count the tokens within {COUNT_SECONDS:g} s."
-        raise ConnectionError(told, provider=target.provider) from None
+        message = f"{target.provider} did not count the tokens within {COUNT_SECONDS:g} s."
+        raise ConnectionError(message, provider=target.provider) from None
     except Replan as replan:
         raise replan.error from replan

@@ -1,7 +1,6 @@
 """Rewriting a piece of text in place: the messages that ask for it, and the replacement in the answer.
 
-An edit is a turn like any other; only its conversation is made here. Above it is `rpc`; below it are
-`turn`, which runs it, and `replacement`, which takes the answer apart.
+An edit is a normal turn with a conversation that is made here.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ line of {fence}. Write nothing outside of that block."""
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What an edit came to."""
+    """The result of an edit."""
 
     response: Response
     replacement: str | None
-    """The text for the target; None where there is nothing to apply."""
+    """The text for the target; None if there is nothing to apply."""
 
 
 def asked_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
@@ -78,8 +77,8 @@ async def run_edit(
 ) -> Edit:
     """Run one edit to its end; events, errors and cancelling are those of `run_turn`.
 
-    There is a replacement only if the answer is known to have ended well and says something that can stand
-    there: an answer that was, or may be, cut off, refused, or wants a tool must not be put anywhere.
+    There is a replacement only if the answer is complete and not empty: one that was or may be cut off, was
+    refused, or calls a tool must not be applied.
     """
     response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
@@ -88,8 +87,8 @@ async def run_edit(
     try:
         adapter = registry.adapter(response.provider)
         found = adapter.inline_output(response.text) if isinstance(adapter, EditsInline) else None
-    except Exception:  # A plug-in's defect must not take a good answer with it.
-        logger.exception("%s failed on its own answer to an edit", response.provider)
+    except Exception:  # A defect of a plug-in must not lose the answer.
+        logger.exception("%s failed to read its own answer to an edit", response.provider)
         found = None
     if found is None:
         found = replacement_in(response.text, target.text, _language(target))
@@ -97,7 +96,7 @@ async def run_edit(
 
 
 def _language(target: ContextBlock) -> str | None:
-    """The target's language; where the client does not say, what its file's name ends with."""
+    """The target's language, from the client or from the extension of its file."""
     if target.language_id or not target.uri:
         return target.language_id
     try:

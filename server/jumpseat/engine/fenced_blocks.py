@@ -1,7 +1,4 @@
-"""Fenced blocks of Markdown as models write them: forgotten, nested, glued to a line's end.
-
-Pure functions on lines; above them is `replacement`, which takes the meant block out of an answer.
-"""
+"""Fenced blocks of Markdown as models write them: not closed, nested, or at the end of a line of text."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ BARE_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """A fenced block of an answer: lines are counted from 0."""
+    """A fenced block of an answer; lines count from 0."""
 
     first: int
     """The line of the opening fence."""
@@ -25,14 +22,14 @@ class FencedBlock:
 
     language: str
     opening: str
-    """The line of the opening fence, as it stands there."""
+    """The line of the opening fence, unchanged."""
 
     lines: Sequence[str]
     closed: bool
 
     @property
     def length(self) -> int:
-        """How many marks the opening fence has."""
+        """The number of marks of the opening fence."""
         marks = self.opening.lstrip(" ")
         return len(marks) - len(marks.lstrip(marks[0]))
 

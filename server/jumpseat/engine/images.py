@@ -1,7 +1,6 @@
-"""What an image costs, in tokens, as far as its size tells.
+"""The tokens of an image, estimated from its size.
 
-Reads width and height out of the first bytes of a PNG, JPEG, GIF or WebP file; nothing is decoded or fetched.
-Above it is `tokens`.
+Reads width and height from the first bytes of a PNG, JPEG, GIF or WebP file; nothing is decoded or fetched.
 
 Source: the image token formula of Anthropic's vision page (width times height / 750, large images are scaled
 down to about 1600 tokens); the tiles of OpenAI's vision page come to as many within a factor of two.
@@ -18,10 +17,10 @@ PIXELS_PER_TOKEN = 750
 MOST_TOKENS = 1600
 FEWEST_TOKENS = 20
 UNKNOWN_TOKENS = 1000
-"""An image behind a URL, or of another format: a picture of about a megapixel, scaled down by most."""
+"""An image at a URL, or of another format: about one megapixel, as most providers scale it down."""
 
 _LOOK_AT = 96 * 1024
-"""Characters of base64 that are looked at: a JPEG's size stands behind its embedded preview."""
+"""Characters of base64 to read: the size of a JPEG comes after its embedded preview."""
 
 
 def image_tokens(block: ImageBlock) -> int:
@@ -33,7 +32,7 @@ def image_tokens(block: ImageBlock) -> int:
 
 
 def _first_bytes(source: str) -> bytes:
-    """The beginning of the image; nothing where it lies elsewhere or is not base64."""
+    """The beginning of the image; empty if it is at a URL or not base64."""
     if source.startswith("https:"):
         return b""
     start = source.find(",") + 1 if source.startswith("data:") else 0
@@ -45,7 +44,7 @@ def _first_bytes(source: str) -> bytes:
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels; None where the format is another one or the size is not among the bytes."""
+    """Width and height in pixels; None if the format is unknown or the bytes do not contain the size."""
     size: tuple[int, int] | None = None
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         size = _big(data[16:20]), _big(data[20:24])

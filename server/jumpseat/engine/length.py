@@ -1,7 +1,6 @@
-"""Whether a prompt fits its model, as far as that can be said before it is sent.
+"""Checks before a request whether its prompt fits the model.
 
-Asks nobody: an exact count is used where the client had the provider make one for this very prompt, else the
-estimate. Above it is the turn; below it `tokens`.
+Makes no requests: it uses the provider's count of exactly this prompt if there is one, else the estimate.
 """
 
 from __future__ import annotations
@@ -14,44 +13,44 @@ from jumpseat.engine.tokens import BYTES_PER_TOKEN, TokenMemory, estimate
 from jumpseat.providers import ResolvedModel
 
 CERTAINTY = 2
-"""How many times the limit an estimate must be before a prompt is refused for it."""
+"""A prompt is refused if its estimate is more than this many times the limit."""
 
 
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
-    """The plan, with a warning where its prompt may be too long; one that certainly is too long is refused.
+    """The plan, with a warning if its prompt may be too long; one that certainly is too long is refused.
 
-    A limit that only the snapshot tells never refuses: providers raise them.
+    A limit that is known only from the snapshot never refuses a prompt, because providers raise their limits.
 
     Raises:
-        ContextExceededError: an exact count is above the limit, or an estimate above twice of it.
+        ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
     """
     request = planned.request
     found = _limit(target, request)
     if found is None:
         return planned
     limit, is_firm = found
-    blind = estimate(request)
-    if blind * BYTES_PER_TOKEN <= limit:
-        return planned  # Not even with a token for each byte; most prompts end here.
+    from_bytes = estimate(request)
+    if from_bytes * BYTES_PER_TOKEN <= limit:
+        return planned  # Fits even with one token for each byte; most prompts end here.
     size = memory.size(target.provider, request)
     if size.tokens <= limit:
         return planned
-    # Where a provider runs tools of its own, a turn's total is that of several prompts: the smaller counts.
-    certain = size.exact or min(size.tokens, blind) > CERTAINTY * limit
+    # If a provider runs its own tools, the total of a turn is that of several prompts: use the smaller one.
+    certain = size.exact or min(size.tokens, from_bytes) > CERTAINTY * limit
     model = f"{target.model} of {target.provider} takes {limit}"
     if certain and is_firm:
         about = "" if size.exact else "about "
         raise ContextExceededError(
             f"The conversation has {about}{size.tokens} tokens; {model}.",
             provider=target.provider,
-            hint="Leave out files and older messages, start anew, or choose a model with a longer context.",
+            hint="Remove files or old messages, start a new chat, or choose a model with a longer context.",
         )
-    told = f"The conversation may be too long: it has about {size.tokens} tokens, and {model}."
-    return replace(planned, warnings=[*planned.warnings, WarningEvent("prompt_may_be_too_long", told)])
+    message = f"The conversation may be too long: it has about {size.tokens} tokens, and {model}."
+    return replace(planned, warnings=[*planned.warnings, WarningEvent("prompt_may_be_too_long", message)])
 
 
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
-    """The longest prompt in tokens, and whether its provider or the user said so; None where nobody did."""
+    """The longest prompt in tokens, and whether the provider or the user set it; None if it is unknown."""
     setting = target.adapter.traits.context_setting
     asked = None if setting is None else request.settings.get(setting)
     if type(asked) is int and asked > 0:

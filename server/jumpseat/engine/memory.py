@@ -1,15 +1,13 @@
-"""The memory of recent answers, for clients that can hold no more than text and tool calls.
+"""The memory of recent answers, for clients that can keep only text and tool calls.
 
-Such a client drops thinking, signatures, opaque data, the exact text of arguments. What it sends back is
-completed here, byte for byte, before a turn is planned. Above it are `turn` and the connection: a memory
-belongs to one connection and is never written anywhere. Below it `trail` reads conversations, and
-`same_answer` compares.
+Such a client drops thinking, signatures, opaque data and the exact text of arguments. The memory completes
+its messages byte for byte before a turn is planned. A memory belongs to one connection and is never stored.
 
-That data of one answer never goes to another one, an answer must be recognised by more than its words, of
-which "Done." is the commonest. Signs, the best one first: the whole conversation before it; all the user's
-words before it, where an answer in between was edited; all the assistant's, if they are long, where a
-question was; for a tool call, what came directly before it; an id of a call that looks random, or a long
-text. The best sign that is found decides, and only if all answers with that sign were given in one place.
+The data of one answer must never go to another one, so words alone ("Done.") do not identify an answer. Its
+signs, the strongest first: the whole conversation before it; all user messages before it (an earlier answer
+was edited); all assistant messages before it, if they are long (a question was edited); for a tool call, the
+message directly before it; a call id that looks random, or a long text. The strongest sign that is found
+decides, and only if all answers with that sign have the same place in a conversation.
 """
 
 from __future__ import annotations
@@ -27,21 +25,21 @@ from jumpseat.engine.same_answer import completed
 from jumpseat.engine.trail import MessageWords, Trail, words_of
 
 MAX_ANSWERS = 1000
-"""Answers: those of several long agent sessions in one editor."""
+"""Enough for several long agent sessions in one editor."""
 
 MAX_BYTES = 32 << 20
-"""Bytes of all answers; encrypted reasoning of one is seldom more than 30 KiB, so both limits are alike."""
+"""Of all answers; the encrypted reasoning of one is rarely above 30 KiB, so both limits are similar."""
 
 _BLOCK_OVERHEAD = 200
-"""Bytes of a block and its place in the memory, without its texts."""
+"""Bytes of a block and its index entries, without its texts."""
 
 _PARSED = 4
-"""How many times its own size a JSON text is once it is parsed."""
+"""The size of parsed JSON as a multiple of its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One answer. `keys` are those of the index, from the best sign to the weakest."""
+    """One answer. `keys` are its keys in the index, from the strongest sign to the weakest."""
 
     origin: Origin
     content: tuple[ContentBlock, ...]
@@ -51,11 +49,11 @@ class _Answer:
 
 
 class BlockMemory:
-    """Recent answers of one connection; the least recently used go first."""
+    """Recent answers of one connection; the least recently used are removed first."""
 
     def __init__(self, *, max_answers: int = MAX_ANSWERS, max_bytes: int = MAX_BYTES) -> None:
         self.refusals = Refusals()
-        """What providers have refused of these answers."""
+        """The blocks of these answers that providers refused."""
 
         self._max_answers = max_answers
         self._max_bytes = max_bytes
@@ -70,15 +68,15 @@ class BlockMemory:
 
     @property
     def size(self) -> int:
-        """The bytes that they take, about."""
+        """Their approximate size in bytes."""
         return self._size
 
     def remember(self, response: Response, after: Trail) -> None:
-        """Remember an answer, or the part of one that the client was given.
+        """Remember an answer, or the part of one that the client got.
 
         Args:
-            response: the answer; one without text and calls leaves nothing to know it by.
-            after: that of the conversation which it answers, at its end (`restored`).
+            response: the answer; one without text and calls cannot be recognised and is not remembered.
+            after: the trail at the end of the conversation that it answers (from `restored`).
         """
         content = tuple(response.content)
         words = words_of(content)
@@ -103,14 +101,14 @@ class BlockMemory:
     def restored(
         self, messages: Sequence[Message], origin: Origin | None = None, trail: Trail | None = None
     ) -> Iterator[Message]:
-        """The messages, one for one, each of the assistant's with what the client has lost of it.
+        """The messages, one for one; assistant messages get the blocks that the client dropped.
 
-        A message that is no answer of ours, or was changed, comes back as it is. An answer in several
-        messages in a row comes back whole in the first one, and the others empty.
+        A message that is not a remembered answer, or was edited, does not change. If a client split an answer
+        into several messages, the first one gets the whole answer and the others are empty.
 
         Args:
             messages: the conversation as the client sent it.
-            origin: where the conversation goes: what others have made is left as it is. None: anywhere.
+            origin: the provider and model of the request; answers of others are not restored. None: all are.
             trail: a fresh one; after the last message it is at the end of the conversation, for `remember`.
         """
         trail = trail or Trail()
@@ -124,7 +122,7 @@ class BlockMemory:
             yield from run
 
     def _restored_run(self, run: Sequence[Message], trail: Trail, origin: Origin | None) -> Sequence[Message]:
-        """Messages of the assistant's in a row: answers of their own, or pieces of one. Goes past them."""
+        """Consecutive assistant messages: an answer each, or parts of one. Moves the trail past them."""
         before = trail.copy() if len(run) > 1 else trail
         found = []
         for message in run:
@@ -144,13 +142,13 @@ class BlockMemory:
     def _recognised(
         self, given: Sequence[ContentBlock], words: MessageWords, trail: Trail, origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
-        """The client's blocks, completed; None where they are no answer that is known."""
+        """The client's blocks, completed; None if they are not a remembered answer."""
         if words.digest not in self._index:
-            return None  # No answer has these words; most messages of a history from elsewhere end here.
+            return None  # No answer has these words; the common case for the history of another connection.
         signs = (sign for sign, is_good in trail.signs(words) if is_good)
         serials = next((found for sign in signs if (found := self._index.get(sign))), ())
         answers = [self._answers[serial] for serial in serials]
-        # Answers given in one place are its alternatives; of two places, nothing says which is meant.
+        # Several answers in one place are alternatives; with two places the match would be ambiguous.
         if len({answer.place for answer in answers}) != 1:
             return None
         for serial, answer in zip(reversed(serials), reversed(answers), strict=True):

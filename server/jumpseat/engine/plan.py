@@ -1,7 +1,7 @@
-"""From what a client asks to what an adapter is sent: checks, defaults, and honest degradation.
+"""From a client's request to the request for an adapter: checks, defaults, and degradation.
 
-Whatever is changed or dropped on the way is said in a warning; what cannot be changed without breaking
-the client's meaning (tools, images) is an error. Nothing here touches the network.
+Each change has a warning. What cannot be dropped without a change of meaning (tools, images) is an error.
+Makes no requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jumpseat.providers import ResolvedModel
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The request to send, and what the user must be told about it."""
+    """The request to send, and the warnings about it."""
 
     request: ChatRequest
     warnings: Sequence[WarningEvent]
@@ -97,7 +97,7 @@ def plan(
 
 
 def _initiator(messages: Sequence[Message]) -> Initiator:
-    """Who causes the request, by what the client sent: a result that is put in for it is not its own."""
+    """Who causes the request, from the client's own messages: an added result does not count."""
     return ChatRequest(messages=messages, model="").effective_initiator()
 
 
@@ -108,14 +108,14 @@ def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
 
 
 def _with_defaults(
-    asked: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
+    requested: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
 ) -> dict[str, Any]:
-    """Asked settings over saved ones over the rows' own; a saved value that breaks its row is left out."""
+    """Settings of the request, then saved ones, then defaults; an invalid saved value is left out."""
     values = {key: row.default for key, row in rows.items() if row.default is not None}
     values |= {
         key: value for key, value in saved.items() if key in rows and rows[key].problem_with(value) is None
     }
-    return {**values, **asked}
+    return {**values, **requested}
 
 
 def _refuse_the_impossible(
@@ -134,7 +134,7 @@ def _refuse_the_impossible(
         raise RequestError(
             f"The model {target.model} of {target.provider} does not take images.",
             provider=target.provider,
-            hint="Remove the images from the conversation, or choose a model that sees.",
+            hint="Remove the images from the conversation, or choose a model that supports them.",
         )
 
 
@@ -144,17 +144,21 @@ def _degraded(
     info = target.info
 
     def lacks(provider_has: bool, model_has: bool | None) -> str | None:
-        """Who is known not to have something; what a listed model's row does not say is not known."""
+        """The provider or model that is known to lack an ability; an unlisted ability is unknown."""
         if not provider_has:
             return f"The provider {target.provider}"
         return f"The model {target.model} of {target.provider}" if model_has is False else None
 
     who = lacks(capabilities.json_mode, info.supports_json if info else None)
     if request.output_mode != "text" and who:
-        warnings.append(WarningEvent("json_mode_dropped", f"{who} has no JSON mode; it was left out."))
+        warnings.append(
+            WarningEvent("json_mode_dropped", f"{who} has no JSON mode; the output mode was left out.")
+        )
         request = replace(request, output_mode="text")
     who = lacks(capabilities.thinking, info.supports_thinking if info else None)
     if request.thinking not in (None, "off") and who:
-        warnings.append(WarningEvent("thinking_dropped", f"{who} has no thinking levels; it was left out."))
+        warnings.append(
+            WarningEvent("thinking_dropped", f"{who} has no thinking levels; the level was left out.")
+        )
         request = replace(request, thinking=None)
     return request

@@ -1,7 +1,4 @@
-"""From a client's ask to a planned request for one model: what a chat and a count of its tokens share.
-
-Above it are `turn` and `count`; below it the registry and `plan`. Nothing here touches the network.
-"""
+"""From a client's request to a planned request for one model, for a chat and for a count of its tokens."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from jumpseat.providers import Registry, ResolvedModel, resolve_model
 async def prepare(
     registry: Registry, ask: TurnAsk, memory: BlockMemory | None = None, trail: Trail | None = None
 ) -> tuple[ResolvedModel, Plan]:
-    """Whom to ask, and what.
+    """The model and the planned request.
 
     Args:
         registry: the providers.
-        ask: what the client asks.
-        memory: completes the messages of a client that cannot hold all of an answer.
-        trail: taken by the memory to the end of the conversation.
+        ask: the client's request.
+        memory: completes the messages of a client that cannot keep all of an answer.
+        trail: moved by the memory to the end of the conversation.
 
     Raises:
         ChatError: as `resolve_model` and `plan` raise it.

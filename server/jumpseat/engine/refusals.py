@@ -1,8 +1,7 @@
-"""What a provider has refused of its own, so that it is not sent a second time.
+"""The blocks that a provider refused, so that they are not sent again.
 
-Reasoning that a provider does not accept any more (another organisation's key, a model that was replaced), or
-takes only without the ids of another connection, costs a refused request in every turn, because the client
-goes on sending it. Above it is `turn`, which notes what an attempt succeeded with instead.
+A provider may not accept its earlier reasoning (another organisation's key, a replaced model), or only
+without the ids of another connection. The client keeps sending it, so each turn would cost a refused request.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ from jumpseat.chat import (
 )
 
 MAX_REFUSED = 4096
-"""Blocks: more than the conversations of one connection hold. Each takes a digest of 16 bytes."""
+"""Blocks: more than the conversations of one connection contain. Each takes a digest of 16 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A block was taken after all, with this as its opaque data."""
+    """The provider accepted the block with this opaque data."""
 
     opaque: str | None
 
 
 class Refusals:
-    """The blocks that were refused; the least recently met go first."""
+    """The refused blocks; the least recently used are removed first."""
 
     def __init__(self, *, max_refused: int = MAX_REFUSED) -> None:
         self._max_refused = max_refused
         self._refused: OrderedDict[bytes, _Taken | None] = OrderedDict()
 
     def note(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
-        """Note what had to be left out, or to be said in another form.
+        """Remember the blocks that were left out or sent in another form.
 
         Args:
             sent: the messages that were refused.
-            accepted: those that the provider took in their place.
-            origin: the provider and model that were asked.
+            accepted: the messages that the provider accepted instead.
+            origin: the provider and model of the request.
         """
         kept = {_seal(block, origin) for block in _blocks(accepted)}
         taken = {_seal(block, origin, bare=True): _Taken(block.opaque) for block in _blocks(accepted)}
@@ -90,12 +89,12 @@ def _blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:
 
 
 def _seal(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
-    """What tells a block with data of a provider's own from every other; None where it holds none.
+    """A digest of a block with provider data; None if it has no such data.
 
     Args:
         block: the block.
-        origin: the provider and model that are asked.
-        bare: leave the opaque data out of it; what is told apart by that alone has no such seal.
+        origin: the provider and model of the request.
+        bare: without the opaque data; a block with no other provider data has no such digest.
     """
     if block.origin not in (None, origin):
         return None

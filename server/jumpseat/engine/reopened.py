@@ -1,8 +1,7 @@
-"""A conversation that was read from a text, with what the text could not hold.
+"""Restores the data that a transcript cannot contain: signatures, `opaque` and origins.
 
-A text has no signatures, no `opaque`, no origins. Those of an answer that nobody has edited come back from
-the memory of this connection; of an edited one nothing does, not even of its unedited blocks. Above it is
-`rpc`; below it `memory`.
+An unedited answer gets them from the memory of this connection; an edited one gets none, not even for its
+unedited blocks.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from jumpseat.engine.memory import BlockMemory
 
 
 def with_what_is_remembered(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
-    """The messages, one for one, each unedited answer of ours as it was given."""
-    # The memory knows an answer by its words and calls; blocks that a text holds only in part confuse it.
+    """The messages, one for one; unedited answers are complete again."""
+    # The memory recognises an answer by text and calls; blocks that a transcript keeps in part do not match.
     known_by = [
         Message(each.role, tuple(filter(_is_kept_whole, each.content))) if each.role == "assistant" else each
         for each in messages
     ]
     recalled = memory.restored(known_by)
     return tuple(
-        ours if ours is not asked and _shown(ours) == _shown(read) else read
-        for read, asked, ours in zip(messages, known_by, recalled, strict=True)
+        restored if restored is not thin and _shown(restored) == _shown(message) else message
+        for message, thin, restored in zip(messages, known_by, recalled, strict=True)
     )
 
 
@@ -44,7 +43,7 @@ def _is_kept_whole(block: ContentBlock) -> bool:
 
 
 def _shown(message: Message) -> list[tuple[Any, ...]]:
-    """What a person can edit of a message; white space at the ends of lines is what editors change."""
+    """The parts of a message that a user can edit, without white space at line ends, which editors change."""
     shown: list[tuple[Any, ...]] = []
     for block in message.content:
         match block:

@@ -1,10 +1,7 @@
-"""The replacement for a piece of text, out of an answer that was asked for nothing else.
+"""Finds the replacement for a piece of text in the answer to an edit.
 
-Models wrap what they were asked for in fences and in words around them. Pure functions; above them is
-`edit`. To lose a person's text is worse than to leave a model's words in it, so whatever could be either
-is kept.
-
-What is looked at is the whole answer, never its deltas, so how it was cut makes no difference.
+Models add fences and prose around the replacement. To lose the user's text is worse than to keep the model's
+prose, so text that could be either is kept. Works on the whole answer, never on its deltas.
 """
 
 from __future__ import annotations
@@ -24,13 +21,13 @@ from jumpseat.engine.fenced_blocks import (
 
 SHORTEST_FENCE = 3
 LONGER_FENCE = 4
-"""For texts that are likely to hold fences of three themselves."""
+"""For texts that are likely to contain fences of three marks."""
 
 MARKUP = frozenset(("markdown", "md", "mdx", "rmd", "quarto", "qmd", "vimwiki"))
-"""Languages (LSP's ids, and what models write) whose texts have fences of their own."""
+"""Languages (ids of LSP, and names that models write) whose texts contain fences."""
 
 PROSE = frozenset(("text", "plaintext", "txt", "gitcommit", "rst", "restructuredtext", "org", "latex", ""))
-"""Languages that are as likely a code block's of such a text as its own."""
+"""Languages that are equally likely for a code block inside such a text."""
 
 _SOFTENER = r"(?:(?:sure|certainly|of course|absolutely|okay|ok|got it|no problem)(?: thing)?[!.,:]?\s+)"
 _HERE_IS = r"here(?:'s|\u2019s| is| are)\s"
@@ -45,7 +42,7 @@ _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_BEGINS = re.compile(r"(?:diff --git |Index: |--- \S|@@ -\d)")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _TELLING = 3
-"""Characters of a line from which on it is no accident that two texts have it."""
+"""A line of at least this many characters is not in two texts by accident."""
 
 
 def asked_fence(target: str, language: str | None) -> str:
@@ -56,13 +53,12 @@ def asked_fence(target: str, language: str | None) -> str:
 
 
 def replacement_in(answer: str, target: str, language: str | None = None) -> str | None:
-    """The text to put in the place of `target`; None where the answer holds nothing that could stand there.
+    """The text that replaces `target`; None if the answer contains none.
 
-    Of one fenced block it is the content, of several the one that is most likely meant: of those in the
-    target's language and other than the target the longest. An answer that has lines of the target outside
-    of its fences is taken whole, and so is one without fences, but for a first line that announces it.
-    Line ends, the line ends at the end, and the common indentation become those of the target. A diff is
-    no replacement for what is none.
+    This is the content of the fenced block; of several blocks, the longest one in the target's language that
+    differs from the target. An answer with lines of the target outside its fences is used whole, as is one
+    without fences, except for a first line that announces the text. Line ends, trailing line ends and the
+    common indentation become those of the target. A diff replaces only a diff.
 
     Args:
         answer: the whole text of the answer.

@@ -1,4 +1,4 @@
-"""The one retry budget of the house: no adapter and no HTTP layer retries by itself."""
+"""The only retry budget: adapters and the HTTP layer do not retry."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ FIRST_DELAY_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 8.0
 
 LONGEST_HONOURED_DELAY_SECONDS = 60.0
-"""A provider that asks for a longer wait is reported instead: nobody watches a spinner for minutes."""
+"""A longer delay is reported as an error instead of waited for."""
 
 MAX_REPLANS = 8
-"""Replans of one turn: as many as a request has parameters that a strict endpoint refuses one by one."""
+"""Replans of one turn: a strict endpoint may refuse the parameters of a request one by one."""
 
 JITTER = 0.25
-"""The share by which a delay of our own is shortened at random, so that clients do not return together."""
+"""Backoff delays are shortened at random by up to this share, so that clients do not retry together."""
 
 
 @dataclass(slots=True)
 class RetryBudget:
-    """How often one turn may try, and how long it waits in between."""
+    """The attempts of one turn and the delays between them."""
 
     max_retries: int = DEFAULT_MAX_RETRIES
     attempt: int = 1
-    """The attempt under way, from 1."""
+    """The current attempt, from 1."""
 
     reasons: set[str] = field(default_factory=set)
     """The reasons for which the turn was already replanned."""
 
     @property
     def max_attempts(self) -> int:
-        """The first try and the retries."""
+        """The first attempt and the retries."""
         return self.max_retries + 1
 
     def delay_before_retry(self, error: ChatError) -> float | None:
-        """Seconds to wait before the next attempt; None where the error is final."""
+        """Seconds to wait before the next attempt; None if there is none."""
         if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
             return None
         if error.retry_after is not None:
@@ -47,7 +47,7 @@ class RetryBudget:
         return backoff * (1 - JITTER * random.random())  # noqa: S311 - jitter needs no secrecy
 
     def may_replan(self, reason: str) -> bool:
-        """Whether this reason is new and the turn may be replanned once more; each counts once in a turn."""
+        """Whether the turn may be replanned for this reason; each reason is allowed once in a turn."""
         if reason in self.reasons or len(self.reasons) >= MAX_REPLANS:
             return False
         self.reasons.add(reason)

@@ -1,8 +1,7 @@
-"""Whether what a client sends back is an answer of ours, and what it lacks of it.
+"""Compares the blocks of a client with an answer of the daemon, and completes them from it.
 
-Pure functions. A client may hold no more than text and tool calls: it drops other blocks, joins or splits
-texts, trims them, and writes arguments anew. All of this leaves an answer the same. A changed word, a changed
-call, another order do not. Above it is `memory`, which knows the answers.
+A client that keeps only text and tool calls drops other blocks, joins, splits and trims texts, and writes
+arguments again. The answer is still the same. With a changed word, call or order it is another one.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ _Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
 def completed(
     given: Sequence[ContentBlock], ours: Sequence[ContentBlock], origin: Origin
 ) -> tuple[ContentBlock, ...] | None:
-    """The client's blocks with what they lack of our answer; None where they are not that answer.
+    """The client's blocks, completed from the answer; None if they are not that answer.
 
     Args:
-        given: what the client sent. Blocks with data of their own stay as they are.
+        given: the client's blocks. Those with data of their own do not change.
         ours: the whole answer.
-        origin: who made the answer.
+        origin: the provider and model of the answer.
     """
     if any(block.origin not in (None, origin) for block in given):
         return None
@@ -104,12 +103,12 @@ def _is_sealed(block: ContentBlock) -> bool:
 
 
 def _kept(theirs: ContentBlock, ours: ContentBlock) -> ContentBlock:
-    """Our block, with the opaque data that the client has kept for it."""
+    """The answer's block, with the opaque data that the client kept for it."""
     return ours if theirs.opaque is None else replace(ours, opaque=theirs.opaque)
 
 
 def _is_same_text(text: str, pieces: Iterable[str]) -> bool:
-    """Whether a text is these pieces, but for white space before, between and after them."""
+    """Whether a text consists of these pieces; white space around them does not count."""
     position = 0
     for piece in pieces:
         stripped = piece.strip()
@@ -133,10 +132,10 @@ def _is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
 
 
 def _is_same_json(one: Any, other: Any) -> bool:
-    """Whether two values are the same to a client that reads and writes them.
+    """Whether two values are equal after a client has parsed and written them.
 
-    Numbers are doubles to JavaScript and Lua. An empty table is an object or an array to Lua, and a member
-    that is null is none.
+    In JavaScript and Lua numbers are doubles. In Lua an empty table is an object or an array, and members
+    that are null do not exist.
     """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         left, right = (

@@ -1,11 +1,10 @@
-"""How many tokens a prompt has, as far as that is known without asking anybody.
+"""The number of tokens of a prompt, as far as it is known without a request.
 
-Owns the estimate, and a bounded memory of what providers have counted on this connection: the next turn of
-a conversation is the last one, of which the total was told, and what was added since. Above it are the turn
-and `engine/count`; it does no I/O.
+Owns the estimate and a bounded memory of the counts that providers reported on this connection: the next turn
+of a conversation is the previous one, whose total is known, and the messages added since.
 
-No tokenizer: on chat requests an exact count of the words is no nearer to the total than their bytes, because
-the error lies in what the provider adds (framing, a preamble for tools) and not in the words.
+There is no tokenizer: on chat requests an exact count of the text is no closer to the total than its bytes,
+because the error is in what the provider adds (framing, a preamble for tools).
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from jumpseat.engine.images import image_tokens
 from jumpseat.wire import write_json
 
 BYTES_PER_TOKEN = 4
-"""Of UTF-8, not characters: so Chinese and Japanese are no worse estimated than English."""
+"""Bytes of UTF-8, not characters, so that Chinese and Japanese are estimated as well as English."""
 
 REQUEST_TOKENS = 3
 MESSAGE_TOKENS = 4
-"""What frames a request and each of its messages in most chat templates."""
+"""The framing of a request and of each message in most chat templates."""
 
 TOOL_TOKENS = 8
-"""What frames one tool's definition."""
+"""The framing of one tool definition."""
 
 TOOLS_PREAMBLE = (("claude", 530),)
-"""Families of models for which a request with tools gets a preamble, and its length as recordings show it."""
+"""Model families whose requests with tools get a preamble, and its length in recordings."""
 
 REMEMBERED = 512
-"""Prompts of which the count is kept; a connection rarely has more conversations at once."""
+"""Prompts whose count is kept; a connection rarely has more conversations at once."""
 
 
 _BlockOfTexts: TypeAlias = (
@@ -57,46 +56,46 @@ _BlockOfTexts: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is known of a prompt's length."""
+    """The known length of a prompt."""
 
     tokens: int
     exact: bool = False
-    """The provider was asked to count this very prompt; else it is an estimate.
+    """The provider counted exactly this prompt; else it is an estimate.
 
-    What a turn reported is none: where a provider runs tools of its own, it is the sum of several prompts.
+    The usage of a turn is an estimate: if a provider runs its own tools, it is the sum of several prompts.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A prompt that the provider has counted, and the answer to it."""
+    """A prompt that the provider counted, and its answer."""
 
     input_tokens: int
     output_tokens: int | None = None
-    """None where only the prompt was counted."""
+    """None if only the prompt was counted."""
 
     reasoning_tokens: int = 0
 
 
 class TokenMemory:
-    """What providers have counted of late. One for each connection; used on the event loop only."""
+    """Recent counts of providers. One for each connection; used on the event loop only."""
 
     def __init__(self, capacity: int = REMEMBERED) -> None:
         self._capacity = capacity
         self._counted: OrderedDict[int, _Counted] = OrderedDict()
 
     def remember_turn(self, provider: str, request: ChatRequest, usage: Usage | None) -> None:
-        """Note what a turn's prompt and answer came to, if the provider reported it."""
+        """Remember the tokens of a turn's prompt and answer, if the provider reported them."""
         if usage is not None and usage.input_tokens > 0:
             counted = _Counted(usage.input_tokens, usage.output_tokens, usage.reasoning_tokens or 0)
             self._remember(provider, request, counted)
 
     def remember_count(self, provider: str, request: ChatRequest, tokens: int) -> None:
-        """Note what the provider counted for a prompt that was not sent yet."""
+        """Remember the provider's count of a prompt that was not sent yet."""
         self._remember(provider, request, _Counted(tokens))
 
     def size(self, provider: str, request: ChatRequest) -> Size:
-        """How long the prompt is: as it was counted, else from the turn before it, else from its bytes."""
+        """The length of the prompt: its count, else from the previous turn, else from its bytes."""
         messages = request.messages
         keys = list(_prefixes(provider, request))
         counted = self._counted.get(keys[-1])
@@ -120,14 +119,14 @@ class TokenMemory:
 
 
 def _replayed(counted: _Counted, answer: Message) -> int:
-    """What an answer costs as a part of the next prompt: reasoning that is not sent back costs nothing."""
+    """The tokens of an answer in the next prompt; reasoning that is not sent back has none."""
     output = counted.output_tokens or 0
     thinks = any(block.type in ("thinking", "redacted_thinking") for block in answer.content)
     return output if thinks else max(output - counted.reasoning_tokens, 0)
 
 
 def estimate(request: ChatRequest) -> int:
-    """The tokens of a prompt of which nothing was ever counted."""
+    """The tokens of a prompt without any known count."""
     tokens = REQUEST_TOKENS + _of_text(request.system or "")
     tokens += sum(message_tokens(message) for message in request.messages)
     if request.tools and request.tool_choice != "none":
@@ -163,7 +162,7 @@ def _block_tokens(block: ContentBlock) -> int:
 
 
 def _texts(block: _BlockOfTexts) -> tuple[str, ...]:
-    """What of a block a model reads as text. Encrypted reasoning is not as long as its cipher."""
+    """The text of a block that a model reads. The length of encrypted reasoning is unknown."""
     match block:
         case TextBlock(text):
             return (text,)
@@ -190,8 +189,8 @@ def _of_text(text: str) -> int:
 def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
     """A key for each beginning of the conversation, shortest first: the first message, the first two, …
 
-    Python's hash is keyed for each process, and the fastest that there is for a text; where two prompts had
-    one key, an estimate would be wrong and nothing else.
+    Python's hash is keyed for each process and the fastest for text. If two prompts had the same key, only an
+    estimate would be wrong.
     """
     tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     options = repr((request.tool_choice, request.output_mode, request.thinking))
@@ -205,7 +204,7 @@ def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
 
 
 def _identity(block: ContentBlock) -> tuple[str, ...]:
-    """What tells a block from another of its type; of an image, enough to do so without reading all of it."""
+    """What distinguishes a block from others of its type; of an image only its length and its ends."""
     match block:
         case ImageBlock():
             return (str(len(block.source)), block.source[:256], block.source[-256:])

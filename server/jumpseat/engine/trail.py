@@ -1,7 +1,6 @@
-"""A conversation as a client sees it that holds text and tool calls only, and the signs of an answer in it.
+"""The signs by which `memory` recognises an answer in a conversation of text and tool calls only.
 
-Above it is `memory`, which knows answers by these signs. Every message of every chat comes through here, so
-each is taken apart once, as bytes.
+Every message of every chat passes through here, so each is read once, as bytes.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from jumpseat.chat import (
 )
 
 LONG_TEXT = 200
-"""Characters, white space left out: nobody says as much twice by chance, or types it for something else."""
+"""Characters without white space: a text of this length does not occur twice by chance."""
 
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
-"""In an id that no second call has; `call_1` and `functions.read_file:0` come again elsewhere."""
+"""Part of an id that is unique to a call; `call_1` and `functions.read_file:0` occur in many chats."""
 
 _ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 
@@ -38,24 +37,24 @@ _OTHER_SPACE = (
     (b"\xe2", re.compile(rb"\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)")),
     (b"\xe3", re.compile(rb"\xe3\x80\x80")),
 )
-"""All further white space in UTF-8, by its first byte, which most texts do not have."""
+"""All other white space in UTF-8, by its first byte, which most texts do not contain."""
 
 
 class MessageWords(NamedTuple):
-    """What every client keeps of a message."""
+    """The part of a message that every client keeps."""
 
     digest: bytes
-    """Of texts and calls, white space left out, because clients join, split and trim texts."""
+    """Of texts and calls, without white space, because clients join, split and trim texts."""
 
     length: int
-    """Characters of the texts; 0 and an empty digest where the message has neither text nor calls."""
+    """Characters of the texts; 0 with an empty digest if the message has neither text nor calls."""
 
     calls: Sequence[str]
-    """The ids of the calls; a tool's name, which is a part of some, left out."""
+    """The ids of the calls, without the tool's name, which some ids contain."""
 
 
 class Trail:
-    """The way through a conversation, message by message."""
+    """A position in a conversation, with digests of the messages before it."""
 
     __slots__ = ("_all", "_asked", "_near", "_said", "_said_length")
 
@@ -64,16 +63,16 @@ class Trail:
         self._asked = blake2b(digest_size=16, person=b"asked")
         self._said = blake2b(digest_size=16, person=b"said")
         self._said_length = 0
-        # What was said since the assistant began its last message.
+        # The messages from the last assistant message on.
         self._near = blake2b(digest_size=16, person=b"near")
 
     @property
     def place(self) -> bytes:
-        """All that was said so far."""
+        """A digest of all messages so far."""
         return self._all.digest()
 
     def copy(self) -> Trail:
-        """A trail that goes on from here by itself."""
+        """An independent copy."""
         other = Trail()
         other._all, other._asked = self._all.copy(), self._asked.copy()
         other._said, other._said_length = self._said.copy(), self._said_length
@@ -81,7 +80,7 @@ class Trail:
         return other
 
     def step(self, role: Role, words: MessageWords) -> None:
-        """Go past a message; one that holds nothing for such a client is no step."""
+        """Move past a message; one without text and calls changes nothing."""
         digest = words.digest
         if not digest:
             return
@@ -96,10 +95,10 @@ class Trail:
             self._near = blake2b(digest, digest_size=16, person=b"near")
 
     def signs(self, words: MessageWords) -> Iterator[tuple[bytes, bool]]:
-        """The signs by which an answer of these words is known that is given here, the best one first.
+        """The signs of an answer with these words at this position, the strongest first.
 
-        With each comes whether it is good: whether no other answer of these words can have it by chance.
-        The last one is the digest of the words: an answer without that sign has none of the others.
+        Each comes with whether it is reliable: no other answer with the same words has it by chance.
+        The last one is the digest of the words; an answer without it has none of the others.
         """
         yield _with(self._all, words), True
         yield _with(self._asked, words), True
@@ -115,7 +114,7 @@ def _with(way: blake2b, words: MessageWords) -> bytes:
 
 
 def words_of(content: Sequence[ContentBlock]) -> MessageWords:
-    """What every client keeps of a message of these blocks."""
+    """The part of a message with these blocks that every client keeps."""
     parts: list[bytes] = []
     calls: list[str] = []
     length = 0
@@ -143,7 +142,7 @@ def words_of(content: Sequence[ContentBlock]) -> MessageWords:
 
 
 def _without_space(text: str) -> tuple[bytes, int]:
-    """A text without its white space, and how many characters that is."""
+    """A text without its white space, in UTF-8, and its number of characters."""
     encoded = _encoded(text)
     dense = encoded.translate(None, _ASCII_SPACE)
     characters = len(text) - (len(encoded) - len(dense))

@@ -1,7 +1,6 @@
-"""A turn: resolve the model, validate, plan, stream, fold; and end exactly once, whatever happens.
+"""A turn: resolve the model, validate, plan, stream, fold; it ends exactly once.
 
-Above it is `rpc`, which gives a sink for the events and cancels the task that runs `run_turn`. Below it
-are adapters, each of which makes one attempt at a time. Retries and replans happen here and nowhere else.
+This is the only place that retries and replans. An adapter makes one attempt.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ async def run_turn(
 ) -> Response:
     """Run one turn to its end and return the response.
 
-    The sink gets nothing where the ask itself is wrong. Otherwise it gets a `StartEvent` first and a
+    If the request is invalid, the sink gets nothing. Otherwise it gets a `StartEvent` first and a
     `DoneEvent` last, also when the turn fails or its task is cancelled.
 
     Args:
         registry: the providers.
-        ask: what the client asks.
-        sink: where the events go.
-        memory: completes the messages of a client that cannot hold all of an answer, and takes the new one.
-        tokens: what providers have counted of late; takes what this turn's provider counts.
+        ask: the client's request.
+        sink: gets the events.
+        memory: completes the messages of a client that cannot keep all of an answer; gets the new answer.
+        tokens: recent counts of providers; gets the usage of this turn.
 
     Raises:
-        ChatError: the turn failed; `partial` holds what came before.
+        ChatError: the turn failed; `partial` holds the answer so far.
         ChatCancelled: the task was cancelled after the start; `partial` as above.
         asyncio.CancelledError: the task was cancelled before the start.
     """
@@ -85,10 +84,10 @@ async def run_turn(
 async def _run_to_its_end(
     target: ResolvedModel, planned: Plan, budget: RetryBudget, sink: Sink, memory: BlockMemory | None
 ) -> Response:
-    """The turn from its start on: whatever happens, the sink is told its end once.
+    """Run the turn from its start event; the sink gets one `DoneEvent` in every case.
 
     Raises:
-        ChatError: the turn failed or was cancelled; `partial` holds what came before.
+        ChatError: the turn failed or was cancelled; `partial` holds the answer so far.
     """
     sink.send(StartEvent(target.provider, target.model))
     fold = Fold(target.provider, target.model)
@@ -100,13 +99,13 @@ async def _run_to_its_end(
     except asyncio.CancelledError:
         raise _ended(ChatCancelled("The chat was cancelled."), fold, sink) from None
     except ChatError as error:
-        if isinstance(error, UnknownModelError) and (meant := target.nearest_models):
-            error.hint = f"Did you mean {' or '.join(meant)}? {error.hint or ''}".rstrip()
+        if isinstance(error, UnknownModelError) and (nearest := target.nearest_models):
+            error.hint = f"Did you mean {' or '.join(nearest)}? {error.hint or ''}".rstrip()
         raise _ended(error, fold, sink) from error.__cause__
     except Exception as error:
-        # A defect of ours ends the turn in the same order; its text stays in the log.
+        # The text of an unknown exception stays in the log.
         logger.exception("a turn of %s failed", target.provider)
-        defect = ChatError("The daemon failed while it ran this chat; its log says how.")
+        defect = ChatError("The daemon failed while it ran this chat; its log has the details.")
         raise _ended(defect, fold, sink) from error
     sink.send(replace(done, usage=fold.usage))
     return fold.response()
@@ -127,21 +126,21 @@ async def _attempts(
         try:
             async with events_of(target.adapter, request) as events:
                 async for event in events:
-                    # Each attempt finds out again what it has to leave out; the client hears it once.
+                    # Each attempt warns again of what it leaves out; the client gets a warning once.
                     if isinstance(event, WarningEvent) and event in fold.warnings:
                         continue
                     fold.add(event)
                     if isinstance(event, DoneEvent):
                         if memory is not None and request.messages is not planned.messages:
-                            here = Origin(target.provider, target.model)
-                            memory.refusals.note(planned.messages, request.messages, here)
+                            origin = Origin(target.provider, target.model)
+                            memory.refusals.note(planned.messages, request.messages, origin)
                         return event
                     output = output or isinstance(event, BLOCK_EVENTS)
                     counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)
                     await sink.ready()
             raise ProtocolError(
-                f"{target.provider} ended its answer without saying why.", provider=target.provider
+                f"{target.provider} ended its answer without a stop reason.", provider=target.provider
             )
         except Replan as replan:
             if output or not budget.may_replan(replan.reason):
@@ -154,7 +153,7 @@ async def _attempts(
             if delay is None:
                 raise
             if counted or (error.status_code or 0) >= 500:
-                # The provider may have billed it as the user's request; it is not to do so twice.
+                # The provider may have billed this attempt as a user request; it must not bill another.
                 request = replace(request, initiator="agent")
             sink.send(RetryEvent(budget.attempt + 1, budget.max_attempts, round(delay * 1000), error))
             budget.attempt += 1
@@ -163,7 +162,7 @@ async def _attempts(
 
 
 def _ended(error: ChatError, fold: Fold, sink: Sink) -> ChatError:
-    """Tell the sink how the turn ended, and the error what had come by then."""
+    """Send the end of the turn to the sink, and add the partial answer to the error."""
     error.provider = error.provider or fold.provider
     error.partial = replace(fold.partial(), stop_reason=None)
     sink.send(

@@ -1,10 +1,20 @@
-"""Compiles the methods of our dataclasses when they are first called, and not at import.
+"""Compiles the generated methods of jumpseat's dataclasses at their first call instead of at import.
 
-`dataclass` writes source text for each method of a class and compiles it: for some 180 classes, 900 times,
-which is a third of what the daemon's start takes. Most of these methods are never called. So `serve` has each
-of them compiled at its first call, which puts it in its own place in the class. Only our own classes are
-treated so, and only where `dataclasses` is as it was tried; `tests/unit/rpc/test_lean_dataclasses.py` holds
-that nothing else differs. Python 3.13 compiles once for each class; there everything is left alone.
+`dataclass` generates and compiles source text for each method of a class. For the daemon's 180 classes that
+is 900 compilations, a third of its start-up time, and most of these methods are never called. `serve`
+therefore replaces `dataclasses._create_fn`: it returns a stub that compiles the method when it is called and
+then puts it in the stub's place in the class.
+
+Limits:
+
+- `_create_fn` is private. It exists in Python 3.11 and 3.12 only. Python 3.13 compiles once for each class,
+  so there nothing is replaced. The same holds for any version whose `_create_fn` has other parameters.
+- Only classes in modules of `jumpseat` get stubs, and only those defined after `compile_lazily`.
+- Until its first call a generated method has the signature `(self, *values, **named)`. Code that inspects
+  the signature of `__init__` (`inspect.signature`) sees that one.
+- A mistake in a generated method shows at its first call, not at import.
+
+`tests/unit/rpc/test_lean_dataclasses.py` compares the classes with and without the replacement.
 """
 
 from __future__ import annotations
@@ -13,13 +23,17 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-_TRIED = ("name", "args", "body", "globals", "locals", "return_type")
+_KNOWN_PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
 
 def compile_lazily() -> bool:
-    """Do so for dataclasses that are defined from here on; False where this `dataclasses` is another."""
+    """Replace `dataclasses._create_fn` in this process.
+
+    Returns:
+        False if this Python has no such function, or one with other parameters; nothing is replaced then.
+    """
     create: Callable[..., Any] | None = getattr(dataclasses, "_create_fn", None)
-    if create is None or create.__code__.co_varnames[: len(_TRIED)] != _TRIED:
+    if create is None or create.__code__.co_varnames[: len(_KNOWN_PARAMETERS)] != _KNOWN_PARAMETERS:
         return False
 
     def create_lazily(name: str, *args: Any, globals: dict[str, Any] | None = None, **more: Any) -> Any:  # noqa: A002
@@ -32,7 +46,7 @@ def compile_lazily() -> bool:
             if compiled is None:
                 compiled = create(name, *args, globals=globals, **more)
                 compiled.__qualname__ = stub.__qualname__
-            # A subclass may have it too, by inheritance; and `__repr__` is wrapped once more, and stays.
+            # `self` may be of a subclass that inherits the stub. `__repr__` stays: it is wrapped again.
             for owner in type(self).__mro__:
                 if owner.__dict__.get(name) is stub:
                     setattr(owner, name, compiled)

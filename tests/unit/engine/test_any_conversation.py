@@ -100,8 +100,10 @@ def test_the_order_holds_for_any_conversation(messages: list[Message]) -> None:
     closing = [TextBlock(CLOSING)] if made[-1] == Message.user(CLOSING) else []
     assert typed(made) == [*opening, *typed(messages), *closing]
     assert (made[-1].role == "user") or messages[-1].role == "assistant"
-    told = Counter(each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock))
-    assert all(any(text in each.content for each in results) for text in told)
+    contents = Counter(
+        each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock)
+    )
+    assert all(any(text in each.content for each in results) for text in contents)
 
 
 @pytest.mark.requirement("2:orphans", "2:order")

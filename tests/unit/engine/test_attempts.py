@@ -132,7 +132,7 @@ async def test_a_provider_that_always_wants_something_else_is_not_asked_for_ever
     assert sink.types == ["start", "done"]
 
 
-async def test_a_warning_that_every_attempt_repeats_is_told_once() -> None:
+async def test_a_warning_that_every_attempt_repeats_is_sent_once() -> None:
     other = WarningEvent("parameter_dropped", "The parameter 'y' was left out.")
     _, sink, _ = await run(
         [DROPPED, Replan("refused_parameter:y", REFUSED)],

@@ -156,22 +156,22 @@ def test_a_result_that_comes_late_goes_to_its_call(words: Sequence[ContentBlock]
 
 @pytest.mark.requirement("2:orphans")
 @pytest.mark.parametrize(
-    ("results", "told"),
+    ("results", "joined"),
     [
         ([result("1", "a"), result("1", "a")], result("1", "a")),
         ([result("1", "a", is_error=True), result("1", "b")], result("1", "a\n\nb")),
         ([result("1", "a"), result("1", "b", is_error=True)], result("1", "a\n\nb", is_error=True)),
     ],
 )
-def test_two_results_of_one_call_become_one(results: list[ContentBlock], told: ContentBlock) -> None:
-    expected = [START, assistant(call("1")), user(told)]
+def test_two_results_of_one_call_become_one(results: list[ContentBlock], joined: ContentBlock) -> None:
+    expected = [START, assistant(call("1")), user(joined)]
 
     assert sent(START, assistant(call("1")), user(*results)) == (expected, ["tool_results_joined"])
     assert sent(START, assistant(call("1")), *map(user, results)) == (expected, ["tool_results_joined"])
 
 
 @pytest.mark.requirement("2:orphans")
-def test_ids_that_come_again_are_told_apart() -> None:
+def test_repeated_ids_become_unique() -> None:
     first, second = result("1", "first"), result("1", "second")
     messages = [
         START,

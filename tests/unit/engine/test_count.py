@@ -74,7 +74,7 @@ async def test_without_one_it_is_an_estimate_or_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "reported"),
     [
         (ConnectionError("Unreachable."), None),
         (Replan("expired_token", ConnectionError("Unreachable.")), None),
@@ -83,12 +83,12 @@ async def test_without_one_it_is_an_estimate_or_nothing() -> None:
     ],
 )
 async def test_a_provider_that_is_away_is_estimated_for_and_one_that_refuses_is_believed(
-    failure: Exception, told: type[ChatError] | None
+    failure: Exception, reported: type[ChatError] | None
 ) -> None:
-    if told is None:
+    if reported is None:
         assert (await counted(counting(failure))).method == "estimate"
-    with pytest.raises(told or ConnectionError):
-        await counted(counting(failure), estimates=told is not None)
+    with pytest.raises(reported or ConnectionError):
+        await counted(counting(failure), estimates=reported is not None)
 
 
 async def test_a_provider_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

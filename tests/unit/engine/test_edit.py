@@ -145,7 +145,7 @@ async def test_an_adapter_that_fails_on_its_own_answer_loses_nothing(
     done = await run_edit(registry_of(adapter), ask(), TARGET, "Edit.", RecordingSink())
 
     assert done.replacement == "x = 2\n"
-    assert "failed on its own answer" in caplog.text
+    assert "failed to read its own answer" in caplog.text
 
 
 @pytest.mark.parametrize(

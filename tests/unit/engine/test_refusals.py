@@ -74,7 +74,7 @@ def test_a_block_that_was_taken_with_other_opaque_data_goes_so_from_then_on() ->
     )
 
 
-def test_what_was_taken_and_what_nobody_sent_is_not_refused() -> None:
+def test_accepted_blocks_and_blocks_that_were_not_sent_are_not_refused() -> None:
     refusals = Refusals()
     refusals.note(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
 
@@ -87,8 +87,8 @@ def test_the_number_of_refusals_is_bounded() -> None:
     blocks = [RedactedThinkingBlock(str(number)) for number in range(3)]
     refusals.note(messages(*blocks), messages(), HERE)
 
-    told = applied(refusals, messages(*blocks), HERE)[1].content
-    assert [block.origin for block in told] == [None, NOBODY, NOBODY, None]
+    applied_blocks = applied(refusals, messages(*blocks), HERE)[1].content
+    assert [block.origin for block in applied_blocks] == [None, NOBODY, NOBODY, None]
 
 
 class Refusing(ScriptedAdapter):

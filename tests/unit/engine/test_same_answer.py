@@ -82,7 +82,7 @@ def call_with(arguments: dict[str, Any] | None, raw: str) -> ToolUseBlock:
         {"n": 1, "big": 12345678901234567000, "empty": [], "list": [True, "é"]},
     ],
 )
-def test_arguments_may_be_written_anew(arguments: dict[str, Any]) -> None:
+def test_arguments_may_be_written_again(arguments: dict[str, Any]) -> None:
     for raw in (RAW, json.dumps(arguments)):
         assert completed([call_with(arguments, raw)], [CALL], HERE) == (CALL,)
 
@@ -124,7 +124,7 @@ def test_a_text_behind_a_call_does_not_belong_before_it() -> None:
 
 @pytest.mark.requirement("2:block-memory-edited")
 @pytest.mark.parametrize(("arguments", "raw"), [(None, '{"a": '), ({}, "{}"), (None, "{}")])
-def test_arguments_that_nobody_can_read_go_back_as_the_model_wrote_them(
+def test_unreadable_arguments_go_back_as_the_model_wrote_them(
     arguments: dict[str, Any] | None, raw: str
 ) -> None:
     broken = ToolUseBlock("1", "ls", None, '{"a": ', "It is not JSON.", origin=HERE)

@@ -132,7 +132,7 @@ def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
     assert [memory.size("p", each).exact for each in asked] == [False, True, True]
 
 
-def test_messages_that_only_together_are_alike_are_told_apart() -> None:
+def test_messages_that_are_equal_only_when_joined_have_different_keys() -> None:
     memory = TokenMemory()
     memory.remember_count("p", request(Message("user", (TextBlock("ab"), TextBlock("c")))), 1)
 

@@ -281,7 +281,7 @@ async def test_a_sink_that_is_not_ready_stops_the_reading_of_the_adapter() -> No
 
 
 @pytest.mark.requirement("2:retry")
-async def test_a_retry_is_told_and_then_made() -> None:
+async def test_a_retry_is_reported_before_it_is_made() -> None:
     adapter = ScriptedAdapter([AT_ONCE], [ResponseEvent("m"), AT_ONCE], [*said("Hi"), DONE])
     outcome, sink = await run(adapter)
 
