@@ -1,7 +1,4 @@
-"""What the user wrote down: the TOML file, the overlay of a client, value sources and their secrets.
-
-Below it is only `chat`; it knows no HTTP and no adapter.
-"""
+"""The configuration: the TOML file, a client's overlay, value sources, settings schemas, saved settings."""
 
 from jumpseat.config.load import load_config
 from jumpseat.config.reading import error_of

@@ -1,7 +1,4 @@
-"""What can be wrong in a configuration: a fault with its place, a key that nobody knows.
-
-Above it are `schema`, which keeps them, and `reading`, which finds them.
-"""
+"""What can be wrong in a configuration: a fault with its place, an unknown key."""
 
 from __future__ import annotations
 
@@ -21,25 +18,25 @@ class Fault:
     """The file's path, or what else it is."""
 
     key: str
-    """The dotted path of the key; empty where it is the file as a whole, which `told` then names."""
+    """The dotted path of the key; empty for the file as a whole, which `message` then names."""
 
-    told: str
-    """What is allowed there; never what stands there, which may be a secret."""
+    message: str
+    """What is allowed there. Never the value, which may be a secret."""
 
     line: int | None = None
 
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{place}: {self.key}: {self.told}" if self.key else self.told
+        return f"{place}: {self.key}: {self.message}" if self.key else self.message
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """A key that means nothing here."""
+    """A key that has no meaning in its table."""
 
     path: KeyPath
     known: tuple[str, ...]
-    """The keys that there are in its table."""
+    """The keys that its table may have."""
 
     @property
     def key(self) -> str:

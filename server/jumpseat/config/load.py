@@ -1,7 +1,4 @@
-"""Reading the configuration of a connection: the file, with a client's overlay on it.
-
-Above it are the front ends; below it `reading`, for the file, and `overlay`, for what a client may set.
-"""
+"""The configuration of a connection: the file, with a client's overlay on it."""
 
 from __future__ import annotations
 
@@ -106,7 +103,7 @@ def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
 
 
 def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
-    """Keys that nobody knows, and names of roles that may not mean what they do.
+    """Unknown keys, and names of roles that are also sent to the server.
 
     Args:
         config: the configuration.
@@ -117,16 +114,16 @@ def warnings_of(config: Config, own: Config, file: Source, kinds: Kinds | None =
     of_the_file = {unknown.path for unknown in unknown_keys(own, kinds)}
     lines = file.lines() if of_the_file else {}
     for unknown in unknown_keys(config, kinds):
-        told = f"unknown key, which is ignored{did_you_mean(str(unknown.path[-1]), unknown.known)}"
+        message = f"unknown key, which is ignored{did_you_mean(str(unknown.path[-1]), unknown.known)}"
         if unknown.path in of_the_file:
-            yield Fault(file.name, unknown.key, told, line_of(unknown.path, lines))
+            yield Fault(file.name, unknown.key, message, line_of(unknown.path, lines))
         else:
-            yield Fault(OVERLAY, unknown.key, told)
+            yield Fault(OVERLAY, unknown.key, message)
     yield from _names_sent(config, own, file)
 
 
 def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
-    """Names of roles that may be meant for headings alone, and are told to the server."""
+    """Names of roles that may be meant for headings only, and are sent to the server."""
     sent = [
         ("providers", provider, "roles", role)
         for provider, table in config.providers.items()
@@ -135,15 +132,15 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
     ]
     lines = file.lines() if sent else {}
     for path in sent:
-        told = (
+        message = (
             "one lower-case word, which is also sent as the name of the role where the server has chat "
             "completions; roles.wire names roles for requests alone, and wire = {} none"
         )
         key = ".".join(path)
         if path[1] in own.providers:
-            yield Fault(file.name, key, told, line_of(path, lines))
+            yield Fault(file.name, key, message, line_of(path, lines))
         else:
-            yield Fault(OVERLAY, key, told)
+            yield Fault(OVERLAY, key, message)
 
 
 def _with_overlay(
@@ -161,7 +158,7 @@ def _with_overlay(
         file: the file.
         overlay: without what means absent.
         built_in: as for `load_config`.
-        broken: providers of the file whose tables are wrong: they are the user's all the same.
+        broken: providers of the file whose tables are wrong: their ids stay the user's.
         kinds: as for `load_config`.
     """
     sound = {name: file.tables["providers"][name] for name in own.providers}

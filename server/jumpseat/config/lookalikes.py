@@ -1,7 +1,7 @@
-"""Whether a person could take one provider's id for another's.
+"""Whether a person could confuse one provider's id with another.
 
-No table of confusable characters: what is not ASCII may look like any one character, or like nothing. That
-refuses a few innocent ids, and lets none through that deceives. Above it is `overlay`; it is pure.
+Uses no table of confusable characters: a character outside ASCII may look like any one character, or like
+none. That refuses a few harmless ids and accepts no deceptive one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "-": N
 def looks_like(one: str, other: str) -> bool:
     """Whether ids are the same but for case, separators, and characters that are invisible or look alike.
 
-    It takes the product of their lengths.
+    Takes time proportional to the product of their lengths.
     """
     first, second = _form(one), _form(other)
     # The places in the second that the first, read so far, may end at.

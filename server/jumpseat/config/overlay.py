@@ -1,8 +1,7 @@
-"""Laying a client's overlay on the file: what it may do, and what is refused.
+"""Merges a client's overlay into the file, and refuses what it may not do.
 
-The file is the user's own. The overlay may come from a workspace that somebody else wrote, so it may choose
-among what the user has, set values of settings, and add providers of literal values (section 7, trust). Above
-it is `load`.
+The file is the user's own. The overlay may come from a workspace of another author, so it may choose among
+what the user has, set values of settings, and add providers of literal values (section 7, trust).
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def overlaid(
 
 
 def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Kinds | None) -> None:
-    """Refuse a plug-in's own keys in the overlay: nobody here knows whether they name files or commands.
+    """Refuse a plug-in's own keys in the overlay: only the plug-in knows whether they name files or commands.
 
     Raises:
         OverlayError: it has one.

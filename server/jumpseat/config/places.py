@@ -1,9 +1,8 @@
-"""Where in a TOML text each key stands. Needed only to say what is wrong, so nothing here runs before.
+"""The line of each key in a TOML text. Used only to report a fault.
 
 The parser of the standard library keeps no positions, and others that do would be a dependency for this
 alone. So the text is cut into statements by that very parser: the shortest run of lines that it takes is one
-statement, and what it makes of it names the keys. Above it is `reading`.
-"""
+statement, and what it makes of it names the keys."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
 """A line with which a statement may begin, or which is between two."""
 
 MOST_LINES = 5000
-"""A longer text is no configuration that somebody wrote, and is not searched."""
+"""A longer text is not searched: nobody writes such a configuration by hand."""
 
 
 def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:

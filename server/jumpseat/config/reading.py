@@ -1,7 +1,7 @@
 """The file as tables, and everything that is wrong in it: which file, which line, which key, what is allowed.
 
 A file that cannot be read as a whole is an error. One provider's table that is wrong is that provider's error
-alone, told when the provider is asked for: an editor goes on with all others. Above it is `load`.
+alone, reported when the provider is used: all others work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jumpseat.config.schema import Config
 from jumpseat.system.regular_file import read_regular
 
 MOST_BYTES = 1024 * 1024
-"""A larger file is no configuration that somebody wrote."""
+"""A larger file is refused: nobody writes such a configuration by hand."""
 
 DEEPEST = 100
 """Levels of tables and arrays, of the file and of an overlay; everything else here may recurse."""
@@ -153,15 +153,15 @@ def _remove(tables: Any, path: KeyPath) -> None:
 def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
     """Each finding with its path, in the order of the file. No value is repeated: it may be a key."""
     lines = source.lines()
-    told: dict[KeyPath, list[str]] = {}
+    sentences: dict[KeyPath, list[str]] = {}
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
             path = path[:-1]  # One of several types that the key may have.
-        told.setdefault(path, []).append(_sentence(each))
+        sentences.setdefault(path, []).append(_sentence(each))
     faults = [
-        (path, Fault(source.name, ".".join(map(str, path)), _joined(sentences), line_of(path, lines)))
-        for path, sentences in told.items()
+        (path, Fault(source.name, ".".join(map(str, path)), _joined(found), line_of(path, lines)))
+        for path, found in sentences.items()
     ]
     return sorted(faults, key=lambda item: item[1].line or 0)
 
@@ -216,7 +216,7 @@ _FORMS = {
 
 
 def _sentence(found: ErrorDetails) -> str:
-    """A finding of pydantic's for somebody who wrote TOML."""
+    """A finding of pydantic's in the words of TOML."""
     form = _FORMS.get(str(found["loc"][-1]))
     if found["type"] == "string_pattern_mismatch" and form is not None:
         return form

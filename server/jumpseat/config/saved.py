@@ -1,8 +1,7 @@
-"""What clients have the daemon remember: the default provider and model, and values for settings.
+"""Settings that clients save: the default provider and model, and values for providers' settings.
 
 Owns the file `settings.json` of the state directory: its content, what may be saved, and telling that it
-changed. Above it is `providers`, which lays these values under the configuration's (section 4 of the
-protocol page), and what clients ask for of them. All that touches the file runs in a thread.
+changed (section 4 of the protocol page). The configuration takes precedence. File access runs in a thread.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _CHOSEN = "chosen_default_provider"
 """The default that was chosen by the daemon itself; one that a person saved is not replaced by it."""
 _MODELS_PROVIDER = "provider_of_default_model"
 """The provider that `default_model` named when it was saved: without it, `groq:x` and the bare name
-`qwen3:4b` could not be told apart once `groq` is gone."""
+`qwen3:4b` would look alike once `groq` is removed."""
 
 
 def saved_settings_file() -> Path:
@@ -97,7 +96,7 @@ class SavedSettings:
         return found
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call this after every change of `values`, whoever made it, once for each."""
+        """Call this once after every change of `values`, also by another process."""
         self._on_change.append(listener)
 
     async def loaded(self) -> None:
@@ -164,7 +163,7 @@ class SavedSettings:
 
         Args:
             provider: the choice.
-            providers: those that exist. A choice made earlier that is not among them gives way.
+            providers: those that exist. A choice made earlier that is not among them is replaced.
         """
         current = self.default_provider
         if not self._may_choose or not _may_replace(self._content, current, providers):
@@ -185,7 +184,7 @@ class SavedSettings:
             logger.info("%s is the default provider from now on", self.default_provider)
 
     async def watch(self, *, tick: Callable[[], Any] | None = None) -> None:
-        """Follow the file for ever, so that changes by other processes are told too.
+        """Follow the file until cancelled, so that changes by other processes are reported too.
 
         Args:
             tick: what to wait for between two looks, instead of a second.
@@ -217,13 +216,13 @@ class SavedSettings:
                 self._take(await _in_thread(file.read))
 
     def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings in the file's content; those that somebody broke by hand are not overwritten."""
+        """The settings in the file's content; broken ones are not overwritten."""
         found = content.get(_SETTINGS, {})
         if not isinstance(found, dict):
             where = str(self._file.path) if self._file is not None else FILE_NAME
             raise ConfigError(
-                f"{where}: {_SETTINGS} is no object, and nothing can be saved into it.",
-                hint=f"Mend {where}, or move it away.",
+                f"{where}: {_SETTINGS} is not an object, so nothing can be saved.",
+                hint=f"Fix {where}, or move it away.",
             )
         return found
 

@@ -1,7 +1,4 @@
-"""What may be saved as a setting, and how it is laid over what was saved before.
-
-Pure: it knows no file. Above it is `saved`.
-"""
+"""What may be saved as a setting, and how it is merged with what was saved before. Does no I/O."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ Tokens = Annotated[int, Field(gt=0)]
 class ConfiguredModel(BaseModel):
     """One entry of a provider's `models`: a name, with what the user knows of the model.
 
-    What the endpoint itself says of a model goes before these facts; they go before everything else.
+    The endpoint's own facts of a model take precedence over these; these over all others.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -285,7 +285,7 @@ def _masked(key: str, value: Any) -> Any:
 
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
-"""A name without colons, or `provider:model` could not be told apart."""
+"""A name without colons, or `provider:model` would be ambiguous."""
 
 
 class Config(BaseModel):

@@ -1,7 +1,6 @@
 """Settings schemas: what a row is, whether a value keeps it, and where in a request the value goes.
 
-Above it is `schema`, which has rows in the tables of the file, and whoever checks and plans
-chats. It is pure.
+Does no I/O.
 """
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
@@ -127,7 +126,7 @@ def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[st
         place = body
         for name in rows[key].mapping.split(".")[1:]:
             inner = place.get(name)
-            # A value that another row put there gives way to the object that this row needs.
+            # The object that this row needs replaces a value that another row put there.
             place[name] = place = dict(inner) if isinstance(inner, Mapping) else {}
         known = place.get(key)
         place[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value

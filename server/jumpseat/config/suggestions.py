@@ -1,7 +1,4 @@
-"""What somebody may have meant by a name that does not exist: the nearest of those that do.
-
-Above it is everything that reports an unknown name; below it is nothing of ours.
-"""
+"""Suggestions for a name that does not exist: the nearest existing names."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ def nearest(name: str, known: Iterable[str], *, most: int = 1, close: float = CL
     """The known names that are most like this one, the best first. Case does not count, nor `-` for `_`.
 
     Args:
-        name: what somebody wrote.
+        name: the unknown name.
         known: the names that exist.
         most: how many to give.
         close: as `CLOSE`.

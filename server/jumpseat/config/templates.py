@@ -1,7 +1,7 @@
 """`${name}` in configured texts: finding the names, and putting values in their places.
 
-A text is cut once; what a value holds is never looked at again, so a value cannot bring a name of its own.
-Above it is `values`, which knows what a name stands for.
+A text is cut once; what a value holds is never looked at again, so names in a value are not
+replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class TemplateError(ValueError):
 
 
 class Template(str):
-    """A configured text with `${name}`, as it stands. The mark survives being laid into a request's body."""
+    """A configured text with `${name}`, not yet replaced. The mark survives a merge into a request's body."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ def pieces(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def names_in(text: str) -> set[str]:
-    """The names that a text uses; none of one that is wrong, which is told of when it is filled."""
+    """The names that a text uses; empty for a malformed one, which is reported when it is filled."""
     try:
         return {name for _, name in pieces(text) if name is not None}
     except TemplateError:

@@ -75,7 +75,7 @@ class Values:
         self._remembered: dict[str, _Remembered] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
         self.readings = 0
-        """How often something slow was read; told to `renewed` by who was refused."""
+        """How many slow reads were made; a caller whose request was refused passes it to `renewed`."""
 
     async def resolve(self, key: str, value: str) -> Secret:
         """What a configured value stands for.
@@ -90,7 +90,7 @@ class Values:
         return await self._resolved(key, value, (key,))
 
     def at_once(self, key: str, value: str) -> Secret | None:
-        """What a configured value stands for, if that can be told without waiting; else None.
+        """What a configured value stands for, if that needs no waiting; else None.
 
         Raises:
             ConfigError: as for `resolve`.
@@ -100,12 +100,12 @@ class Values:
             # A workspace may have brought the table: it must not make the daemon read the user's data.
             if source is not None:
                 raise self._wrong(key, f"may not use the source {source.prefix}")
-            return _told(key, value)
+            return _as_secret(key, value)
         # `in os.environ` would ignore case on Windows.
         if source is None and self._names_are_read and value in set(os.environ):
             source, value = ENVIRONMENT, f"{ENVIRONMENT.prefix}{value}"
         if source is None:
-            return _told(key, value)
+            return _as_secret(key, value)
         if source.read_now is None:
             return None
         name = value.removeprefix(source.prefix)
@@ -113,7 +113,7 @@ class Values:
             found = source.read_now(name)
         except SourceError as error:
             raise failed(self._provider, key, value, error) from None
-        return hidden(found) if names_credential(name) else _told(key, found)
+        return hidden(found) if names_credential(name) else _as_secret(key, found)
 
     async def filled(self, key: str, text: str, model: str | None = None) -> str:
         """The text with its `${name}` replaced.
@@ -168,7 +168,7 @@ class Values:
             if source_prefix(value) is not None or not is_template(value):
                 headers[name.lower()] = (await self.resolve(key, value)).reveal()
             elif model is not None or not needs_model(value):
-                headers[name.lower()] = _told(key, await self.filled(key, value, model)).reveal()
+                headers[name.lower()] = _as_secret(key, await self.filled(key, value, model)).reveal()
         return headers
 
     async def query(self, model: str | None = None) -> dict[str, str]:
@@ -182,7 +182,7 @@ class Values:
             key = f"query.{name}"
             text = as_text(value)
             if model is not None or not needs_model(text):
-                query[name] = _told(key, await self.filled(key, text, model)).reveal()
+                query[name] = _as_secret(key, await self.filled(key, text, model)).reveal()
         return query
 
     async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
@@ -198,7 +198,7 @@ class Values:
         }
 
     async def renewed(self, since: int) -> bool:
-        """Read slow sources anew whose values a provider has refused.
+        """Read the slow sources again whose values a provider has refused.
 
         Args:
             since: `readings` when the refused request was made.
@@ -209,7 +209,7 @@ class Values:
         for source in list(self._remembered):
             if self._remembered[source].read <= since:
                 try:
-                    await self._slow("api_key", source, anew=True)
+                    await self._slow("api_key", source, again=True)
                 except ConfigError:
                     continue
         return any(each.changed > since for each in self._remembered.values())
@@ -231,11 +231,11 @@ class Values:
             raise failed(self._provider, key, value, error) from None
         if source_prefix(text) is not None:
             return await self._resolved(key, text, (*path, value))
-        return _told(key, text)
+        return _as_secret(key, text)
 
-    async def _slow(self, key: str, source: str, *, anew: bool = False) -> _Remembered:
+    async def _slow(self, key: str, source: str, *, again: bool = False) -> _Remembered:
         known = self._remembered.get(source)
-        if known is not None and not anew:
+        if known is not None and not again:
             return known
         place = (asyncio.get_running_loop(), source)
         flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
@@ -296,7 +296,7 @@ class Values:
         further = (*path, place)
         if name in env:
             if source_prefix(env[name]) is None and is_template(env[name]):
-                return _told(place, await self._filled(place, env[name], model, further, known)).reveal()
+                return _as_secret(place, await self._filled(place, env[name], model, further, known)).reveal()
             return (await self._resolved(place, env[name], further)).reveal()
         found = own_value(self._table, name)
         if isinstance(found, str) and name in _TEMPLATES:
@@ -304,7 +304,7 @@ class Values:
         if isinstance(found, str) and (name in self._source_keys or source_prefix(found) is not None):
             return (await self._resolved(name, found, further)).reveal()
         if isinstance(found, str | int | float):
-            return _told(name, as_text(found)).reveal()
+            return _as_secret(name, as_text(found)).reveal()
         if name == "model" and model is not None:
             return model
         raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
@@ -356,9 +356,9 @@ def is_unset_variable(value: str) -> bool:
 
 
 def needs_model(text: str) -> bool:
-    """Whether a template names the request's model; texts that are wrong are told of elsewhere."""
+    """Whether a template names the request's model; malformed texts are reported elsewhere."""
     return "model" in names_in(text)
 
 
-def _told(key: str, value: str) -> Secret:
+def _as_secret(key: str, value: str) -> Secret:
     return hidden(value) if names_credential(key) else Secret(value)

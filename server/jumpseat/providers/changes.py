@@ -1,4 +1,4 @@
-"""What may change under a client's eyes, and who is told.
+"""Changes that clients are notified of, and their listeners.
 
 Owns the kinds of changes and the list of those who want to hear of them. Above it is the registry, which
 announces; whoever subscribes turns changes into what its clients understand.
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelsChanged:
-    """A provider's list of models is not what it was when it was last told."""
+    """A provider's list of models differs from the last one that was announced."""
 
     provider: str
 
@@ -42,7 +42,7 @@ OnChange: TypeAlias = Callable[[Change], None]
 
 
 class Changes:
-    """Those who want to hear of changes. Used on the event loop only."""
+    """The listeners for changes. Used on the event loop only."""
 
     def __init__(self) -> None:
         self._listeners: list[OnChange] = []
@@ -58,7 +58,7 @@ class Changes:
         return unsubscribe
 
     def announce(self, change: Change) -> None:
-        """Tell everybody; one who fails hides it from no other, and not from the log."""
+        """Call every listener; one that fails is logged and does not keep the others from it."""
         for listener in list(self._listeners):
             try:
                 listener(change)

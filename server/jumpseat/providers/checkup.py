@@ -1,7 +1,6 @@
-"""Everything that can be found wrong in a configuration file without asking anybody, for a person to see.
+"""Everything that can be found wrong in a configuration file with local checks alone, for a person to see.
 
-What its providers need of this machine is looked for too; nothing is sent, and no credential read. Above it
-is the command line; below it the registry.
+What its providers need on this machine is checked too. Makes no requests and reads no credentials.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ async def check_file(path: Path | None) -> Checkup:
     errors = [fault for _, fault in found]
     warnings = list(warnings_of(config, config, source, KINDS))
     lines = source.lines()
-    async for key, told, is_error in _further_faults(config, [path for path, _ in found]):
-        fault = Fault(str(file), ".".join(map(str, key)), told, line_of(key, lines))
+    async for key, message, is_error in _further_faults(config, [path for path, _ in found]):
+        fault = Fault(str(file), ".".join(map(str, key)), message, line_of(key, lines))
         (errors if is_error else warnings).append(fault)
     for faults in (errors, warnings):
         faults.sort(key=lambda fault: fault.line or 0)
@@ -65,7 +64,7 @@ async def _further_faults(
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
     """What only the providers themselves know: a kind, keys of a plug-in, values of settings, what they need.
 
-    Gives the key, what is told of it, and whether it is an error.
+    Gives the key, a message, and whether it is an error.
 
     Args:
         config: without what is wrong by itself.
@@ -77,33 +76,33 @@ async def _further_faults(
         await registry.prepare(*registry.ids)
         named = config.default_provider
         if named is not None and named not in registry.ids and named not in incomplete:
-            told = f"there is no such provider{alternatives(named, registry.ids)}"
-            yield ("default_provider",), told, True
+            message = f"there is no such provider{alternatives(named, registry.ids)}"
+            yield ("default_provider",), message, True
         model = config.default_model
         if model is not None and (mistyped := await fault_of_model(registry, model)) is not None:
             yield ("default_model",), mistyped, True
         for provider in config.providers:
             table = registry.table(provider)
-            for path, told in faults_of_values(provider, table):
-                yield ("providers", provider, *path), told, True
-            for path, told in warnings_of_values(table):
-                yield ("providers", provider, *path), told, False
+            for path, message in faults_of_values(provider, table):
+                yield ("providers", provider, *path), message, True
+            for path, message in warnings_of_values(table):
+                yield ("providers", provider, *path), message, False
             if provider in incomplete:
                 continue  # What it lacks has been found.
             try:
-                for told in _check(registry.adapter(provider)):
-                    yield *_located(provider, told), False
+                for message in _check(registry.adapter(provider)):
+                    yield *_located(provider, message), False
             except ChatError as error:
-                path, told = _located(provider, error.message)
-                yield path, _with_hint(told, error), True
+                path, message = _located(provider, error.message)
+                yield path, _with_hint(message, error), True
         if named is not None and named in registry.ids and named not in config.providers:
-            # One that is built in is nobody's concern unless the file names it.
+            # A built-in provider is checked only if the file names it.
             try:
                 _check(registry.adapter(named))
             except ChatError as error:
                 yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
-        for path, told in _settings_faults(registry, incomplete):
-            yield path, told, True
+        for path, message in _settings_faults(registry, incomplete):
+            yield path, message, True
     finally:
         await registry.aclose()
 
@@ -119,15 +118,15 @@ def _check(adapter: Adapter) -> Sequence[str]:
 
 def _located(provider: str, message: str) -> tuple[KeyPath, str]:
     """The key that a message begins with, and the rest; the provider's table where it begins with none."""
-    key, space, told = message.rstrip(".").partition(" ")
+    key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), f"providers.{provider}"
     if space and (key == prefix or key.startswith(f"{prefix}.")):
-        return ("providers", provider, *filter(None, key.removeprefix(prefix).split("."))), told
+        return ("providers", provider, *filter(None, key.removeprefix(prefix).split("."))), rest
     return ("providers", provider), message.rstrip(".")
 
 
-def _with_hint(told: str, error: ChatError) -> str:
-    return f"{told}. {error.hint.rstrip('.')}" if error.hint else told
+def _with_hint(message: str, error: ChatError) -> str:
+    return f"{message}. {error.hint.rstrip('.')}" if error.hint else message
 
 
 def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:

@@ -1,7 +1,6 @@
-"""What is wrong in the values of one provider's table, as far as it can be told without reading a credential.
+"""What is wrong in the values of one provider's table, as far as local checks show.
 
-No variable, command, keyring or function is asked; files of certificates are, because they are no secret.
-Above it is `checkup`; below it the configuration and the network's rules.
+Reads no variable, command, keyring or function. Reads files of certificates, which are not secret.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
         if (fault := fault_of_source(value, table)) is not None:
             yield path, fault
     for path, text in _templates(table):
-        if is_template(text) and (told := _unfillable(text, table)) is not None:
-            yield path, told
+        if is_template(text) and (message := _unfillable(text, table)) is not None:
+            yield path, message
     for check in (check_proxy, check_certificates):
         try:
             check(provider, table)
@@ -83,9 +82,9 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 
 def _located(provider: str, message: str) -> tuple[KeyPath, str]:
     """The key that a message begins with, and the rest; no key where it begins with none."""
-    key, _, told = message.partition(" ")
+    key, _, rest = message.partition(" ")
     prefix = f"providers.{provider}."
-    return (tuple(key.removeprefix(prefix).split(".")), told) if key.startswith(prefix) else ((), message)
+    return (tuple(key.removeprefix(prefix).split(".")), rest) if key.startswith(prefix) else ((), message)
 
 
 def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:

@@ -1,7 +1,4 @@
-"""What a client is told of each provider, and asking the providers what they can do.
-
-Above it is whoever answers clients; below it the registry.
-"""
+"""The description of each provider for clients, and probes of what providers can do."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ PROBE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ProviderDescription:
-    """What a client is told of one provider."""
+    """The description of one provider for clients."""
 
     id: str
     name: str
@@ -89,8 +86,8 @@ async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStat
         async with asyncio.timeout(PROBE_SECONDS):
             return await _probed(registry, status)
     except TimeoutError:
-        told = f"{provider} did not answer within {PROBE_SECONDS:g} s."
-        return _failed(status, ConnectionError(told, provider=provider))
+        message = f"{provider} did not answer within {PROBE_SECONDS:g} s."
+        return _failed(status, ConnectionError(message, provider=provider))
     except ChatError as error:
         return _failed(status, error)
 

@@ -1,7 +1,6 @@
 """What is known of a model, and from whom: its provider, the user, or the snapshot, in this order.
 
-Owns the laying of facts on a provider's rows. What nobody tells stays unknown. Above it are the registry and
-`names`; below it `snapshot`, which says whose models a provider has.
+A fact without a source stays unknown.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class KnownModel:
 
     info: ModelInfo
     sources: Mapping[str, FactSource] = field(default_factory=dict)
-    """Who told each fact that is known, by the names of `ModelInfo`'s fields."""
+    """The source of each known fact, by the names of `ModelInfo`'s fields."""
 
 
 async def prepare(table: ProviderConfig) -> None:
@@ -52,7 +51,7 @@ async def prepare(table: ProviderConfig) -> None:
 
 
 def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
-    """The models that a provider is known to have before anybody has asked it; there may be others."""
+    """The models that a provider is known to have before its list is fetched; there may be others."""
     catalogue = catalogue_of(table)
     listed = snapshot().get(catalogue, {}) if catalogue is not None else {}
     return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
@@ -62,18 +61,18 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
     """The row with what the user and the snapshot add to it.
 
     Args:
-        info: the row as the provider told it.
+        info: the row as the provider listed it.
         table: the provider's configuration.
         listed: the row is of the provider's list; without, its labels are nobody's.
     """
     labels = () if listed and table.kind in _LABELLED else ("name", "family")
     values: dict[str, Any] = {}
     sources: dict[str, FactSource] = {fact: "provider" for fact in _FACTS if getattr(info, fact) is not None}
-    told: tuple[tuple[FactSource, Mapping[str, Any]], ...] = (
+    stated: tuple[tuple[FactSource, Mapping[str, Any]], ...] = (
         ("config", _configured(table, info.model)),
         ("snapshot", _of_the_snapshot(table, info.model)),
     )
-    for source, facts in told:
+    for source, facts in stated:
         for fact in _FACTS:
             value = facts.get(fact)
             if value is not None and fact not in sources:

@@ -1,7 +1,6 @@
 """The providers' lists of models, as one connection knows them.
 
-Owns what was listed and when, and the facts laid on it. Above it is the registry, which gives it adapters and
-their tables; below it `facts`.
+Owns what was listed and when, with the facts added to it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class ModelLists:
             adapter: a provider's adapter.
             table: a provider's configuration.
             prepare: makes a provider ready to be asked.
-            on_change: told of a provider whose list is not what it was.
+            on_change: called with a provider whose list changed.
         """
         self._adapter = adapter
         self._table = table
@@ -45,7 +44,7 @@ class ModelLists:
         self._listing: dict[str, asyncio.Lock] = {}
 
     def rows(self, provider: str, made: Adapter | None) -> Rows | None:
-        """The list that somebody asked for, else the one that the adapter heard for a chat; None for neither.
+        """The list that was fetched, else the one that the adapter heard for a chat; None for neither.
 
         Args:
             provider: the configured provider's id.
@@ -64,7 +63,7 @@ class ModelLists:
 
     @property
     def listed(self) -> list[str]:
-        """The providers whose lists were asked for."""
+        """The providers whose lists were fetched."""
         return list(self._listed)
 
     def forget(self, provider: str) -> None:
@@ -74,7 +73,7 @@ class ModelLists:
         self._on_change(provider)
 
     async def list(self, provider: str, *, refresh: bool) -> Rows:
-        """The list, asked for once and then remembered, unless `refresh` or it has expired.
+        """The list, fetched once and then cached, unless `refresh` or it has expired.
 
         Raises:
             ChatError: the provider did not say.

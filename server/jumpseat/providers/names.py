@@ -29,14 +29,14 @@ class ResolvedModel:
     """What is known of the model; None where that is nothing."""
 
     sources: Mapping[str, FactSource] = field(default_factory=dict)
-    """Who told each fact of `info` that is known."""
+    """The source of each known fact of `info`."""
 
     listed: Sequence[str] = ()
     """The models that the provider is known to have, by its own list or by the configuration."""
 
     @property
     def nearest_models(self) -> list[str]:
-        """Up to three listed models that somebody may have meant, as `provider:model`."""
+        """Up to three listed models that may have been meant, as `provider:model`."""
         return [f"{self.provider}:{model}" for model in nearest(self.model, self.listed, most=3)]
 
 
@@ -72,7 +72,7 @@ async def default_provider(registry: Registry) -> str | None:
 
 
 async def _choice(registry: Registry) -> str | None:
-    """A built-in provider that somebody signed in to, the only one of the user's, a built-in one at hand.
+    """A built-in provider with a sign-in, the user's only provider, or a built-in one that can be used.
 
     A sign-in that was not made for the provider comes last: it may not serve there at all, and conversations
     would go to another vendor than the one that the user has set up.
@@ -98,13 +98,13 @@ async def _is_signed_in(registry: Registry, provider: str) -> bool:
 async def _state(registry: Registry, provider: str) -> AuthState:
     try:
         return (await registry.auth_status(provider)).state
-    except ChatError as error:  # One that is set up wrongly is nobody's default; the others still may be.
+    except ChatError as error:  # One that is set up wrongly is not the default; the others may be.
         logger.info("%s is not considered as the default: %s", provider, error.message)
         return "signed_out"
 
 
 async def choose_default(registry: Registry, provider: str) -> None:
-    """Make a provider the default because somebody has signed in to it; the configuration's word stands.
+    """Make a provider the default after a sign-in; the configuration takes precedence.
 
     A saved default model of another provider is forgotten, or chats would still go there. Where that cannot
     be saved it is logged: the sign-in itself was fine.
@@ -210,7 +210,7 @@ async def _provider_of(registry: Registry, model: str | None) -> str:
 
 
 def no_default(registry: Registry) -> ChatError:
-    """Why a name without a provider means nothing here, with what to do about it."""
+    """Why a name without a provider has no meaning, with what to do about it."""
     if registry.user_defined:
         return RequestError(
             f"No default provider is chosen among {', '.join(registry.user_defined)}.",
@@ -251,10 +251,10 @@ def _listed(registry: Registry, provider: str) -> list[str]:
 
 
 def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
-    """The provider's own spelling of a name; the name as it stands where the provider's list has none.
+    """The provider's own spelling of a name; the name unchanged where the provider's list has none.
 
-    Nobody is asked: before the list was had, the names that are known offline stand in for it. They may miss
-    some, so that what is ambiguous among them is left to the provider.
+    Makes no request: before the list is fetched, the names that are known offline are used. They may miss
+    some, so an ambiguous name is left to the provider.
 
     Raises:
         RequestError: the provider's list has several models that the name means equally well.

@@ -1,7 +1,6 @@
 """A model name whose part before the colon is no provider: a model with a tag, or a typing error.
 
-A typing error must not send a prompt to another vendor, so it is refused before anything is sent. Above it
-are `names` and `checkup`; below it the snapshot, which knows the names of vendors.
+A typing error must not send a prompt to another vendor, so it is refused before anything is sent.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
         for provider, table in tables.items()
         if provider not in near and _serves(table) in near_vendor  # Under an id of its own.
     ]
-    told = f"begins with {prefix!r}, which is no provider"
+    message = f"begins with {prefix!r}, which is no provider"
     if near:
-        return f"{told}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
-    return f"{told}; there are: {', '.join(tables)}"
+        return f"{message}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
+    return f"{message}; there are: {', '.join(tables)}"
 
 
 def _serves(table: ProviderConfig) -> str | None:

@@ -59,7 +59,7 @@ class Registry:
         self.config = config
         self.saved = saved or SavedSettings()
         self.client_info: ClientInfo | None = None
-        """Who is attached; adapters made from here on are told."""
+        """The attached client; passed to adapters that are constructed later."""
 
         self._missing_default: str | None = None
         self._tables = tables_of(config)
@@ -78,7 +78,7 @@ class Registry:
         self._changes = Changes()
 
     def reconfigure(self, config: Config) -> list[Adapter]:
-        """Take another configuration from here on; what is the same in it is kept, adapters included.
+        """Replace the configuration; what is equal in both is kept, adapters included.
 
         Changes are announced. The adapters of tables that changed or are gone are returned: requests under
         way may use them to their end, then they go to `close`.
@@ -99,7 +99,7 @@ class Registry:
             self._accounts.pop(provider, None)
             self._lists.forget(provider)
         if default != _default_of(config):
-            for provider in self._lists.listed:  # Which model is the default is told of each.
+            for provider in self._lists.listed:  # Each list says which model is the default.
                 self.announce(ModelsChanged(provider))
         if changed or default != _default_of(config):
             self.announce(ProvidersChanged())
@@ -110,7 +110,7 @@ class Registry:
         return self._changes.subscribe(listener)
 
     def announce(self, change: Change) -> None:
-        """Tell those who subscribed of a change. Called on the event loop."""
+        """Call the listeners with a change. Called on the event loop."""
         self._changes.announce(change)
 
     @property
@@ -226,8 +226,8 @@ class Registry:
 
         Args:
             provider: the provider's id.
-            probed: whether to heed what a probe found. It tells of the models that were there at that moment;
-                a chat is with one model, perhaps a newer one.
+            probed: whether to use the result of a probe. It describes the models of that moment; a chat's
+                model may be newer.
         """
         static = self.adapter(provider).capabilities
         found = self._probed.get(provider, {}) if probed else {}
@@ -293,12 +293,12 @@ class Registry:
         return adapter.account or Account(adapter.provider_name)
 
     def known_models(self, provider: str) -> list[ModelInfo] | None:
-        """The provider's list if it was had before; None where nobody has asked yet."""
+        """The provider's list if it was had before; None before the first list."""
         rows = self._lists.rows(provider, self._adapters.get(provider))
         return None if rows is None else [row.info for row in rows.values()]
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:
-        """What is known of a model without asking anybody: its row, or else what is told of it elsewhere."""
+        """What is known of a model without a request: its row, or else facts from other sources."""
         row = (self._lists.rows(provider, self._adapters.get(provider)) or {}).get(model)
         if row is not None:
             return row
@@ -306,11 +306,11 @@ class Registry:
         return known_by_name(provider, model, self.table(provider), context)
 
     def forget_models(self, provider: str) -> None:
-        """Ask for the provider's models anew when they are wanted: another credential sees other ones."""
+        """Fetch the provider's models again when they are next needed: another credential sees others."""
         self._lists.forget(provider)
 
     async def list_models(self, provider: str, *, refresh: bool = False) -> list[ModelInfo]:
-        """The provider's models, asked for once and then remembered, unless `refresh` or they have expired.
+        """The provider's models, fetched once and then cached, unless `refresh` or they have expired.
 
         A list that differs from the remembered one is announced.
 
@@ -322,7 +322,7 @@ class Registry:
     async def list_all_models(
         self, providers: Sequence[str], *, refresh: bool = False
     ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
-        """The models of several providers, asked side by side: one that fails hides no other."""
+        """The models of several providers, fetched concurrently: one that fails hides no other."""
 
         async def of(provider: str) -> list[ModelInfo] | ProviderFailure:
             try:
@@ -331,16 +331,16 @@ class Registry:
             except ChatError as error:
                 return ProviderFailure(provider, error)
             except TimeoutError:
-                told = f"{provider} did not list its models within {LISTING_SECONDS:g} s."
-                return ProviderFailure(provider, ConnectionError(told, provider=provider))
+                message = f"{provider} did not list its models within {LISTING_SECONDS:g} s."
+                return ProviderFailure(provider, ConnectionError(message, provider=provider))
             except NotImplementedError:
                 return ProviderFailure(
                     provider, RequestError(f"{provider} does not list its models.", provider=provider)
                 )
             except Exception:
                 logger.exception("listing the models of %s failed", provider)
-                told = "The daemon failed while it listed these models; its log says how."
-                return ProviderFailure(provider, ChatError(told, provider=provider))
+                message = "The daemon failed while it listed these models; its log says how."
+                return ProviderFailure(provider, ChatError(message, provider=provider))
 
         models: list[ModelInfo] = []
         failures: list[ProviderFailure] = []

@@ -1,7 +1,7 @@
 """Facts about the models of well-known providers, as they were on one day.
 
-Owns `snapshot.json`, which is read once, and only if a provider is used that it tells of. Above it is
-`facts`, which decides where these facts may be used. A maintainer makes the file anew with
+Owns `snapshot.json`, which is read once, and only if a provider is used that it describes. A maintainer
+regenerates the file with
 `python -m tests.tools.refresh_snapshot`.
 """
 
@@ -31,7 +31,7 @@ CATALOGUES: Mapping[str, str] = {
     "openrouter": "openrouter.ai",
     "xai": "api.x.ai",
 }
-"""The providers that the snapshot tells of, by the names of its source, and where each is asked."""
+"""The providers that the snapshot describes, by the names of its source, and where each is asked."""
 
 _OF_KIND: Mapping[str, str] = {
     "anthropic": "anthropic",
@@ -44,7 +44,7 @@ _OF_KIND: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """What the snapshot says of one model. Abilities are told of every model, limits where they are known."""
+    """What the snapshot says of one model. Abilities are always given, limits where known."""
 
     name: str | None
     family: str | None
@@ -79,10 +79,10 @@ def catalogue_of(table: ProviderConfig) -> str | None:
 @cache
 def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
     """The models of each catalogue by their names. Reads a file the first time."""
-    told = from_json(files(__package__).joinpath(FILE).read_bytes())
+    content = from_json(files(__package__).joinpath(FILE).read_bytes())
     return {
         catalogue: {name: _row(row) for name, row in models.items()}
-        for catalogue, models in told["catalogues"].items()
+        for catalogue, models in content["catalogues"].items()
     }
 
 

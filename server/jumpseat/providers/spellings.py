@@ -1,7 +1,7 @@
-"""One model under several spellings: which name of a list somebody means.
+"""One model under several spellings: which name of a list is meant.
 
 Owns the rule that `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are one name, and where it ends.
-Above it are `names` and `facts`; it is pure and knows no provider.
+Does no I/O.
 
 A name is taken apart into a vendor (`anthropic/…`), a stem and a version (a date at its end, or `latest`).
 Case, and which of `.`, `-` and `_` separates, do not count. Two names may mean one model if their stems are
@@ -47,7 +47,7 @@ class Spelling:
     date_form: DateForm = ""
 
     def may_mean(self, other: Spelling) -> bool:
-        """Whether a name that somebody wrote so may mean a listed one that is written so."""
+        """Whether a name in this spelling may mean a listed one that is written so."""
         return (
             self.stem == other.stem != ""
             and (self.vendor == other.vendor or not self.vendor or not other.vendor)
@@ -77,19 +77,19 @@ def spelling(name: str) -> Spelling:
 
 def normalised(name: str) -> str:
     """One spelling for all spellings of a name: `vendor/stem-date`; normalising it again changes nothing."""
-    told = spelling(name)
-    vendor = f"{told.vendor}/" if told.vendor else ""
-    return f"{vendor}{told.stem}{'-' if told.version else ''}{told.version}"
+    listed_as = spelling(name)
+    vendor = f"{listed_as.vendor}/" if listed_as.vendor else ""
+    return f"{vendor}{listed_as.stem}{'-' if listed_as.version else ''}{listed_as.version}"
 
 
 def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
     """The names of a list that a name means: one, none, or several that fit equally well.
 
-    An exact match is the only one. Else the closest are taken: the same version goes before an absent one,
-    then the same vendor before an absent one. `…-latest` means the newest of those that differ in the date.
+    An exact match is the only one. Else the closest are taken: the same version precedes an absent one, then
+    the same vendor an absent one. `…-latest` means the newest of those that differ in the date.
 
     Args:
-        name: what somebody wrote.
+        name: the name to look up.
         listed: the names of one provider, each once.
         complete: whether that is all the provider has. If not, the provider may know a dated name that is not
             listed, so a date counts, unless the list shows that the provider never writes dates in that form.
@@ -98,16 +98,16 @@ def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> li
     if name in names:
         return [name]
     wanted = spelling(name)
-    fitting = [(each, told) for each in names if wanted.may_mean(told := spelling(each))]
+    fitting = [(each, listed_as) for each in names if wanted.may_mean(listed_as := spelling(each))]
     if not _drops_the_date(wanted, map(spelling, names), complete=complete):
-        fitting = [(each, told) for each, told in fitting if told.version == wanted.version]
+        fitting = [(each, listed_as) for each, listed_as in fitting if listed_as.version == wanted.version]
     if not fitting:
         return []
-    best = max(_closeness(wanted, told) for _, told in fitting)
-    closest = [(each, told) for each, told in fitting if _closeness(wanted, told) == best]
+    best = max(_closeness(wanted, listed_as) for _, listed_as in fitting)
+    closest = [(each, listed_as) for each, listed_as in fitting if _closeness(wanted, listed_as) == best]
     if wanted.version == LATEST:
-        newest = max(told.version for _, told in closest)
-        closest = [(each, told) for each, told in closest if told.version == newest]
+        newest = max(listed_as.version for _, listed_as in closest)
+        closest = [(each, listed_as) for each, listed_as in closest if listed_as.version == newest]
     return [each for each, _ in closest]
 
 
@@ -115,14 +115,14 @@ def _drops_the_date(wanted: Spelling, listed: Iterable[Spelling], *, complete: b
     """Whether an undated name of the list may stand for a dated one; true where there is no date to drop."""
     if not wanted.version:
         return True
-    told = list(listed)
-    if wanted.version != LATEST and any(each.stem == wanted.stem and each.date_form for each in told):
+    spelled = list(listed)
+    if wanted.version != LATEST and any(each.stem == wanted.stem and each.date_form for each in spelled):
         return False  # This very model is listed by date, and not with this one.
     if complete:
         return True
     # Dashed dates are left alone: who writes them has names with and without a date side by side.
-    return wanted.date_form == "compact" and all(each.date_form != "compact" for each in told)
+    return wanted.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
 
 
-def _closeness(wanted: Spelling, told: Spelling) -> tuple[bool, bool, bool]:
-    return wanted.version == told.version, not told.version, wanted.vendor == told.vendor
+def _closeness(wanted: Spelling, listed_as: Spelling) -> tuple[bool, bool, bool]:
+    return wanted.version == listed_as.version, not listed_as.version, wanted.vendor == listed_as.vendor

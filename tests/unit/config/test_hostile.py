@@ -77,7 +77,7 @@ def test_an_address_that_no_request_can_go_to_is_a_fault_of_its_key(
     ((fault,),) = load_config(file, None).faults.values()
 
     assert fault.key == f"providers.x.{key}"
-    assert fault.told == "must have a host, and a port from 1 to 65535 if it has one"
+    assert fault.message == "must have a host, and a port from 1 to 65535 if it has one"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_key_beside_a_kind_that_is_not_ours_is_left_to_its_plug_in(
     assert "providers.theirs.capabilities.flight" in caplog.text
 
 
-def test_where_nobody_says_which_kinds_are_ours_every_key_is(home: Path) -> None:
+def test_without_kinds_only_common_keys_are_known(home: Path) -> None:
     assert "providers.theirs.region" in [each.key for each in unknown_keys(loaded(home), None)]
 
 

@@ -131,7 +131,7 @@ def test_bad_toml_names_the_file_and_the_line_and_no_value(tmp_path: Path, text:
     assert "canary" not in message
 
 
-def test_a_file_that_is_no_text_is_told_by_name(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported_by_name(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b'key = "' + CANARY.encode() + b'\xff"')
 
@@ -145,7 +145,7 @@ def test_a_directory_is_no_file(tmp_path: Path) -> None:
         load_config(tmp_path, None)
 
 
-def test_a_file_that_may_not_be_read_is_told_by_name(unreadable: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported_by_name(unreadable: Path) -> None:
     with pytest.raises(ConfigError, match=r"secret\.toml cannot be read") as caught:
         load_config(unreadable, None)
     assert "canary" not in caught.value.message
@@ -268,7 +268,7 @@ def test_a_wrong_table_is_that_providers_alone_and_all_its_faults_are_told(
 
 
 @pytest.mark.requirement("7:file-errors")
-def test_everything_that_refuses_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_refused_file_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         loaded(tmp_path, 'default_model = 1\n\n[providers.x]\nkind = 2\n[settings]\n"a" = 1\n')
     assert ":1: default_model: must be a string." in caught.value.message

@@ -87,7 +87,7 @@ def test_a_name_that_no_request_can_have_is_a_fault(tmp_path: Path, role: str, n
 
     (fault,) = config.faults["x"]
     assert fault.key == f"providers.x.roles.{role}"
-    assert fault.told == "must be one word of ASCII"
+    assert fault.message == "must be one word of ASCII"
 
 
 @pytest.mark.requirement("7:trust")

@@ -246,12 +246,12 @@ async def test_values_of_a_wrong_type_count_as_absent_and_can_be_replaced(file: 
     assert await saved.save(patch, SCHEMAS) == patch
 
 
-async def test_settings_that_are_no_object_are_not_overwritten(file: Path) -> None:
+async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -> None:
     lay(file, ["mine"])
 
     assert await read(file) == {"providers": {}}
     saved = SavedSettings(file)
-    with pytest.raises(ConfigError, match="no object"):
+    with pytest.raises(ConfigError, match="not an object"):
         await saved.save({"max_tokens": 1}, SCHEMAS)
     await saved.choose("groq", SCHEMAS)
     assert on_disk(file) == ["mine"]
@@ -259,7 +259,7 @@ async def test_settings_that_are_no_object_are_not_overwritten(file: Path) -> No
 
 @pytest.mark.requirement("5:settings-broken-file")
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"settings": NaN}x', "\0" * 100])
-async def test_a_broken_file_is_set_aside_said_and_begun_anew(
+async def test_a_broken_file_is_set_aside_reported_and_replaced(
     file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
@@ -289,7 +289,7 @@ async def test_a_file_that_cannot_be_read_is_logged_at_first_and_an_error_when_a
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_a_listener_is_told_once_of_every_change_and_of_nothing_else(file: Path) -> None:
+async def test_a_listener_is_called_once_for_every_change_and_for_nothing_else(file: Path) -> None:
     saved = SavedSettings(file)
     told: list[Mapping[str, Any]] = []
     saved.on_change(lambda: told.append(saved.values))

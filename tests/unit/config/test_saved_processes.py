@@ -122,7 +122,7 @@ async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_what_another_process_saved_before_the_watch_began_is_told_too(tmp_path: Path) -> None:
+async def test_what_another_process_saved_before_the_watch_began_is_reported_too(tmp_path: Path) -> None:
     saved = SavedSettings(tmp_path / "settings.json")
     await saved.loaded()
     told = asyncio.Event()

@@ -193,7 +193,7 @@ async def test_an_entry_of_the_keyring_is_read_by_service_and_user(monkeypatch: 
 
 
 @pytest.mark.requirement("7:keyring-source")
-async def test_a_machine_without_the_package_is_told_how_to_install_it(
+async def test_without_the_package_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
@@ -263,7 +263,7 @@ async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
         ("value_functions", "package.module:function"),
     ],
 )
-async def test_what_goes_wrong_in_a_function_is_told_without_its_words(place: str, told: str) -> None:
+async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, told: str) -> None:
     error = await failure(f"python:{place}")
 
     assert told in error.message
@@ -307,7 +307,7 @@ async def test_paths_that_lead_in_a_circle_end(tmp_path: Path) -> None:
     assert "leads back to itself" in (await failure("schema:env.a", table, "env.b")).message
 
 
-async def test_who_may_block_can_resolve_any_source(tmp_path: Path) -> None:
+async def test_a_blocking_caller_can_resolve_any_source(tmp_path: Path) -> None:
     table = table_of(tmp_path, "")
     (tmp_path / "key").write_text(SECRET, "utf-8")
 

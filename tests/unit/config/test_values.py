@@ -64,7 +64,7 @@ async def failure(work: Callable[[], Any]) -> str:
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_fifty_who_ask_at_once_have_it_read_once_and_later_ones_not_at_all(function: Function) -> None:
+async def test_fifty_concurrent_callers_share_one_read_and_later_ones_need_none(function: Function) -> None:
     function.may_end.clear()
     of_x = values()
     asked = [asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(50)]
@@ -95,7 +95,7 @@ async def test_a_failure_is_not_remembered(function: Function) -> None:
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_one_who_leaves_takes_nothing_from_the_others(function: Function) -> None:
+async def test_a_cancelled_caller_takes_nothing_from_the_others(function: Function) -> None:
     function.may_end.clear()
     of_x = values()
     first, second = (asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(2))
@@ -110,7 +110,7 @@ async def test_one_who_leaves_takes_nothing_from_the_others(function: Function) 
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_after_the_last_one_has_left_it_is_read_anew(function: Function) -> None:
+async def test_after_the_last_caller_is_cancelled_it_is_read_again(function: Function) -> None:
     function.may_end.clear()
     of_x = values()
     only = asyncio.create_task(of_x.resolve("api_key", SOURCE))
@@ -132,7 +132,7 @@ def test_what_is_remembered_outlives_an_event_loop(function: Function) -> None:
 
 
 @pytest.mark.requirement("7:expired-credential")
-async def test_a_refused_value_is_read_anew_once_for_all_who_were_refused(function: Function) -> None:
+async def test_a_refused_value_is_read_again_once_for_all_refused_requests(function: Function) -> None:
     of_x = values()
     await of_x.resolve("api_key", SOURCE)
     since = of_x.readings

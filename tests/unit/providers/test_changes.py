@@ -33,7 +33,7 @@ async def test_a_list_that_differs_is_a_change_and_the_first_one_is_none() -> No
     assert changes == [ModelsChanged("a")]
 
 
-async def test_a_list_that_is_forgotten_is_asked_for_anew() -> None:
+async def test_a_list_that_is_forgotten_is_fetched_again() -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
     changes = heard(registry)
@@ -71,7 +71,7 @@ def test_a_listener_that_fails_hides_nothing_from_the_others(caplog: pytest.LogC
     assert "telling of ProvidersChanged failed" in caplog.text
 
 
-def test_who_unsubscribes_hears_no_more() -> None:
+def test_a_listener_that_unsubscribes_is_not_called() -> None:
     registry = registry_of()
     changes: list[Change] = []
     unsubscribe = registry.subscribe(changes.append)

@@ -33,24 +33,24 @@ async def checked(home: Path, text: str) -> Checkup:
 
 
 @pytest.mark.requirement("language-server:command")
-async def test_a_language_server_that_is_not_installed_is_told_with_the_line_that_installs_it(
+async def test_a_missing_language_server_is_reported_with_the_command_that_installs_it(
     home: Path,
 ) -> None:
     found = await checked(home, SERVER)
 
     (fault,) = found.errors
     assert (fault.key, fault.line) == ("providers.official", 1)
-    assert "copilot-language-server is not on the PATH" in fault.told
-    assert INSTALL_SERVER in fault.told
+    assert "copilot-language-server is not on the PATH" in fault.message
+    assert INSTALL_SERVER in fault.message
     assert found.warnings == []
 
 
 @pytest.mark.requirement("language-server:command")
-async def test_a_command_that_does_not_exist_is_told_at_its_key(home: Path) -> None:
+async def test_a_command_that_does_not_exist_is_reported_at_its_key(home: Path) -> None:
     (fault,) = (await checked(home, f'{SERVER}timeout = 9\ncommand = "./none"')).errors
 
     assert (fault.key, fault.line) == ("providers.official.command", 4)
-    assert fault.told.startswith("names ./none, which does not exist. Install it with")
+    assert fault.message.startswith("names ./none, which does not exist. Install it with")
 
 
 @pytest.mark.requirement("language-server:command")
@@ -67,7 +67,7 @@ async def test_a_program_that_is_there_is_not_run(home: Path) -> None:
 
 
 @pytest.mark.requirement("language-server:command")
-async def test_keys_that_the_language_server_does_not_heed_are_warned_of(home: Path) -> None:
+async def test_keys_that_the_language_server_ignores_are_warned_of(home: Path) -> None:
     keys = ['api_key = "canary"', 'headers = { a = "b" }', "connect_timeout = 3", "timeout = 3"]
     found = await checked(home, SERVER + "\n".join([f"command = ['{sys.executable}']", *keys]))
 
@@ -77,7 +77,7 @@ async def test_keys_that_the_language_server_does_not_heed_are_warned_of(home: P
         ("providers.official.headers", 5),
         ("providers.official.connect_timeout", 6),
     ]
-    assert all("makes its own requests" in fault.told for fault in found.warnings)
+    assert all("makes its own requests" in fault.message for fault in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -87,36 +87,36 @@ async def test_keys_that_the_language_server_does_not_heed_are_warned_of(home: P
         ('default_provider = "local"', "default_provider", 1),
     ],
 )
-async def test_a_local_model_that_is_asked_for_and_not_installed_is_told(
+async def test_a_local_model_that_is_configured_and_not_installed_is_reported(
     home: Path, text: str, key: str, line: int
 ) -> None:
     (fault,) = (await checked(home, text)).errors
 
     assert (fault.key, fault.line) == (key, line)
-    assert "jumpseat local install" in fault.told
+    assert "jumpseat local install" in fault.message
 
 
-async def test_what_is_built_in_and_nobody_asks_for_is_no_fault(home: Path) -> None:
+async def test_a_built_in_provider_that_the_file_does_not_name_is_no_fault(home: Path) -> None:
     found = await checked(home, 'default_provider = "copilot"')
 
     assert (found.errors, found.warnings) == ([], [])
 
 
-async def test_a_model_file_that_does_not_exist_is_told_at_its_key(home: Path) -> None:
+async def test_a_model_file_that_does_not_exist_is_reported_at_its_key(home: Path) -> None:
     (fault,) = (await checked(home, '[providers.x]\nkind = "local"\nmodel_path = "/none/m.gguf"')).errors
 
     assert (fault.key, fault.line) == ("providers.x.model_path", 3)
 
 
-async def test_a_host_that_is_none_is_told_at_its_key_with_what_would_be_one(home: Path) -> None:
+async def test_an_invalid_host_is_reported_at_its_key_with_a_valid_example(home: Path) -> None:
     (fault,) = (await checked(home, '[providers.x]\nkind = "copilot"\nhost = "a/b"')).errors
 
     assert (fault.key, fault.line) == ("providers.x.host", 3)
-    assert '"github.com"' in fault.told
+    assert '"github.com"' in fault.message
 
 
 @pytest.mark.requirement("7:plugins")
-async def test_a_plug_in_tells_what_it_needs_and_what_it_passes_over(home: Path, install: Install) -> None:
+async def test_a_plug_in_reports_what_it_needs_and_what_it_ignores(home: Path, install: Install) -> None:
     body = """
     def check(self):
         if self.provider_name == "bad":
@@ -129,10 +129,10 @@ async def test_a_plug_in_tells_what_it_needs_and_what_it_passes_over(home: Path,
     )
     found = await checked(home, tables)
 
-    assert [(fault.key, fault.line, fault.told) for fault in found.errors] == [
+    assert [(fault.key, fault.line, fault.message) for fault in found.errors] == [
         ("providers.bad.model_path", 6, "there is no such file. Make one")
     ]
-    assert [(fault.key, fault.line, fault.told) for fault in found.warnings] == [
+    assert [(fault.key, fault.line, fault.message) for fault in found.warnings] == [
         ("providers.good", 1, "All else is well"),
         ("providers.good.proxy", 3, "is not used here"),
     ]

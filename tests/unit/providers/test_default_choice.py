@@ -76,7 +76,7 @@ async def test_signed_in_goes_before_the_only_one_and_that_before_what_is_at_han
 
 @pytest.mark.requirement("4:configured-default")
 @pytest.mark.parametrize(("names", "chosen"), [([], "copilot"), (["a"], "copilot"), (["a", "b"], "copilot")])
-async def test_copilot_goes_first_if_somebody_is_signed_in(
+async def test_copilot_is_the_first_choice_with_a_sign_in(
     start: Start, names: list[str], chosen: str
 ) -> None:
     assert await default_provider(start(*names, copilot="signed_in", local="not_required")) == chosen
@@ -123,7 +123,7 @@ async def test_another_programs_sign_in_counts_last_and_is_not_looked_for_where_
 
 
 @pytest.mark.requirement("4:general-sign-in")
-async def test_a_named_provider_has_nobody_looked_for() -> None:
+async def test_a_named_provider_needs_no_choice() -> None:
     copilot, account = signed_in_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
@@ -143,7 +143,7 @@ async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_a
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_anew_and_said_once(
+async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_again_and_logged_once(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     await default_provider(start("a"))
@@ -315,7 +315,7 @@ async def test_a_sign_in_does_not_fail_because_its_default_cannot_be_saved(
     assert "a is not saved as the default provider" in caplog.text
 
 
-async def test_a_default_that_is_named_by_nobody_is_still_an_error(start: Start) -> None:
+async def test_a_missing_default_is_still_an_error(start: Start) -> None:
     with pytest.raises(RequestError, match="a, b"):
         await resolve_model(start("a", "b"), None)
     assert await saved_default(start()) is None

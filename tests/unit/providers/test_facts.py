@@ -53,7 +53,7 @@ def test_the_providers_word_goes_before_the_users_and_that_before_the_snapshots(
     ],
 )
 @pytest.mark.parametrize("model", [CLAUDE, "gpt-4o", "llama-3.3-70b-versatile"])
-def test_a_server_of_somebody_elses_inherits_nothing(more: dict[str, Any], model: str) -> None:
+def test_another_vendors_server_inherits_nothing(more: dict[str, Any], model: str) -> None:
     row = bare(model)
 
     assert known(row, table(**more)).info == row

@@ -96,7 +96,7 @@ async def test_a_listed_model_is_no_mistake_whatever_it_begins_with() -> None:
     assert await fault_of_model(registry, "openai:x") is None
 
 
-async def test_a_default_model_that_is_mistyped_is_told_as_such() -> None:
+async def test_a_mistyped_default_model_is_reported_as_such() -> None:
     registry = registry_of(ScriptedAdapter(name="groq"), default_model="grok:x")
 
     with pytest.raises(RequestError, match=r"^The default model 'grok:x' begins .* did you mean groq:x\?$"):
@@ -109,11 +109,11 @@ async def test_config_check_finds_a_default_model_that_is_mistyped(tmp_path: Pat
     (fault,) = (await check_file(file)).errors
 
     assert (fault.key, fault.line) == ("default_model", 2)
-    assert fault.told == "begins with 'groqq', which is no provider; did you mean groq:x?"
+    assert fault.message == "begins with 'groqq', which is no provider; did you mean groq:x?"
 
 
 @pytest.mark.requirement("4:nearest-names")
-async def test_a_model_that_the_provider_does_not_know_is_told_with_listed_ones_that_are_like_it() -> None:
+async def test_an_unknown_model_is_reported_with_similar_listed_ones() -> None:
     def refusal() -> UnknownModelError:
         return UnknownModelError("The provider fake has no model 'gpt-41'.", hint="Choose another.")
 
@@ -130,7 +130,7 @@ async def test_a_model_that_the_provider_does_not_know_is_told_with_listed_ones_
 
 
 @pytest.mark.requirement("4:nearest-names")
-async def test_a_provider_and_a_kind_that_do_not_exist_are_told_with_the_nearest() -> None:
+async def test_an_unknown_provider_and_an_unknown_kind_are_reported_with_the_nearest() -> None:
     registry = registry_of(ScriptedAdapter(name="groq"), tables={"typo": {"kind": "opena"}})
     with pytest.raises(RequestError, match=r"named 'qroq'; did you mean groq\? There are: copilot, local,"):
         registry.table("qroq")
@@ -143,7 +143,7 @@ async def test_a_provider_and_a_kind_that_do_not_exist_are_told_with_the_nearest
 
 
 @pytest.mark.requirement("4:nearest-names")
-async def test_what_is_saved_under_a_wrong_name_is_told_with_the_nearest() -> None:
+async def test_a_wrong_name_in_a_save_is_reported_with_the_nearest() -> None:
     registry = registry_of(ScriptedAdapter(name="groq"))
     schemas = await registry.settings_schemas("groq")
     patch = {"max_token": 1, "default_provider": "grok", "providers": {"grop": {"x": 1}, "groq": {"topp": 1}}}

@@ -92,7 +92,7 @@ async def test_a_bare_name_goes_to_the_default_else_to_the_only_one_that_lists_i
 
 
 @pytest.mark.requirement("4:bare-name")
-async def test_a_default_whose_list_nobody_asked_for_gets_every_bare_name() -> None:
+async def test_a_default_without_a_fetched_list_gets_every_bare_name() -> None:
     registry = two(default_provider="a")
     await registry.list_models("b")
 

@@ -103,7 +103,7 @@ async def test_every_provider_is_described() -> None:
     ]
 
 
-async def test_a_provider_that_is_set_up_wrongly_is_told_beside_the_others() -> None:
+async def test_a_provider_that_is_set_up_wrongly_is_reported_beside_the_others() -> None:
     fails = ScriptedAdapter(name="b", state=ConfigError("providers.b.api_key is env:X, which is not set."))
     registry = registry_of(ScriptedAdapter(name="a"), fails, tables={"c": {"kind": "nonsense"}})
 
@@ -233,7 +233,7 @@ class Hanging(ScriptedAdapter):
 
 
 @pytest.mark.requirement("5:probe")
-async def test_a_probe_that_hangs_is_given_up_and_holds_nobody_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_probe_that_hangs_is_given_up_and_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumpseat.providers.descriptions.PROBE_SECONDS", 0.01)
     registry = registry_of(
         Hanging(name="a", state="configured"), ScriptedAdapter(name="b", probed={"vision": False})

@@ -112,7 +112,7 @@ def database(file: Path) -> bytes:
         ("other wheel", "2026-08-18"),
     ],
 )
-def test_it_is_made_anew_from_any_form_of_the_data(tmp_path: Path, form: str, date: str | None) -> None:
+def test_it_is_regenerated_from_any_form_of_the_data(tmp_path: Path, form: str, date: str | None) -> None:
     text = json.dumps(API).encode()
     data = {"json": text, "gzip": gzip.compress(text), "database": database(tmp_path / "db")}
     file = tmp_path / "data"

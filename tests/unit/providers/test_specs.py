@@ -61,7 +61,7 @@ def test_a_wrong_own_key_is_a_fault_of_its_table_alone_with_its_line(home: Path)
     config = loaded(home, WRONG)
 
     assert list(config.providers) == ["good"]
-    found = {name: [(f.key, f.line, f.told) for f in faults] for name, faults in config.faults.items()}
+    found = {name: [(f.key, f.line, f.message) for f in faults] for name, faults in config.faults.items()}
     assert found == {
         "gh": [
             ("providers.gh.timeout", 6, "must be greater than 0"),

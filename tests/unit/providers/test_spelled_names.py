@@ -72,7 +72,7 @@ async def test_an_exact_owner_goes_before_one_that_spells_the_name_otherwise() -
         await resolve_model(registry, "M-1.5-latest")
 
 
-async def test_resolving_asks_nobody_for_a_list() -> None:
+async def test_resolving_fetches_no_list() -> None:
     registry = two()
     target = await resolve_model(registry, "dots:claude-opus-4-6")
 

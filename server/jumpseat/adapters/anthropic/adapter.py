@@ -1,7 +1,6 @@
 """Anthropic, and any endpoint that speaks its Messages API.
 
-Owns the headers and the list of models. Above it is the provider registry; below it the route, which makes
-requests and learns from refusals, and HTTP. `anthropic_models` reads the list of models.
+Owns the headers and the pages of the list of models.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 
 VERSION = "2023-06-01"
-"""The version that every imitator knows; a configured header `anthropic-version` goes before it."""
+"""The version that every compatible server knows; a configured header `anthropic-version` replaces it."""
 
 VERSION_WITHOUT_SAMPLING = "2026-10-21"
 """From this version on `temperature`, `top_p` and `top_k` are refused for every model."""
@@ -40,7 +39,7 @@ class AnthropicAdapter(EndpointAdapter):
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
-        # Somebody who copies the address out of an OpenAI set-up means the same host.
+        # An address copied from an OpenAI set-up ends with /v1.
         self._base_url = self._base_url.removesuffix("/v1")
         self._route = MessagesRoute(provider, parameters=config.parameters)
 
@@ -53,7 +52,7 @@ class AnthropicAdapter(EndpointAdapter):
         """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
 
         Raises:
-            ChatError: the endpoint was asked and failed.
+            ChatError: the request failed.
         """
         if not self._has_list:
             return -1
@@ -66,7 +65,7 @@ class AnthropicAdapter(EndpointAdapter):
         )
 
     async def _listed_models(self) -> list[ModelInfo]:
-        """Every page of the list; what it says of a model goes before what its name lets expect."""
+        """Every page of the list; its facts take precedence over those that follow from a model's name."""
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):

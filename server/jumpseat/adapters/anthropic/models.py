@@ -1,7 +1,7 @@
 """The list of models in Anthropic's shape, with limits and capabilities.
 
-Source: GET /v1/models of Anthropic's API reference. Above it is `anthropic`; it does no I/O. Imitators that
-answer in OpenAI's shape are read as far as that goes.
+Source: GET /v1/models of Anthropic's API reference. Does no I/O. Lists in OpenAI's shape,
+as compatible servers send them, are read as far as they match.
 """
 
 from __future__ import annotations
@@ -63,5 +63,5 @@ def _levels(row: Mapping[str, Any]) -> list[str] | None:
     return ["off", *levels] if off else levels
 
 
-def _either(told: bool | None, otherwise: bool | None) -> bool | None:
-    return otherwise if told is None else told
+def _either(stated: bool | None, otherwise: bool | None) -> bool | None:
+    return otherwise if stated is None else stated

@@ -1,8 +1,7 @@
-"""An Ollama server, by its own API: the only one in which the length of context can be asked for.
+"""An Ollama server, through its own API: the only one in which a request can set the length of context.
 
 Owns that length, which the server would otherwise choose small and drop the oldest messages for, and what
-a refusal of the server means. Above it is the provider registry; below it the dialect and HTTP.
-`ollama_models` reads what the server says of its models.
+a refusal of the server means.
 
 `OLLAMA_HOST` is not read: it is the address that the server binds as well (`0.0.0.0`), an editor that was
 not started from a shell does not have it, and the one place for an address is `base_url`.
@@ -50,7 +49,7 @@ _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
 
 
 class OllamaAdapter(EndpointAdapter):
-    """One server. What it says of a model is asked once and remembered, until the models are listed anew."""
+    """One server. Its facts of a model are fetched once and cached until the models are listed again."""
 
     default_base_url = "http://127.0.0.1:11434"
     # The templates of this server take any order of roles, unlike those that come with models.
@@ -83,7 +82,7 @@ class OllamaAdapter(EndpointAdapter):
         try:
             async with self._sent(call, decoder, refine) as events:
                 async for event in events:
-                    # Told with the first event, so that a turn of several attempts tells them once.
+                    # Sent with the first event, so that a turn of several attempts has them once.
                     while warnings:
                         yield warnings.pop(0)
                     yield event
@@ -104,7 +103,7 @@ class OllamaAdapter(EndpointAdapter):
 
         async def shown(name: str) -> ModelFacts | None:
             async with turnstile:
-                return await self._show(name, anew=True)
+                return await self._show(name, again=True)
 
         facts = await asyncio.gather(*map(shown, rows))
         return [
@@ -112,13 +111,13 @@ class OllamaAdapter(EndpointAdapter):
             for (name, row), fact in zip(rows.items(), facts, strict=True)
         ]
 
-    async def _show(self, model: str, *, anew: bool = False) -> ModelFacts | None:
+    async def _show(self, model: str, *, again: bool = False) -> ModelFacts | None:
         """What the server says of a model; None where it does not say, which is asked again next time.
 
         Two turns may ask at the same time: they get the same answer.
         """
         known = self._shown.get(model)
-        if (known is not None and not anew) or not self._has_list:
+        if (known is not None and not again) or not self._has_list:
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
         try:
@@ -146,7 +145,7 @@ class OllamaAdapter(EndpointAdapter):
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
-            # Where nobody says: everybody keeps this name for these models.
+            # Without a family, the name decides: copies of these models keep it.
             thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
             parameters=self._config.parameters,
             dropped=dropped,
@@ -157,14 +156,14 @@ class OllamaAdapter(EndpointAdapter):
     ) -> list[StreamEvent]:
         warnings: list[StreamEvent] = [*losses(request, facts)]
         if "think" in facts.dropped and request.thinking not in (None, "off"):
-            told = f"The model {request.model} of {self._provider} does not think; that was left out."
-            warnings.append(WarningEvent("thinking_dropped", told))
+            message = f"The model {request.model} of {self._provider} does not think; that was left out."
+            warnings.append(WarningEvent("thinking_dropped", message))
         if "num_ctx" not in body.get("options", {}):
-            told = (
+            message = (
                 f"{self._provider} does not say how much context {request.model} can have, and may give it "
                 f"as little as 4096 tokens. Set parameters.num_ctx under providers.{self._provider}."
             )
-            warnings.append(WarningEvent("context_unknown", told))
+            warnings.append(WarningEvent("context_unknown", message))
         return warnings
 
     def _refuse_images(self, request: ChatRequest, shown: ModelFacts | None) -> None:
@@ -214,7 +213,7 @@ class OllamaAdapter(EndpointAdapter):
     def _explained(self, error: ConnectionError) -> ConnectionError:
         # The class is named, not imported: only `http` knows httpx2.
         if type(error.__cause__).__name__ == "ReadTimeout":
-            # It still loads the model, or reads the prompt: to ask again would begin that anew.
+            # It still loads the model, or reads the prompt: another request would restart that.
             error.retryable = False
             error.hint = (
                 f"A large model takes long to load; providers.{self._provider}.timeout may be longer."

@@ -34,7 +34,7 @@ class ModelFacts:
     """What the model was trained for, in tokens."""
 
     fixed_num_ctx: int | None = None
-    """What its Modelfile sets: somebody has chosen it for this machine."""
+    """What its Modelfile sets: chosen for this machine."""
 
     capabilities: frozenset[str] | None = None
     family: str | None = None
@@ -107,14 +107,14 @@ def model_info(
     *,
     num_ctx: int | None = None,
 ) -> ModelInfo:
-    """One row of the provider's list; what a model can do is None where nobody tells.
+    """One row of the provider's list; what a model can do is None where it is not stated.
 
     Args:
         name: the model as requests name it.
         row: its row in /api/tags.
         facts: what /api/show said; None where it failed.
         provider: the configured provider's id.
-        num_ctx: the configured context, which goes before the derived one.
+        num_ctx: the configured context, which takes precedence over the derived one.
     """
     can = facts.capabilities if facts else None
     if can is None:

@@ -1,8 +1,6 @@
-"""Any provider that speaks OpenAI's chat completions: OpenAI itself, and everybody's compatible server.
+"""Any provider that speaks OpenAI's chat completions: OpenAI itself, and any compatible server.
 
-Owns what the address tells of an endpoint. Above it is the provider registry; below it the route, which
-makes requests and learns from refusals, and HTTP. `endpoint` has the credential, the headers and the list of
-models.
+Owns the facts that follow from an endpoint's address.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ class OpenAIAdapter(EndpointAdapter):
         self._route = ChatCompletionsRoute(provider, self._facts_of)
 
     def _facts_of(self, model: str) -> EndpointFacts:
-        """What the address and the model's name tell of the endpoint."""
+        """The facts that follow from the address and the model's name."""
         host = host_of_template(self._config.url or self._base_url)
         modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
         return EndpointFacts(

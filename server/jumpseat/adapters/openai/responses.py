@@ -1,8 +1,6 @@
 """Any provider that speaks OpenAI's Responses API: OpenAI itself, and compatible servers.
 
-Owns what the address tells of an endpoint. Above it is the provider registry; below it the route, which
-makes requests and learns from refusals, and HTTP. `endpoint` has the credential, the headers and the list of
-models.
+Owns the facts that follow from an endpoint's address.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
 
         Raises:
-            ChatError: the endpoint was asked and failed.
+            ChatError: the request failed.
         """
         if not self._has_list:
             return -1

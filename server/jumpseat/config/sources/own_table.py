@@ -28,9 +28,9 @@ def _fault(path: str, table: ProviderConfig) -> str | None:
 
 
 def own_value(table: ProviderConfig, *path: str) -> Any:
-    """What stands at a place of a table as its author wrote it; None where nothing does.
+    """The value at a path of a table as the file has it; None where there is none.
 
-    What a client lays over the table must not choose a host or a key.
+    A client's overlay of the table is not used: it must not choose a host or a key.
     """
     own = table.origin.table
     found: Any = table if own is None else own

@@ -169,7 +169,7 @@ async def test_a_model_that_is_not_there_is_named_with_the_way_to_get_it(server,
     assert failure.status_code == 404
 
 
-async def test_another_server_at_this_address_is_told_as_such(http, upstream):
+async def test_another_server_at_this_address_is_reported_as_such(http, upstream):
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(upstream.origin, http))
     assert type(failure) is RequestError
@@ -191,7 +191,7 @@ async def test_a_whole_address_that_is_not_found_is_blamed_by_its_own_key(http, 
 
 
 @pytest.mark.requirement("ollama:not-running")
-async def test_a_server_that_is_not_running_is_told_with_the_way_to_start_it(http):
+async def test_a_server_that_is_not_running_is_reported_with_the_command_that_starts_it(http):
     with refusing_address() as address:
         adapter = adapter_for(f"http://{address}", http)
         _, failure = await collect(adapter)

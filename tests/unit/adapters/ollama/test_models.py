@@ -73,7 +73,7 @@ async def test_a_configured_context_is_taken(server, http, parameters):
         Reply.raw(b"").close_after(0),
     ],
 )
-async def test_a_context_that_cannot_be_known_is_told(server, http, upstream, told):
+async def test_an_unknown_context_is_warned_of(server, http, upstream, told):
     upstream.script(told, path="/api/show")
     sent, warned = await options_sent(server, http)
     assert "num_ctx" not in sent
@@ -86,7 +86,7 @@ async def test_a_context_that_cannot_be_known_is_told(server, http, upstream, to
 
 
 @pytest.mark.requirement("ollama:num-ctx-unknown")
-async def test_what_was_not_told_is_asked_again_with_the_next_chat(server, http, upstream):
+async def test_facts_that_were_not_answered_are_fetched_again_with_the_next_chat(server, http, upstream):
     upstream.script(error("busy", 503), path="/api/show")
     server.script(HELLO, HELLO)
     adapter = adapter_for(server.base_url, http)

@@ -209,7 +209,7 @@ async def test_a_row_says_more_of_a_model_than_the_provider_does(upstream, http)
     assert (model.supports_thinking, model.supports_json) == (False, False)
 
 
-async def test_the_state_of_the_credential_is_told_without_the_network(http, monkeypatch):
+async def test_the_state_of_the_credential_needs_no_request(http, monkeypatch):
     monkeypatch.delenv("ACME_KEY", raising=False)
     nowhere = "http://127.0.0.1:9"
     assert (await adapter_for(nowhere, http).account.auth_status()).state == "not_required"

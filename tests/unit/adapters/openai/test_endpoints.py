@@ -102,7 +102,7 @@ async def test_what_a_reasoning_model_refuses_is_left_out_with_a_warning(upstrea
 
 
 @pytest.mark.requirement("chat:effort-none")
-async def test_a_model_that_must_reason_is_not_told_to_stop(upstream, http):
+async def test_a_model_that_must_reason_is_not_asked_to_stop(upstream, http):
     adapter = adapter_for(upstream.base_url, http)
     warnings, _ = await ask(adapter, model="o3", thinking="off")
     assert [warning.code for warning in warnings] == ["thinking_dropped"]

@@ -112,7 +112,7 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, ht
 
 
 @pytest.mark.requirement("responses:obfuscation-off")
-def test_only_openais_own_endpoint_is_told_not_to_pad(http):
+def test_only_openais_own_endpoint_gets_the_request_not_to_pad(http):
     own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
     other = adapter_for("http://127.0.0.1:9/v1", http)
     request = ChatRequest(messages=[Message.user("Hi")], model="m")
@@ -218,7 +218,7 @@ async def test_a_refused_part_of_the_question_is_an_answer(upstream, adapter, pa
         ("Item 'fc_1' was provided without its required 'reasoning' item: 'rs_1'.", None),
     ],
 )
-async def test_encrypted_content_of_somebody_else_is_left_out_with_a_warning(upstream, adapter, words, code):
+async def test_encrypted_content_of_another_origin_is_left_out_with_a_warning(upstream, adapter, words, code):
     upstream.script(Reply.events(response_stream(*ITEMS)), refusal(words, code=code), HI)
     first, _ = await collect(adapter)
     messages = (Message.user("Hi"), response_of(first).as_message(), Message.user("Go on"))
