@@ -1,1 +1,1 @@
-"""The provider that is GitHub's Copilot language server: a program of the user's, started as a child."""
+"""GitHub Copilot through GitHub's own language server, a program of the user's that runs as a child."""

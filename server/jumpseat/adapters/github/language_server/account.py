@@ -1,8 +1,7 @@
-"""What a Copilot language server tells of the account: who it is, in what state, and what is left.
+"""What a Copilot language server reports about the account: state, login, plan, quotas. Pure functions.
 
-Pure functions. Above it is `identity`; below it `words` and the vocabulary of credentials. Source of the
-shapes: answers of `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2` and
-`copilot/quotaChange`, of version 1.539.
+Source of the shapes: answers of `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2`
+and `copilot/quotaChange`, of version 1.539.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _QUOTAS = (
 _SAYS_THE_STATE = re.compile(
     r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
 )
-"""Its sentences, by how they begin, that say no more than the state, which is told here with its remedy."""
+"""How its sentences begin that say no more than the state; our own message says what to do as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
         answer: the result of a request about the sign-in, or the `result` of a notification's row.
         notice: that row: `{message?, askToReSignin?}`.
     """
-    told = answer if isinstance(answer, Mapping) else {}
+    fields = answer if isinstance(answer, Mapping) else {}
     row = notice or {}
-    status, user = told.get("status"), told.get("user")
+    status, user = fields.get("status"), fields.get("user")
     login = user if isinstance(user, str) and user else None
     state = _STATES.get(status) if isinstance(status, str) else None
     if state is None:
@@ -76,18 +75,18 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     return SignInReport(state, login, "" if _SAYS_THE_STATE.search(words) else words)
 
 
-def read_plan(told: Mapping[str, Any]) -> str | None:
+def read_plan(answer: Mapping[str, Any]) -> str | None:
     """The plan's name; None where nothing is said."""
-    plan = told.get("copilotPlan")
+    plan = answer.get("copilotPlan")
     return plan if isinstance(plan, str) and plan else None
 
 
-def read_quotas(told: Mapping[str, Any]) -> list[Quota]:
+def read_quotas(answer: Mapping[str, Any]) -> list[Quota]:
     """The quotas of an answer or a notification; one that cannot be read is left out."""
-    reset_at = moment_in(told.get("resetDate"))
+    reset_at = moment_in(answer.get("resetDate"))
     found = []
     for name, spellings in _QUOTAS:
-        rows = (told.get(each) for each in spellings)
+        rows = (answer.get(each) for each in spellings)
         row: Mapping[str, Any] = next((each for each in rows if isinstance(each, Mapping)), {})
         percent, unlimited = number_in(row.get("percentRemaining")), row.get("unlimited") is True
         if percent is None and not unlimited:

@@ -1,8 +1,7 @@
-"""GitHub Copilot by way of GitHub's own language server, for those whose company allows nothing else.
+"""GitHub Copilot through GitHub's own language server, for users whose company allows nothing else.
 
-Owns the choice between the server's two ways to an answer, what is said of each, and the order of a chat:
-server, sign-in, way. Above it is the provider registry. Below it are `identity` (who is signed in), `models`,
-`conversation` and `completion` (the two ways), and `server`, which starts the program when it is needed.
+Chooses between the server's two APIs for a chat, conversations and completions, and declares what each can
+do.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ class LanguageServerAdapter(Adapter):
             http: the shared client, for which there is no use: the program makes its own requests.
 
         Raises:
-            ConfigError: the table names a host that nobody may sign in to.
+            ConfigError: the table names a host that does not allow sign-ins.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -183,7 +182,7 @@ class LanguageServerAdapter(Adapter):
         """The server's default model; reads the list if it was never read.
 
         Raises:
-            ChatError: nobody is signed in, or the list cannot be had.
+            ChatError: signed out, or the list cannot be fetched.
         """
         if self._default_model is None:
             await self._listed()
@@ -197,7 +196,7 @@ class LanguageServerAdapter(Adapter):
         """Make one attempt, by the way that the table or the server decides.
 
         Raises:
-            AuthenticationError: nobody is signed in to the server.
+            AuthenticationError: the server is signed out.
             ConfigError: the server is not installed, or has not what the table asks for.
             RequestError: the chat has tools, or images for a way without them.
             ChatError: the server cannot be started, failed, or says that the service did.
@@ -234,7 +233,7 @@ class LanguageServerAdapter(Adapter):
         """The account's models, asked for now.
 
         Raises:
-            ChatError: nobody is signed in, or the list could not be had.
+            ChatError: signed out, or the list could not be fetched.
         """
         models = list(await self._listed())
         wanted = self._config.default_model
@@ -243,11 +242,11 @@ class LanguageServerAdapter(Adapter):
         return models
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The list as it was heard for the default model."""
+        """The list that was fetched to find the default model."""
         return self._models.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length as the list was last heard."""
+        """The model's context length, by the list that was fetched last."""
         row = self._models.row(model)
         return row.max_context_tokens if row is not None else None
 
@@ -267,7 +266,7 @@ class LanguageServerAdapter(Adapter):
         }
 
     def check(self) -> Sequence[str]:
-        """The program is there; keys that only other kinds heed are named.
+        """Check that the program exists; name the keys that this kind ignores.
 
         Raises:
             ConfigError: there is no such program, or it may not be run.
@@ -375,20 +374,22 @@ class LanguageServerAdapter(Adapter):
         limit = row.max_output_tokens if row is not None else None
         left_out = [
             ("stop_sequences", bool(request.stop_sequences)),
-            # The default, and a model's own limit that is below it, are nobody's wish.
+            # The client did not ask for the default, nor for a model's limit below it.
             ("max_tokens", request.max_tokens < min(DEFAULT_MAX_TOKENS, limit or DEFAULT_MAX_TOKENS)),
             *((name, True) for name in request.settings),
         ]
         for name, is_wanted in left_out:
             if is_wanted:
-                told = f"The Copilot language server takes no {name}; it was left out."
-                yield WarningEvent("parameter_dropped", told)
+                message = f"The Copilot language server takes no {name}; it was left out."
+                yield WarningEvent("parameter_dropped", message)
         if request.output_mode != "text":
-            told = "The Copilot language server has no JSON mode; it was left out."
-            yield WarningEvent("json_mode_dropped", told)
+            message = "The Copilot language server has no JSON mode; it was left out."
+            yield WarningEvent("json_mode_dropped", message)
         if completes and request.thinking not in (None, "off"):
-            told = "The Copilot language server has no thinking levels where it completes text."
-            yield WarningEvent("thinking_dropped", told)
+            message = "The Copilot language server has no thinking levels where it completes text."
+            yield WarningEvent("thinking_dropped", message)
         if completes and (row is None or row.supports_streaming):
-            told = f"The Copilot language server completes with a model of its own, not with {request.model}."
-            yield WarningEvent("parameter_dropped", told)
+            message = (
+                f"The Copilot language server completes with a model of its own, not with {request.model}."
+            )
+            yield WarningEvent("parameter_dropped", message)

@@ -1,7 +1,7 @@
-"""Which program is the Copilot language server, and the environment that it is started with.
+"""Which program is the Copilot language server, and which environment it gets.
 
-Owns what of the user's environment it may have: its own sign-ins, and no key of another provider. Above it
-is `server`; below it the configuration. Source of the variables: the server's README, and the program.
+It gets its own sign-ins and no key of another provider. Source of the variables: the server's README, and the
+program.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _NOT_FOR_IT = (
 def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> list[str]:
     """Program and arguments: the configured ones, else the program on the PATH.
 
-    A name without a slash is looked for on the PATH, a relative path beside the configuration file: in the
-    working directory, somebody's workspace, lies no program of the user's.
+    A name without a slash is searched on the PATH; a relative path starts at the configuration file. The
+    working directory is never searched: it may be a workspace that somebody else wrote.
 
     Args:
         provider: the configured provider's id, for errors.
@@ -93,7 +93,7 @@ def check_command(provider: str, config: ProviderConfig, environ: Mapping[str, s
 
 
 def passed_over(provider: str, config: ProviderConfig) -> list[str]:
-    """What the user's table says and nobody heeds, a sentence for each key: the program asks by itself."""
+    """A sentence for each key of the table that is ignored because the program makes its own requests."""
     return [
         f"providers.{provider}.{key}: the language server makes its own requests and takes no {key}."
         for key in _NOT_FOR_IT
@@ -102,7 +102,7 @@ def passed_over(provider: str, config: ProviderConfig) -> list[str]:
 
 
 def directory_of(config: ProviderConfig) -> Path:
-    """Where relative paths of a table begin, and where the program runs: never somebody's workspace."""
+    """Where relative paths of a table start and the program runs: never a workspace."""
     directory = config.origin.directory.absolute()
     return directory if directory.is_dir() else Path(directory.anchor)
 

@@ -1,9 +1,9 @@
-"""Chats by the Copilot language server's completions: the way that GitHub documents.
+"""Chats through the Copilot language server's completions, the API that GitHub documents.
 
-The chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
-answer comes whole, is short, and its model cannot be chosen. Above it is the adapter; below it `exchange` for
-one request, `turns` for the text and `errors`. Source: `textDocument/copilotPanelCompletion` and
-`textDocument/inlineCompletion` in the README of github/copilot-language-server-release.
+The chat is written as a Markdown document that ends where the answer begins, and the server completes it.
+The answer comes whole, is short, and its model cannot be chosen. Source:
+`textDocument/copilotPanelCompletion` and `textDocument/inlineCompletion` in the README of
+github/copilot-language-server-release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND, request_error
 from jumpseat.adapters.github.language_server.exchange import Exchange
 from jumpseat.adapters.github.language_server.server import LanguageServer
-from jumpseat.adapters.github.language_server.turns import told_in_text
+from jumpseat.adapters.github.language_server.turns import as_text_turns
 from jumpseat.chat import (
     AuthenticationError,
     ChatRequest,
@@ -127,11 +127,11 @@ class Completions:
                         raise Replan("expired_token", refused) from error
                     raise refused from error
                 unknown.append(method)
-        told, hint = "had nothing to say", f'Set providers.{self._provider}.chat_api = "conversation".'
+        reason, hint = "had nothing to say", f'Set providers.{self._provider}.chat_api = "conversation".'
         if len(unknown) == 2:
-            told, hint = "has no such methods", f"Update the server: `{UPDATE_COMMAND}`."
+            reason, hint = "has no such methods", f"Update the server: `{UPDATE_COMMAND}`."
         raise ProtocolError(
-            f"{self._provider} was asked for a completion and {told}.", provider=self._provider, hint=hint
+            f"{self._provider} was asked for a completion and {reason}.", provider=self._provider, hint=hint
         )
 
     async def _items(
@@ -160,12 +160,12 @@ def document_of(request: ChatRequest) -> str:
     parts = ["# A conversation with a helpful assistant"]
     if request.system and request.system.strip():
         parts += ["## Instructions", request.system.strip()]
-    for asked, answered in told_in_text(request):
+    for asked, answered in as_text_turns(request):
         parts += [_USER, asked.strip(), _ASSISTANT]
         if answered is not None:
             parts.append(answered.strip())
     text = "\n\n".join(filter(None, parts)) + "\n\n"
-    # Every kind of line end is one for the server, which is told the end by its line.
+    # The server counts every kind of line end as one, and gets the end of the document by its line.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

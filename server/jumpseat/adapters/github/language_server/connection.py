@@ -1,7 +1,7 @@
-"""One running Copilot language server, as those see it who speak to it: requests, notifications, progress.
+"""One running Copilot language server: requests, notifications, progress.
 
-Owns what its failures are called: an answer that says no is an `RpcError`, a silent server a
-`ConnectionError`, a dead one a `ProtocolError`. Made by `server`, above; below it is `wire.child`.
+An error response is an `RpcError`, a silent server a `ConnectionError`, a server that ended a
+`ProtocolError`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class ServerConnection:
         Args:
             provider: the configured provider's id.
             child: the process.
-            progress: where its reports go, by token; shared with whoever receives them.
+            progress: where its reports go, by token; shared with the receiver.
         """
         self.server_version: str | None = None
-        """As it told it itself."""
+        """As the server reported it."""
 
         self._provider = provider
         self._child = child
@@ -68,7 +68,7 @@ class ServerConnection:
         Args:
             method: of the request.
             params: any JSON value; None for none.
-            seconds: how long the answer may take; None where somebody else watches that.
+            seconds: how long the answer may take; None where the caller bounds it.
 
         Raises:
             RpcError: it answered with an error; its message has no secrets.
@@ -105,7 +105,7 @@ class ServerConnection:
     def progress(self, token: str | int) -> Iterator[asyncio.Queue[Mapping[str, Any]]]:
         """The values of `$/progress` with this token, in their order, from now on.
 
-        The queue says nothing of the server's end: whoever waits on it waits on the request's answer too.
+        The queue does not report the server's end: a reader also waits for the answer to its request.
         """
         queue = self._progress[token] = asyncio.Queue()
         try:
@@ -138,7 +138,7 @@ class ServerConnection:
 
 
 def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], params: Any) -> None:
-    """Hand a `$/progress` to whoever waits for its token; one that nobody waits for is dropped."""
+    """Put a `$/progress` into the queue of its token; drop it where there is none."""
     if isinstance(params, Mapping) and isinstance(params.get("value"), Mapping):
         token = params.get("token")
         queue = queues.get(token) if isinstance(token, str | int) else None

@@ -1,9 +1,8 @@
-"""Chats by the Copilot language server's conversations.
+"""Chats through the Copilot language server's conversations.
 
-Owns which conversation of the server's a chat goes on in, and when one is given up. Above it is the adapter;
-below it `exchange` for one request, `turns` for what goes out, `progress` for what comes back and `errors`.
-Source: `conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539; GitHub
-documents none of them, and its own editors use them all.
+Decides in which of the server's conversations a chat goes on, and when one is given up. Source:
+`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539; GitHub documents
+none of them, and its own editors use them all.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Conversations:
         self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None
-        """Of the limit that was told last to be used up. The server tells it once, and may refuse later."""
+        """Of the limit that was last reported as used up; the server reports it once and may refuse later."""
 
         self._running: set[ProgressDecoder] = set()
         self._errands: set[asyncio.Task[None]] = set()
@@ -99,7 +98,7 @@ class Conversations:
                 if decoder.begun:
                     raise self._refusal(error, request, decoder) from error
                 # It has forgotten the conversation, or does not go on in one; nothing was asked upstream.
-                logger.debug("%s begins a conversation anew: %s", self._provider, error.message)
+                logger.debug("%s begins a new conversation: %s", self._provider, error.message)
         decoder = self._decoder(request, None)
         try:
             async with aclosing(
@@ -113,14 +112,14 @@ class Conversations:
             raise self._refusal(error, request, decoder) from error
 
     def notified(self, method: str, params: Any) -> None:
-        """Take a notification of the server's: limits that come near are told to the chats that run."""
+        """Take a notification of the server's: running chats get warnings of limits that come near."""
         if (notice := notice_in(method, params)) is not None:
             self._limit_ends = notice.reset_at or self._limit_ends
             for decoder in self._running:
                 decoder.notice(notice)
 
     async def aclose(self) -> None:
-        """Give up what is still to be told to the server."""
+        """Cancel the messages to the server that are still unsent."""
         for errand in self._errands:
             errand.cancel()
         await asyncio.gather(*self._errands, return_exceptions=True)
@@ -148,7 +147,7 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Before the end is told: whoever hears that does not come back for more. Of an answer that was
+            # Before the end is yielded: a caller that got it does not ask for more. Of an answer that was
             # cut off the server remembers its own complaint as the assistant's words.
             kept = any(_is_well(event) for event in last) and self._keep(chat, decoder)
             for event in last:
@@ -182,7 +181,7 @@ class Conversations:
         return decoder
 
     async def _prepare(self, connection: ServerConnection) -> None:
-        """Whatever a new server has to be told before its first conversation; an old one's are forgotten."""
+        """Prepare a new server before its first conversation; forget the conversations of an old one."""
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()
@@ -190,7 +189,7 @@ class Conversations:
                 self._connection = connection
 
     async def _take_tools_away(self, connection: ServerConnection) -> None:
-        """Have it offer the model no tools of its own, which read files that nobody has attached."""
+        """Have it offer the model no tools of its own, which read files that the user did not attach."""
         try:
             tools = await connection.request(
                 "conversation/registerTools", {"tools": []}, seconds=SERVICE_SECONDS
@@ -224,9 +223,9 @@ class Conversations:
         errand.add_done_callback(self._errands.discard)
 
     async def _destroy(self, connection: ServerConnection, conversation_id: str) -> None:
-        told = {"conversationId": conversation_id, "options": {}}
+        params = {"conversationId": conversation_id, "options": {}}
         try:
-            await connection.request("conversation/destroy", told, seconds=SERVICE_SECONDS)
+            await connection.request("conversation/destroy", params, seconds=SERVICE_SECONDS)
         except (RpcError, ChatError) as error:
             logger.debug("a conversation of %s could not be given up: %s", self._provider, error)
 
@@ -263,17 +262,17 @@ def _named(request: ChatRequest) -> dict[str, Any]:
         "modelInfo": model,
         "workspaceFolders": [],
         "references": [],
-        # They are further requests to the model, which nobody here would see the answers of.
+        # They are further requests to the model, whose answers no client would see.
         "computeSuggestions": False,
     }
 
 
 def _warnings(request: ChatRequest) -> Iterator[WarningEvent]:
     if goes_on_itself(request):
-        told = (
+        message = (
             "The Copilot language server lets no model go on with its own message; it was asked to instead."
         )
-        yield WarningEvent("prefill_replaced", told)
+        yield WarningEvent("prefill_replaced", message)
     if request.thinking == "off":
-        told = "The Copilot language server cannot be told to leave thinking out; the model decides."
-        yield WarningEvent("thinking_dropped", told)
+        message = "The Copilot language server has no way to turn thinking off; the model decides."
+        yield WarningEvent("thinking_dropped", message)

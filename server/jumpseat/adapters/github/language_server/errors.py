@@ -1,9 +1,8 @@
-"""What goes wrong at the Copilot language server, as the errors of `jumpseat.chat`, with what to do about it.
+"""Errors of the Copilot language server as errors of `jumpseat.chat`, with hints. Pure functions.
 
-Owns the codes of its answers, the errors that end a turn, and the sentences it writes for its own editors.
-Pure functions. Above it are the modules that talk to the server; below it `words` and the error tree. Source:
-the package `@github/copilot-language-server` 1.539 as it answers when it is run, and the codes that GitHub's
-own client for Xcode lists (`CLSErrorInfo.swift`).
+Reads the codes of its error responses, the errors that end a turn, and the sentences that it writes for its
+own editors. Source: the package `@github/copilot-language-server` 1.539 as it answers when it runs, and the
+codes that GitHub's own client for Xcode lists (`CLSErrorInfo.swift`).
 """
 
 from __future__ import annotations
@@ -99,15 +98,15 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         provider: the configured provider's id.
         model: the model that was asked for, where one was.
     """
-    told = _read(error.message)
-    said = told.words
+    parsed = _read(error.message)
+    said = parsed.words
     status = _status(error.code)
     reason = text_in(error.data.get("reason")) if status and isinstance(error.data, Mapping) else ""
     facts: dict[str, Any] = {
         "provider": provider,
         "provider_code": reason or str(error.code),
-        "provider_request_id": told.request_id,
-        "status_code": status or told.status,
+        "provider_request_id": parsed.request_id,
+        "status_code": status or parsed.status,
     }
     if error.code in _SIGNED_OUT:
         said = said.removeprefix("Not authenticated:").strip()
@@ -133,7 +132,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         message = _sentence(f"{provider} could not answer the request", said)
         return ProtocolError(message, hint=update, **facts)
     if kind is RateLimitError:
-        facts["retry_after"] = told.retry_after
+        facts["retry_after"] = parsed.retry_after
     return _error(kind, said, provider, model, facts)
 
 
@@ -152,19 +151,19 @@ def turn_error(
             HTTP status as the code where the service refused, and seconds to wait.
         provider: the configured provider's id.
         model: the model that was asked for.
-        reset_at: when the limit ends that a notice of the server's has told of, for a rate limit that
+        reset_at: when the limit ends that a notice of the server reported, for a rate limit that
             does not say itself how long to wait.
-        is_limited: such a notice came in this very turn, and so is the reason where no other one is told.
+        is_limited: such a notice came in this turn, and is the reason where no other is given.
     """
-    told = _read(text_in(error.get("message")))
-    said, reason, code = told.words, text_in(error.get("reason")), error.get("code")
+    parsed = _read(text_in(error.get("message")))
+    said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
     if isinstance(code, int) and code in {*_SIGNED_OUT, *_SIGN_IN_FAILED, _NO_COPILOT}:
         return request_error(RpcError(code, text_in(error.get("message"))), provider=provider, model=model)
-    status = _status(code) or told.status
+    status = _status(code) or parsed.status
     facts: dict[str, Any] = {
         "provider": provider,
         "provider_code": reason or None,
-        "provider_request_id": told.request_id,
+        "provider_request_id": parsed.request_id,
         "status_code": status,
     }
     kind = _kind(status, reason, said, filtered=error.get("responseIsFiltered") is True)
@@ -174,7 +173,7 @@ def turn_error(
         return ProtocolError(_sentence(f"{provider} could not finish the answer", said), **facts)
     if kind is RateLimitError:
         seconds = _seconds(error.get("retryAfter"))
-        facts["retry_after"] = told.retry_after if seconds is None else seconds
+        facts["retry_after"] = parsed.retry_after if seconds is None else seconds
         facts["reset_at"] = reset_at if facts["retry_after"] is None else None
     failure = _error(kind, said, provider, model, facts)
     failure.was_retried = (
@@ -229,7 +228,7 @@ def _error(
         lead, hint = f"The content filter of {provider} blocked this", "Change the wording, and try again."
     elif kind is ContextExceededError:
         lead = f"The conversation is too long for {model or 'the model'} at {provider}"
-        hint = "Start anew, or leave parts out."
+        hint = "Start a new conversation, or leave parts out."
     elif kind is ServerError:
         lead = f"The service behind {provider} failed"
     elif kind is ConnectionError:
@@ -250,7 +249,7 @@ def _sign_in_hint(provider: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Parsed:
     """What a sentence of the server's holds."""
 
     words: str
@@ -259,7 +258,7 @@ class _Told:
     retry_after: float | None = None
 
 
-def _read(message: str) -> _Told:
+def _read(message: str) -> _Parsed:
     """The server's sentence without what is meant for its own editors.
 
     Of two ids of the request GitHub's own counts, which stands behind the server's.
@@ -277,13 +276,13 @@ def _read(message: str) -> _Told:
     elif refused := _BAD_TOKEN.match(words) or _BARE_STATUS.match(words):
         status = int(refused[1])
     retry = _RETRY.search(words)
-    return _Told(words, request_id, status, float(retry[1]) if retry else None)
+    return _Parsed(words, request_id, status, float(retry[1]) if retry else None)
 
 
 def _sentence(lead: str, said: str) -> str:
     words = shown(said)
-    told = f"{lead}: {words}" if words else lead
-    return told if told[-1] in ".!?…" else f"{told}."
+    sentence = f"{lead}: {words}" if words else lead
+    return sentence if sentence[-1] in ".!?…" else f"{sentence}."
 
 
 def _status(code: Any) -> int | None:

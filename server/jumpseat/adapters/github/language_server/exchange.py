@@ -1,7 +1,6 @@
 """One request to the Copilot language server, with the reports that it sends before it answers.
 
-Owns how long silence may last, and that every exchange ends. Above it are `conversation` and `completion`;
-below it `connection`.
+Bounds silence, and ends every exchange.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Who is signed in to a Copilot language server: asked, heard, brought by a sign-in, and told of.
+"""The state of the sign-in to a Copilot language server, as the provider's `AuthStatus`.
 
-The sign-in is the server's own, kept where the server keeps it: no token of it is ever seen here. Owns the
-provider's `AuthStatus`. Above it is the adapter; below it the running server, `sign_in` and `account`.
+The server signs in by itself and keeps the token, which the daemon never sees.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class LanguageServerIdentity:
         Args:
             hosts: the GitHub that the server signs in to.
             server: the server, which is started when it is first asked.
-            on_change: told when the state, the account or its plan changed, or a quota crossed a threshold.
+            on_change: called when the state, the account or its plan changed, or a quota crossed a threshold.
             status_seconds: how long `status` waits without `refresh`.
         """
         self._hosts = hosts
@@ -72,12 +71,12 @@ class LanguageServerIdentity:
         self._status_seconds = status_seconds
         self._sign_in: SignInReport | None = None
         self._heard_of: ServerConnection | None = None
-        """The run of the server that told it; what another one knows has to be asked."""
+        """The run of the server that reported it; another run has to be asked."""
 
         self._kind = "Normal"
         self._plan: str | None = None
         self._quotas: Sequence[Quota] = ()
-        self._told: AuthStatus | None = None
+        self._reported: AuthStatus | None = None
         self._looking: SingleFlight[AuthStatus] = SingleFlight()
         self._refreshing: SingleFlight[AuthStatus] = SingleFlight()
         self._look_until = 0.0
@@ -96,13 +95,13 @@ class LanguageServerIdentity:
         """Who is signed in; with `refresh` the sign-in is tried, and plan and quotas are asked for.
 
         Starts the server if it does not run. One that cannot be started, or does not answer in time, is a
-        `signed_out` that says so; what it answers later is told as a change.
+        `signed_out` that says so; what it answers later is reported as a change.
         """
         flight, work = (self._refreshing, self._refreshed) if refresh else (self._looking, self._looked)
         seconds = REFRESH_SECONDS if refresh else self._status_seconds
         until = asyncio.get_running_loop().time() + seconds
         if not refresh:
-            # Whoever comes while it is silent does not wait anew: editors ask often.
+            # A caller that comes while it is silent shares the wait: editors ask often.
             until = self._look_until = self._look_until if flight.is_running else until
         try:
             async with asyncio.timeout_at(until):
@@ -115,15 +114,15 @@ class LanguageServerIdentity:
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
         is_known = self._heard_of is not None and self._heard_of is self._server.running
-        # Noted without a word: whoever asked hears it, and what the server says later is news.
-        self._told = replace(self._known() if is_known else self._status("signed_out"), message=why)
-        return self._told
+        # Stored without a notification: the caller gets it, and what the server says later is a change.
+        self._reported = replace(self._known() if is_known else self._status("signed_out"), message=why)
+        return self._reported
 
     async def require(self, connection: ServerConnection) -> None:
-        """Let a chat begin if somebody is signed in, as far as the server knows without asking GitHub.
+        """Let a chat begin if the server is signed in, as far as it knows without asking GitHub.
 
         Raises:
-            AuthenticationError: nobody is.
+            AuthenticationError: it is signed out.
             AuthorizationError: the account may not use Copilot.
             ChatError: the server does not answer.
         """
@@ -132,18 +131,18 @@ class LanguageServerIdentity:
         try:
             await self._check(connection, {"localChecksOnly": True})
             if self._state != "signed_in":
-                # It may have been mended since; only a failure costs the question.
+                # The user may have signed in since then; only a failure costs this request.
                 await self._check(connection, {"forceRefresh": True})
         except RpcError as error:
             # The network may be there for the chat, which says it better if it is not.
             logger.info("%s cannot say who is signed in: %s", self._hosts.provider, error.message)
             return
-        self._tell()
+        self._report()
         if self._state != "signed_in":
             raise self._not_ready()
 
     def explained(self, error: AuthenticationError) -> AuthenticationError:
-        """The refusal of a chat, better said where the server has told meanwhile why.
+        """The refusal of a chat, with the reason where the server has reported one meanwhile.
 
         It calls everything "not authenticated", an account too that may not use Copilot.
         """
@@ -177,7 +176,7 @@ class LanguageServerIdentity:
             self._sign_in_lock.release()
         if self._state != "signed_in":
             raise self._not_ready()
-        self._tell(is_change=True)
+        self._report(is_change=True)
         status = await self.status(refresh=True)
         # Whatever became of plan and quotas, the server has said that the person is signed in.
         return status if status.state != "signed_out" else self._status("signed_in")
@@ -195,7 +194,7 @@ class LanguageServerIdentity:
             raise request_error(error, provider=self._hosts.provider) from error
         self._sign_in = None  # Why it could not be used does not matter any more.
         self._take(connection, read_sign_in(answer))
-        status = self._tell(is_change=True)
+        status = self._report(is_change=True)
         if status.state != "signed_out":
             who = status.login or "The account"
             why = (
@@ -207,28 +206,28 @@ class LanguageServerIdentity:
 
     def notified(self, method: str, params: Any) -> None:
         """Take a notification of the server's, if it is about the account."""
-        told = params if isinstance(params, Mapping) and not self._is_closed else {}
+        params = params if isinstance(params, Mapping) and not self._is_closed else {}
         match method:
             case "didChangeStatus/v2":
                 # It comes with every answer about the sign-in too, so it is never a reason to ask.
-                rows = told.get("statuses")
+                rows = params.get("statuses")
                 for row in rows if isinstance(rows, list) else []:
                     if isinstance(row, Mapping) and row.get("category") == "auth" and row.get("result"):
                         self._take(self._server.running, read_sign_in(row["result"], row))
-                        self._tell()
+                        self._report()
             case "didChangeStatus" | "statusNotification":
                 # Older servers say no more than this: who is signed in has to be asked.
-                kind = told.get("kind") or told.get("status")
+                kind = params.get("kind") or params.get("status")
                 if kind in ("Normal", "Error") and kind != self._kind:
                     self._kind = kind
                     self._looking.start(self._looked)
             case "copilot/quotaChange":
-                self._note_account(told)
+                self._note_account(params)
             case "signInWithDeviceFlowProgress" if self._signing_in is not None:
-                self._signing_in.notified(told)
+                self._signing_in.notified(params)
 
     def look(self) -> None:
-        """Have the server look at its store, into which another run of it has written; a change is told."""
+        """Have the server read its store again, which another run of it has changed; report a change."""
         if self._server.running is not None and not self._is_closed:
             self._looking.start(self._looked)
 
@@ -249,7 +248,7 @@ class LanguageServerIdentity:
             await self._check(connection, {"localChecksOnly": True})
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
-        return self._tell()
+        return self._report()
 
     async def _refreshed(self) -> AuthStatus:
         """The status with GitHub's word on it.
@@ -272,7 +271,7 @@ class LanguageServerIdentity:
                 logger.info("plan and quotas of %s are not known: %s", self._hosts.provider, error.message)
             else:
                 self._note_account(answer if isinstance(answer, Mapping) else {})
-        return self._tell()
+        return self._report()
 
     async def _check(self, connection: ServerConnection, options: Mapping[str, bool]) -> None:
         """Ask the server who is signed in.
@@ -304,14 +303,14 @@ class LanguageServerIdentity:
     def _state(self) -> AuthState:
         return self._sign_in.state if self._sign_in is not None else "signed_out"
 
-    def _note_account(self, told: Mapping[str, Any]) -> None:
+    def _note_account(self, answer: Mapping[str, Any]) -> None:
         """Take plan and quotas; the client hears of it when a quota that was known crosses a threshold."""
-        self._plan = read_plan(told) or self._plan
-        fresh = read_quotas(told)
+        self._plan = read_plan(answer) or self._plan
+        fresh = read_quotas(answer)
         crossed = crossed_thresholds(self._quotas, fresh) if self._quotas else []
         self._quotas = merged_quotas(self._quotas, fresh)
         if self._sign_in is not None:
-            self._tell(is_change=bool(crossed))
+            self._report(is_change=bool(crossed))
 
     def _not_ready(self) -> AuthenticationError:
         """Why a chat cannot begin, with what to do about it."""
@@ -323,17 +322,17 @@ class LanguageServerIdentity:
             return AuthorizationError(
                 f"{who} may not use Copilot.{words}",
                 provider=self._hosts.provider,
-                hint=f"See {self._hosts.github}/settings/copilot, or sign in as somebody else: `{command}`.",
+                hint=f"See {self._hosts.github}/settings/copilot, or use another account: `{command}`.",
             )
-        told = f"Nobody is signed in to {host} in the language server."
+        message = f"The language server is not signed in to {host}."
         if known.state == "expired":
-            told = f"The sign-in of the language server to {host} has run out."
+            message = f"The sign-in of the language server to {host} has expired."
         return AuthenticationError(
-            f"{told}{words}", provider=self._hosts.provider, hint=f"Sign in: `{command}`."
+            f"{message}{words}", provider=self._hosts.provider, hint=f"Sign in: `{command}`."
         )
 
     def _known(self) -> AuthStatus:
-        """The status as it follows from what has been heard by now."""
+        """The status by what is known now."""
         if self._state == "signed_in":
             return self._status("signed_in")
         error = self._not_ready()
@@ -352,10 +351,10 @@ class LanguageServerIdentity:
             quotas=(tuple(self._quotas) or None) if known else None,
         )
 
-    def _tell(self, *, is_change: bool = False) -> AuthStatus:
-        """Tell the client what is known, if there is news in it; what is heard first is none by itself."""
-        before, status = self._told, self._known()
-        self._told = status
+    def _report(self, *, is_change: bool = False) -> AuthStatus:
+        """Report the status if it has changed; the first one is no change by itself."""
+        before, status = self._reported, self._known()
+        self._reported = status
         if (before is not None and _facts(before) != _facts(status)) or (is_change and before != status):
             self._on_change(status)
         return status

@@ -1,8 +1,7 @@
-"""The models of a Copilot language server: rows decoded one by one, their list as it was heard, and terms.
+"""The models of a Copilot language server: their list, and terms.
 
-Above it is the adapter; below it the running server. Rows are dropped where they cannot be read, never the
-list; what a row does not say stays unknown. Source of the shapes: answers of `copilot/models` of version
-1.539, which has no page of its own.
+A row that cannot be read is dropped, never the list; what a row does not say stays unknown. Source of the
+shapes: answers of `copilot/models` of version 1.539, which has no page of its own.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 class LanguageServerModels:
-    """The list of one server, as it was last heard. Used on the event loop only."""
+    """The list of one server, as it was last fetched. Used on the event loop only."""
 
     def __init__(self, provider: str) -> None:
         """
@@ -51,7 +50,7 @@ class LanguageServerModels:
         """
         self._provider = provider
         self.known: Sequence[ModelInfo] = ()
-        """The list as it was last heard; empty before that."""
+        """The list as it was last fetched; empty before that."""
 
     def forget(self) -> None:
         """Drop the list: another account has other models."""

@@ -1,9 +1,8 @@
-"""What the Copilot language server tells of limits, beside its answers.
+"""What the Copilot language server reports about limits, outside its answers. Pure.
 
-Pure. Above it is `conversation`, which tells it on to the chats that run, and `progress`. Source: two
-notifications of `@github/copilot-language-server` 1.539, `$/copilot/rateLimitWarning` with `{type, rateLimit:
-{entitlement, percentRemaining, resetDate}, message}`, and `copilot/quotaWarning` with `{title, message,
-severity, …}`.
+Source: two notifications of `@github/copilot-language-server` 1.539, `$/copilot/rateLimitWarning` with
+`{type, rateLimit: {entitlement, percentRemaining, resetDate}, message}`, and `copilot/quotaWarning` with
+`{title, message, severity, …}`.
 """
 
 from __future__ import annotations

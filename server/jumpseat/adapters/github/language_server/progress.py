@@ -1,9 +1,8 @@
-"""Reports of a turn of the Copilot language server, as events.
+"""Reports of a turn of the Copilot language server, as events. Pure: no I/O, no clock.
 
-Owns the values of `$/progress` with which the server tells an answer, in the shapes of its versions. Above it
-is `conversation`; below it the assembler, which keeps the laws of events, and `errors`. Pure: no I/O, no
-clock. Source: the reports of `@github/copilot-language-server` 1.539 as it is run, and of older versions as
-copilot.el and GitHub's own clients for Xcode and Eclipse read them.
+Reads the values of `$/progress` in the shapes of several versions. Source: the reports of
+`@github/copilot-language-server` 1.539, and of older versions as copilot.el and GitHub's own clients for
+Xcode and Eclipse read them.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ class ProgressDecoder:
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
-            warnings: what was left out of the request; told when the answer begins.
+            warnings: for what was left out of the request; emitted when the answer begins.
             expects_thinking: a level was asked for, so that an answer without reasoning is worth a warning.
-            reset_at: when a limit ends that was told to be used up before this turn.
+            reset_at: when a limit ends that was reported as used up before this turn.
         """
         self.begun = False
         """A report has come, so that the turn may have been billed."""
@@ -61,7 +60,7 @@ class ProgressDecoder:
         """The report that ends the turn has come."""
 
         self.conversation_id: str | None = None
-        """By which name the server knows the conversation, once it has told."""
+        """The server's id of the conversation, once it has sent it."""
 
         self._provider = provider
         self._model = model
@@ -107,7 +106,7 @@ class ProgressDecoder:
         return self._blocks.take()
 
     def notice(self, notice: Notice) -> None:
-        """Take what the server told beside its reports; it comes out with the next of them."""
+        """Take what the server sent beside its reports; the next report emits it."""
         self._warn(notice.message)
         if notice.reset_at is not None:
             self._reset_at, self._is_limited = notice.reset_at, True
@@ -128,17 +127,17 @@ class ProgressDecoder:
         self._begin()
         self._blocks.close_all()
         if self._misses_thinking:
-            told = "The language server showed no reasoning; it passes the level on to some models only."
-            self._blocks.emit(WarningEvent("thinking_ignored", told))
+            message = "The language server showed no reasoning; it passes the level on to some models only."
+            self._blocks.emit(WarningEvent("thinking_ignored", message))
         self._add_cost(mapping_in(answer).get("preciseCredits"))
         self._blocks.emit(DoneEvent(stop_reason, self._usage, raw))
         return self._blocks.take()
 
     def _stop_reason(self) -> tuple[StopReason, str | None]:
-        told = self._told_at_the_end("error")
-        if told is not None:
-            # Whatever it is: an answer that the server calls failed is never told as a whole one.
-            error = told if isinstance(told, Mapping) else {"message": told}
+        failure = self._at_the_end("error")
+        if failure is not None:
+            # Whatever its type: an answer that the server calls failed is never reported as complete.
+            error = failure if isinstance(failure, Mapping) else {"message": failure}
             if is_cut_off(error):
                 return "max_tokens", "length"
             if error.get("responseIsFiltered") is True and self._said_something:
@@ -150,24 +149,24 @@ class ProgressDecoder:
                 reset_at=self._reset_at,
                 is_limited=self._is_limited,
             )
-        if isinstance(self._told_at_the_end("unauthorized"), Mapping):
+        if isinstance(self._at_the_end("unauthorized"), Mapping):
             wanted = {"message": "Authorization required"}
             raise turn_error(wanted, provider=self._provider, model=self._model)
-        if (reason := self._told_at_the_end("cancellationReason")) is not None:
-            told = shown(text_in(reason))
+        if (reason := self._at_the_end("cancellationReason")) is not None:
+            words = shown(text_in(reason))
             raise ProtocolError(
-                f"{self._provider} cancelled the chat by itself{f': {told}' if told else ''}.",
+                f"{self._provider} cancelled the chat by itself{f': {words}' if words else ''}.",
                 provider=self._provider,
             )
         if self._complaint and not self._said_something:
-            # A failure in the midst of some models' answers is told like this alone.
+            # For some models, a failure in mid-answer is reported only like this.
             raise turn_error({"message": self._complaint}, provider=self._provider, model=self._model)
         return "end_turn", None
 
-    def _told_at_the_end(self, key: str) -> Any:
+    def _at_the_end(self, key: str) -> Any:
         """What the last report says, where newer versions put it or where older ones did."""
-        told = self._end.get(key)
-        return mapping_in(self._end.get("result")).get(key) if told is None else told
+        value = self._end.get(key)
+        return mapping_in(self._end.get("result")).get(key) if value is None else value
 
     def _take_report(self, report: Mapping[str, Any]) -> None:
         for notice in mappings_in(report.get("notifications")):
@@ -180,7 +179,7 @@ class ProgressDecoder:
             self._begin()
             self._misses_thinking = False
             self._blocks.thinking(thought)
-        # A marker of the server's own, which editors act on and nobody is meant to read.
+        # A marker for the server's own editors, not for people.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):
@@ -192,13 +191,13 @@ class ProgressDecoder:
             self._cite(url, title)
         self._take_usage(report.get("tokenUsage"))
 
-    def _take_round(self, told: Mapping[str, Any]) -> None:
-        reply = text_in(told.get("reply"))
+    def _take_round(self, edit_round: Mapping[str, Any]) -> None:
+        reply = text_in(edit_round.get("reply"))
         if not reply:
             return
-        if self._round not in (None, told.get("roundId")):
+        if self._round not in (None, edit_round.get("roundId")):
             self._blocks.close_prose()
-        self._round = told.get("roundId")
+        self._round = edit_round.get("roundId")
         self._say(reply)
 
     def _say(self, piece: str) -> None:
@@ -223,7 +222,7 @@ class ProgressDecoder:
             self._blocks.emit(WarningEvent("provider_notice", words))
 
     def _take_step(self, step: Mapping[str, Any]) -> None:
-        """A step of the server's own work, told when it starts and not again."""
+        """A step of the server's own work, reported when it starts and not again."""
         key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
@@ -235,14 +234,14 @@ class ProgressDecoder:
             self._begin()
             self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
-    def _take_usage(self, told: Any) -> None:
+    def _take_usage(self, counts: Any) -> None:
         """Tokens of the whole turn so far; the prompt's include those from the cache."""
-        if not isinstance(told, Mapping) or not told:
+        if not isinstance(counts, Mapping) or not counts:
             return
-        given, cached = count_in(told.get("promptTokens")) or 0, count_in(told.get("cachedTokens")) or 0
+        given, cached = count_in(counts.get("promptTokens")) or 0, count_in(counts.get("cachedTokens")) or 0
         usage = Usage(
             input_tokens=max(given, cached),
-            output_tokens=count_in(told.get("completionTokens")) or 0,
+            output_tokens=count_in(counts.get("completionTokens")) or 0,
             cache_read_tokens=cached,
         )
         if usage != self._usage:

@@ -1,8 +1,7 @@
-"""What the Copilot language server asks of its editor, and the answers of one that shows it nothing.
+"""What the Copilot language server asks of its editor, and answers that let a turn go on.
 
-The daemon is no editor: it has no open files, no tools to run and nobody to ask. Each answer says so in the
-shape that the server takes, because an error, or no answer, would hold up or end the turn. Above it is the
-adapter, which gives `answer` to the server's connection. Source: the requests of
+The daemon has no open files, no tools to run and no user to ask. Each answer says so in the shape that the
+server takes, because an error, or no answer, would stall or end the turn. Source: the requests of
 `@github/copilot-language-server` 1.539; those of a conversation are answered by a pair `[result, error]`.
 """
 
@@ -39,12 +38,12 @@ def _configuration(params: Mapping[str, Any]) -> list[None]:
 
 
 def _message(params: Mapping[str, Any]) -> None:
-    # Nobody is there who could press one of its buttons; what it says must still be found.
+    # No user can press one of its buttons; its text must still be found in the log.
     logger.info("the language server asks: %s", shown(str(params.get("message", ""))))
 
 
 def _document(params: Mapping[str, Any]) -> dict[str, bool]:
-    # The server opens a browser by itself where it is told that the page was not shown.
+    # If the answer says that the page was not shown, the server opens a browser itself.
     logger.info("the language server wants to show %s", shown(str(params.get("uri", ""))))
     return {"success": True}
 

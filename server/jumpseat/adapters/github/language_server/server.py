@@ -1,7 +1,5 @@
-"""The Copilot language server of one provider: started when it is first needed, and again when it has died.
+"""The Copilot language server of one provider, started on first use, and again within a budget.
 
-Owns the handshake, what it is told of the editor and the network, and how often it may be started. Above it
-are the chats, the identity and the models of this adapter; below it `connection`, `command` and `wire`.
 Source of the handshake: the README of github/copilot-language-server-release, and LSP 3.17.
 """
 
@@ -161,7 +159,7 @@ class LanguageServer:
         self, connection: ServerConnection, child: FramedChild, settings: Mapping[str, Any]
     ) -> None:
         params = {
-            # It ends by itself when this process is gone, whoever still holds its streams.
+            # The server ends when this process is gone, even if another process holds its streams.
             "processId": os.getpid(),
             "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             "rootUri": None,
@@ -230,7 +228,7 @@ class LanguageServer:
 
 
 def editor_info(options: LanguageServerOptions, client: ClientInfo | None) -> dict[str, str]:
-    """The editor as the server is told of it: as configured, else as it named itself, else ourselves."""
+    """The editor that the server gets: the configured one, else the client, else jumpseat itself."""
     if options.editor_version is not None:
         name, _, version = options.editor_version.partition("/")
         return {"name": name, "version": version}

@@ -1,8 +1,8 @@
-"""Signing a person in to a Copilot language server with a code.
+"""A sign-in to a Copilot language server by the device flow.
 
-The server runs the device flow and keeps what it brings; here a person is shown the code, and the page if it
-is the configured GitHub's own. Above it is `identity`; below it the running server. Source: the server's page
-for `signIn`; version 1.539 for `signInWithDeviceFlow`, which alone can be taken back.
+The server runs the flow and keeps the token. The user is shown the code, and the page if it is on the
+configured GitHub. Source: the server's page for `signIn`; version 1.539 for `signInWithDeviceFlow`, the only
+one that can be cancelled.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ class DeviceSignIn:
         self._code: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._is_shown = False
 
-    def notified(self, told: Mapping[str, Any]) -> None:
-        """Take `{userCode, verificationUri, expiresIn}`, by which newer servers tell the code.
+    def notified(self, prompt: Mapping[str, Any]) -> None:
+        """Take `{userCode, verificationUri, expiresIn}`, by which newer servers send the code.
 
         The code of a sign-in that was given up a moment ago may come before this one's: the last one counts.
         """
         if not self._code.done():
-            self._code.set_result(told)
+            self._code.set_result(prompt)
         elif self._is_shown:
             try:
-                self._show(told)
+                self._show(prompt)
             except ProtocolError as error:
                 logger.warning("a second code to sign in with is not shown: %s", error.message)
         else:
             self._code = asyncio.get_running_loop().create_future()
-            self._code.set_result(told)
+            self._code.set_result(prompt)
 
     async def run(self) -> Any:
         """Wait until the person has signed in; cancelling gives it up. Gives the server's `{status, user?}`.
@@ -103,24 +103,24 @@ class DeviceSignIn:
                 )
             return await self._prompted(self._code.result(), flow)
         finally:
-            # This takes the request back where somebody still waits for it.
+            # This cancels the request if it is still pending.
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
     async def _in_two(self) -> Any:
         """As every server does it: a code, then the wait. The server goes on polling if that is given up."""
-        told = await self._connection.request("signIn", {}, seconds=CODE_SECONDS)
-        if not isinstance(told, Mapping) or told.get("status") != "PromptUserDeviceFlow":
-            return told
-        wait = self._connection.request("signInConfirm", {"userCode": told.get("userCode")}, seconds=None)
+        prompt = await self._connection.request("signIn", {}, seconds=CODE_SECONDS)
+        if not isinstance(prompt, Mapping) or prompt.get("status") != "PromptUserDeviceFlow":
+            return prompt
+        wait = self._connection.request("signInConfirm", {"userCode": prompt.get("userCode")}, seconds=None)
         flow = asyncio.ensure_future(wait)
         try:
-            return await self._prompted(told, flow)
+            return await self._prompted(prompt, flow)
         finally:
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
-    async def _prompted(self, told: Mapping[str, Any], flow: asyncio.Future[Any]) -> Any:
+    async def _prompted(self, prompt: Mapping[str, Any], flow: asyncio.Future[Any]) -> Any:
         """Show the code, and wait for what comes of it, no longer than the code lives.
 
         Raises:
@@ -128,7 +128,7 @@ class DeviceSignIn:
             AuthenticationError: the code has expired.
             ProtocolError: there is no code, or a page that is not to be trusted.
         """
-        lifetime = self._show(told)
+        lifetime = self._show(prompt)
         try:
             async with asyncio.timeout(lifetime + MARGIN_SECONDS):
                 return await flow
@@ -140,25 +140,25 @@ class DeviceSignIn:
                 hint=f"Start again: `{self._hosts.login_command}`.",
             ) from None
 
-    def _show(self, told: Mapping[str, Any]) -> float:
+    def _show(self, prompt: Mapping[str, Any]) -> float:
         """Show a person what to do; gives how long the code lives, in seconds.
 
         Raises:
             ProtocolError: there is no code, or a page that is not to be trusted.
         """
-        code, page = told.get("userCode"), told.get("verificationUri")
+        code, page = prompt.get("userCode"), prompt.get("verificationUri")
         if not (isinstance(code, str) and _USER_CODE.fullmatch(code)):
             raise ProtocolError(
                 "The language server began a sign-in without a code.", provider=self._hosts.provider
             )
-        lifetime = min(_positive(told.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
-        prompt = SignInPrompt(
+        lifetime = min(_positive(prompt.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
+        shown = SignInPrompt(
             user_code=code,
             verification_uri=self._trusted(page),
             expires_at=datetime.now(UTC) + timedelta(seconds=lifetime),
-            interval_seconds=_positive(told.get("interval"), DEFAULT_INTERVAL_SECONDS),
+            interval_seconds=_positive(prompt.get("interval"), DEFAULT_INTERVAL_SECONDS),
         )
-        self._on_prompt(prompt)
+        self._on_prompt(shown)
         self._is_shown = True
         return lifetime
 

@@ -1,9 +1,8 @@
 """A chat as turns of the Copilot language server: each a user's request and, but for the last, its answer.
 
-Owns what the server has no field for: the system prompt stands in front of the first request, tool calls and
-results of another provider's history become text. Pure functions. Above it are `conversation` and
-`completion`; below it how context and images look. Source: `conversation/create` of
-`@github/copilot-language-server` 1.539, whose turns arrive at the model as plain messages.
+The server has no field for a system prompt, so it precedes the first request; tool calls and results of
+another provider's history become text. Pure functions. Source: `conversation/create` of
+`@github/copilot-language-server` 1.539, whose turns reach the model as plain messages.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ class Turn:
 
     def to_wire(self) -> dict[str, Any]:
         """The turn as `conversation/create` takes it."""
-        told: dict[str, Any] = {"request": self.request}
-        return told if self.response is None else {**told, "response": self.response}
+        turn: dict[str, Any] = {"request": self.request}
+        return turn if self.response is None else {**turn, "response": self.response}
 
 
 def turns_of(request: ChatRequest) -> list[Turn]:
@@ -72,7 +71,7 @@ def goes_on_itself(request: ChatRequest) -> bool:
     return request.messages[-1].role == "assistant"
 
 
-def told_in_text(request: ChatRequest) -> list[tuple[str, str | None]]:
+def as_text_turns(request: ChatRequest) -> list[tuple[str, str | None]]:
     """The chat for who takes no more than text: what was said and what was answered, images left out."""
     return [(str(each.request), each.response) for each in _turns(request, with_images=False, system=False)]
 

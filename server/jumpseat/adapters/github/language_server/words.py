@@ -1,7 +1,6 @@
-"""The words of the Copilot language server, fit to be shown and logged.
+"""Text from the Copilot language server, made fit for messages and the log. Pure.
 
-The server has credentials of its own, which the daemon does not know and nobody is to see. Pure. Above it is
-whatever passes on what the server says; below it the configuration's redaction.
+The server has credentials of its own that the daemon does not know; they are removed by their form.
 """
 
 from __future__ import annotations

@@ -212,9 +212,9 @@ async def test_a_chat_asks_once_whether_somebody_is_signed_in(user: User) -> Non
 @pytest.mark.parametrize(
     ("status", "kind", "words"),
     [
-        ({"status": "NotSignedIn"}, AuthenticationError, "Nobody is signed in to github.com"),
+        ({"status": "NotSignedIn"}, AuthenticationError, "not signed in to github.com"),
         ({"status": "MaybeOK"}, AuthenticationError, "cannot say who is signed in"),
-        ({"status": "FailedToGetToken"}, AuthenticationError, "has run out"),
+        ({"status": "FailedToGetToken"}, AuthenticationError, "has expired"),
         ({"status": "NotAuthorized", "user": "octocat"}, AuthorizationError, "may not use Copilot"),
     ],
 )

@@ -23,7 +23,7 @@ async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> 
     (back,) = await user.settled()
 
     assert (out.state, out.login) == ("signed_out", None)
-    told = "Nobody is signed in to github.com in the language server."
+    told = "The language server is not signed in to github.com."
     assert out.message == f"{told} Sign in: `{COMMAND}`.", "the server's words say no more"
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
     assert len(user.fake.params("checkStatus")) == asked

@@ -6,9 +6,9 @@ from jumpseat.adapters.github.language_server.turns import (
     GO_ON,
     OPENING,
     Turn,
+    as_text_turns,
     fingerprint,
     goes_on_itself,
-    told_in_text,
     turns_of,
 )
 from jumpseat.chat import (
@@ -128,7 +128,7 @@ def test_no_first_words_are_a_command_to_the_server(said):
     assert [part.get("text") for part in apart.request] == ["\u200b ", None, f"\n\n{said}"]
     (instructed,) = turns_of(asked(Message.user(said), system="S"))
     assert instructed.request.endswith(f"\n\n{said}")
-    assert told_in_text(asked(Message.user(said))) == [(said, None)]
+    assert as_text_turns(asked(Message.user(said))) == [(said, None)]
 
 
 def test_an_attached_piece_of_a_file_is_fenced_text():
@@ -201,4 +201,4 @@ def test_another_chat_has_another_fingerprint(other):
 def test_for_who_takes_text_alone_images_and_the_system_prompt_are_left_out():
     message = Message("user", (TextBlock("Look"), ImageBlock("QUJD"), TextBlock("here")))
 
-    assert told_in_text(asked(message, system="S")) == [("Look\n\nhere", None)]
+    assert as_text_turns(asked(message, system="S")) == [("Look\n\nhere", None)]
