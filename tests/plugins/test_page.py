@@ -71,8 +71,8 @@ def test_the_table_of_hooks_has_those_of_the_base_class_in_its_order() -> None:
 
     assert [name for name in methods if name not in others] == hooks
     assert others <= {*methods}
-    told = [name for name in spans(" ".join((HttpAdapter.__doc__ or "").split())) if name in hooks]
-    assert told == [name for name in hooks if name != "refine"]
+    documented = [name for name in spans(" ".join((HttpAdapter.__doc__ or "").split())) if name in hooks]
+    assert documented == [name for name in hooks if name != "refine"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a plug-in does wrong while it runs is told as its own, and hurts nobody else."""
+"""Defects of a running plug-in are reported with its name, and affect no other provider."""
 
 from __future__ import annotations
 

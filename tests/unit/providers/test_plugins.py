@@ -64,7 +64,7 @@ def test_no_plug_in_is_looked_for_until_a_kind_is_not_built_in(install: Install)
     assert opened != []
 
 
-def test_an_unknown_kind_is_told_with_all_that_are_there(install: Install) -> None:
+def test_an_unknown_kind_is_reported_with_all_known_kinds(install: Install) -> None:
     install(GOOD, "acme", "zeta", "openai")
     error = refusal("amce")
 
@@ -93,7 +93,7 @@ def test_two_distributions_with_one_name_are_both_refused(install: Install) -> N
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "sentence"),
     [
         ("import no_such_module", "cannot be imported (ModuleNotFoundError)"),
         ("raise SystemExit(3)", "cannot be imported (SystemExit)"),
@@ -108,7 +108,7 @@ def test_two_distributions_with_one_name_are_both_refused(install: Install) -> N
     ],
 )
 async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
-    install: Install, code: str, told: str, caplog: pytest.LogCaptureFixture
+    install: Install, code: str, sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(code)
     there = registry()
@@ -117,7 +117,7 @@ async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
         there.adapter("mine")
 
     error = caught.value
-    assert told in error.message
+    assert sentence in error.message
     assert "acme" in error.message
     assert "jumpseat-acme 1.0" in error.message
     assert "providers.mine" in error.message
@@ -172,19 +172,19 @@ def test_a_plug_ins_own_keys_are_read_by_it(install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "sentence"),
     [
         ({}, "providers.mine.region: Field required."),
         ({"region": "eu", "depth": "canary"}, "providers.mine.depth: Input should be a valid integer"),
     ],
 )
 def test_a_wrong_key_is_named_and_its_value_is_not_repeated(
-    install: Install, keys: dict[str, Any], told: str
+    install: Install, keys: dict[str, Any], sentence: str
 ) -> None:
     install(OPTIONS)
     error = refusal(**keys)
 
-    assert error.message.startswith(told)
+    assert error.message.startswith(sentence)
     assert "canary" not in error.message
 
 

@@ -156,7 +156,7 @@ class SharesAnswers(OpenAIAdapter):
 
 
 class IgnoresCancel(OpenAIAdapter):
-    """Reads its provider in a task of its own, which nobody ends."""
+    """Reads its provider in a task of its own, which is never cancelled."""
 
     def stream(self, request) -> AsyncIterator[StreamEvent]:
         queue: asyncio.Queue = asyncio.Queue()
@@ -295,7 +295,7 @@ def system_as_a_message(_, request):
 
 
 def tidy_arguments(_, request):
-    """Raw arguments written anew, as JSON libraries like them."""
+    """Raw arguments, parsed and written again."""
 
     def tidy(block):
         if isinstance(block, ToolUseBlock):

@@ -1,4 +1,4 @@
-"""The contract suite fails for whoever breaks a promise, and says which: the suite itself is tested here."""
+"""The contract suite itself: it fails for an adapter that breaks a promise, and says which."""
 
 import asyncio
 import gc
@@ -61,9 +61,9 @@ EVENTS = [
 
 
 @pytest.mark.requirement("adapters:contract-can-fail")
-@pytest.mark.parametrize(("change", "told"), EVENTS, ids=[told for _, told in EVENTS])
-def test_events_that_break_a_law_fail_with_the_event_that_does(change, told):
-    with pytest.raises(AssertionError, match=told):
+@pytest.mark.parametrize(("change", "sentence"), EVENTS, ids=[sentence for _, sentence in EVENTS])
+def test_events_that_break_a_law_fail_with_the_event(change, sentence):
+    with pytest.raises(AssertionError, match=sentence):
         run(contract_for(yields(change)), ARRIVAL, "llama-text-whole")
 
 
@@ -86,9 +86,11 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("adapter", "check", "name", "told"), RECORDED, ids=[each[-1] for each in RECORDED])
-def test_a_recording_shows_what_is_lost(adapter, check, name, told):
-    with pytest.raises(AssertionError, match=told):
+@pytest.mark.parametrize(
+    ("adapter", "check", "name", "sentence"), RECORDED, ids=[each[-1] for each in RECORDED]
+)
+def test_a_recording_shows_what_is_lost(adapter, check, name, sentence):
+    with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check, name)
 
 
@@ -172,10 +174,12 @@ MADE_UP = [
 
 
 @pytest.mark.requirement("adapters:contract-can-fail")
-@pytest.mark.parametrize(("adapter", "check", "told"), MADE_UP, ids=[told for *_, told in MADE_UP])
-def test_an_adapter_that_breaks_a_promise_fails_with_a_sentence(adapter, check, told, monkeypatch):
+@pytest.mark.parametrize(
+    ("adapter", "check", "sentence"), MADE_UP, ids=[sentence for *_, sentence in MADE_UP]
+)
+def test_an_adapter_that_breaks_a_promise_fails_with_a_sentence(adapter, check, sentence, monkeypatch):
     monkeypatch.setattr("jumpseat.testing.stage.TIDY_SECONDS", 0.1)
-    with pytest.raises(AssertionError, match=told):
+    with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check)
 
 
@@ -207,18 +211,18 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("adapter", "told"), ERRORS, ids=[told for _, told in ERRORS])
-def test_an_error_that_is_not_as_it_should_be_fails_with_a_sentence(adapter, told):
-    with pytest.raises(AssertionError, match=told):
+@pytest.mark.parametrize(("adapter", "sentence"), ERRORS, ids=[sentence for _, sentence in ERRORS])
+def test_a_wrong_error_fails_with_a_sentence(adapter, sentence):
+    with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), "a_refusal_is_of_its_class", 500, failures.ServerError)
 
 
-def test_a_wait_that_the_provider_asked_for_and_nobody_is_told_of_fails():
+def test_a_lost_retry_after_fails():
     with pytest.raises(AssertionError, match="retry-after 7 is None"):
         run(contract_for(with_words(retry_after=None)), "a_limit_of_requests_says_how_long_to_wait")
 
 
-def test_a_secret_that_is_too_short_to_be_hidden_is_told():
+def test_a_secret_that_is_too_short_to_be_hidden_fails():
     contract = contract_for(broken.Good)
     contract.secret = "short"
     with pytest.raises(AssertionError, match="`secret` must have 12 characters or more"):
@@ -252,13 +256,13 @@ CANCELS = [
 
 
 @pytest.mark.parametrize(
-    ("adapter", "check", "told"), CANCELS, ids=lambda value: getattr(value, "__name__", None)
+    ("adapter", "check", "sentence"), CANCELS, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_an_adapter_that_goes_on_after_a_cancel_fails(adapter, check, told, monkeypatch):
+def test_an_adapter_that_goes_on_after_a_cancel_fails(adapter, check, sentence, monkeypatch):
     for module in (cancel, "jumpseat.testing.stage"):
         name = module if isinstance(module, str) else module.__name__
         monkeypatch.setattr(f"{name}.TIDY_SECONDS", 0.2)
-    with pytest.raises(AssertionError, match=told):
+    with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check)
 
 
@@ -272,7 +276,7 @@ def test_a_connection_that_is_left_open_at_the_end_fails(monkeypatch):
 
 
 @pytest.mark.parametrize("check", [MIXED, "a_cancel_before_the_first_byte_closes_the_connection"])
-def test_a_chat_that_fails_before_it_is_sent_is_told_at_once_and_by_its_error(check):
+def test_a_chat_that_fails_before_it_is_sent_fails_at_once_with_its_error(check):
     class Fails(broken.Good):
         async def stream(self, request):
             raise RequestError("The moon is full.", provider="acme")
@@ -282,7 +286,7 @@ def test_a_chat_that_fails_before_it_is_sent_is_told_at_once_and_by_its_error(ch
         run(contract_for(Fails), check)
 
 
-def test_a_chat_that_goes_elsewhere_is_told_by_where_it_went(monkeypatch):
+def test_a_chat_that_goes_to_another_path_fails_with_that_path(monkeypatch):
     monkeypatch.setattr("jumpseat.testing.upstream.WAIT_SECONDS", 0.2)
 
     def prepare(self, upstream):
@@ -290,8 +294,8 @@ def test_a_chat_that_goes_elsewhere_is_told_by_where_it_went(monkeypatch):
 
     elsewhere = broken.ChatCompletionsScript(chat_path="/v2/chat")
     contract = contract_for(broken.Good, script=elsewhere, prepare=prepare)
-    told = "/v2/chat got 0 of 1 chats; requests went to: /v1/chat/completions"
-    with pytest.raises(AssertionError, match=told):
+    sentence = "/v2/chat got 0 of 1 chats; requests went to: /v1/chat/completions"
+    with pytest.raises(AssertionError, match=sentence):
         run(contract, "a_cancel_before_the_first_byte_closes_the_connection")
 
 

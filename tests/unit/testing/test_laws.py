@@ -34,7 +34,7 @@ def test_a_response_in_shape_passes():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"content": "Hi"}, "content is a str"),
         ({"content": None}, "content is a NoneType"),
@@ -54,8 +54,8 @@ def test_a_response_in_shape_passes():
         ({"usage": Usage(input_tokens=-1)}, "the count -1"),
     ],
 )
-def test_a_response_out_of_shape_fails_with_a_sentence(changes, told):
-    with pytest.raises(AssertionError, match=told):
+def test_a_response_out_of_shape_fails_with_a_sentence(changes, sentence):
+    with pytest.raises(AssertionError, match=sentence):
         assert_response(replace(GOOD, **changes), provider="p", model="m")
 
 
@@ -66,8 +66,8 @@ def test_a_text_that_is_not_the_joined_blocks_and_calls_that_are_others_fail():
     class Fewer(Response):
         tool_calls = ()
 
-    for cls, told in ((Other, "text is 'Other'"), (Fewer, "tool_calls are not")):
-        with pytest.raises(AssertionError, match=told):
+    for cls, sentence in ((Other, "text is 'Other'"), (Fewer, "tool_calls are not")):
+        with pytest.raises(AssertionError, match=sentence):
             assert_response(
                 cls(provider="p", model="m", content=[TEXT, CALL], stop_reason="end_turn"),
                 provider="p",
@@ -96,7 +96,7 @@ def test_a_second_answer_makes_the_first_void():
 
 
 @pytest.mark.parametrize(
-    ("events", "told"),
+    ("events", "sentence"),
     [
         ([TextStartEvent(0), ThinkingStartEvent(1)], "before block 0 is done"),
         ([TextStartEvent(0), DoneEvent("end_turn")], r"while blocks \[0\] are still open"),
@@ -108,8 +108,8 @@ def test_a_second_answer_makes_the_first_void():
         ([], "the last of 0 events is not done"),
     ],
 )
-def test_events_out_of_order_fail_with_a_sentence(events, told):
-    with pytest.raises(AssertionError, match=told):
+def test_events_out_of_order_fail_with_a_sentence(events, sentence):
+    with pytest.raises(AssertionError, match=sentence):
         assert_laws(events)
 
 

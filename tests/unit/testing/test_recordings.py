@@ -70,7 +70,7 @@ def test_a_failure_has_its_status(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "sentence"),
     [
         (None, "one.expected.json is missing"),
         ({**EXPECTED, "tekst": "Hi"}, "has unknown keys: tekst"),
@@ -79,8 +79,8 @@ def test_a_failure_has_its_status(tmp_path):
         ([], "is not a JSON object"),
     ],
 )
-def test_a_recording_that_is_not_whole_is_refused(tmp_path, expected, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_recording_that_is_not_whole_is_refused(tmp_path, expected, sentence):
+    with pytest.raises(ValueError, match=sentence):
         load_recordings(write(tmp_path, expected=expected))
 
 
@@ -111,7 +111,7 @@ CALL = ToolUseBlock("c1", "f", {"a": 1}, '{"a":1}')
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "sentence"),
     [
         ({"text": "Ho"}, "text is 'Hi'; the recording one expects 'Ho'"),
         ({"blocks": ["text"]}, "blocks is"),
@@ -123,14 +123,14 @@ CALL = ToolUseBlock("c1", "f", {"a": 1}, '{"a":1}')
         ({"model": "other"}, "model is 'm'"),
     ],
 )
-def test_a_response_that_is_not_what_was_expected_fails_by_the_name_of_the_key(tmp_path, expected, told):
+def test_a_response_that_is_not_what_was_expected_fails_by_the_name_of_the_key(tmp_path, expected, sentence):
     (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **expected}))
     got = response(TextBlock("Hi", origin=Origin("p", "m")), CALL, usage=Usage(input_tokens=2))
-    with pytest.raises(AssertionError, match=told):
+    with pytest.raises(AssertionError, match=sentence):
         found.assert_comes_to(got)
 
 
 def test_a_response_that_is_what_was_expected_passes(tmp_path):
-    told = {"text": "Hi", "blocks": ["text", "tool_use"], "tool_calls": [{"name": "f", "raw": '{"a":1}'}]}
-    (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **told, "usage": {"input_tokens": 2}}))
+    values = {"text": "Hi", "blocks": ["text", "tool_use"], "tool_calls": [{"name": "f", "raw": '{"a":1}'}]}
+    (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **values, "usage": {"input_tokens": 2}}))
     found.assert_comes_to(response(TextBlock("Hi"), CALL, usage=Usage(input_tokens=2)))

@@ -29,7 +29,7 @@ from jumpseat.testing import AdapterContract
 
 
 class Echo(Adapter):
-    """Says what it is told, and asks nobody."""
+    """Repeats the message, and makes no requests."""
 
     async def stream(self, request):
         origin = Origin(self.provider_name, request.model)
@@ -97,7 +97,7 @@ def test_the_example_of_the_page_runs_in_a_folder_of_its_own_with_pytest_alone(t
     assert int(re.search(r"(\d+) passed", more.stdout)[1]) == 5
 
 
-def test_an_adapter_without_http_passes_and_is_told_what_was_skipped(tmp_path):
+def test_an_adapter_without_http_passes_with_the_reasons_for_what_was_skipped(tmp_path):
     (tmp_path / "test_echo.py").write_text(ECHO.replace("REASON", '"end_turn"'), "utf-8")
 
     # Some people have pytest refuse tests without any case.
@@ -123,5 +123,5 @@ def test_without_pytest_the_import_says_what_to_install():
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=SECONDS, check=False
     )
     assert ran.returncode == 1
-    told = "jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`."
-    assert ran.stderr.splitlines()[-1] == f"ImportError: {told}"
+    sentence = "jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`."
+    assert ran.stderr.splitlines()[-1] == f"ImportError: {sentence}"

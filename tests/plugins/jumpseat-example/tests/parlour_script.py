@@ -1,4 +1,4 @@
-"""What a parlour answers, for the contract suite and for whoever else needs a scripted one."""
+"""What a parlour answers, for the contract suite and other tests."""
 
 from __future__ import annotations
 

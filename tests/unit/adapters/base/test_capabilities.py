@@ -16,7 +16,7 @@ def row(**facts: Any) -> ModelInfo:
 
 @pytest.mark.requirement("5:probe")
 @pytest.mark.parametrize(
-    ("vision", "told"),
+    ("vision", "capabilities"),
     [
         ([], {}),
         ([None], {}),
@@ -27,9 +27,9 @@ def row(**facts: Any) -> ModelInfo:
     ],
 )
 def test_one_model_that_can_is_enough_and_all_must_say_that_they_cannot(
-    vision: list[bool | None], told: dict[str, bool]
+    vision: list[bool | None], capabilities: dict[str, bool]
 ) -> None:
-    assert capabilities_of([row(supports_vision=each) for each in vision]) == told
+    assert capabilities_of([row(supports_vision=each) for each in vision]) == capabilities
 
 
 def test_every_ability_that_a_list_may_tell_is_read() -> None:

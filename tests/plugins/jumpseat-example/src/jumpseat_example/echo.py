@@ -1,4 +1,4 @@
-"""The smallest provider: it says what it was told."""
+"""The smallest provider: it repeats the user's message."""
 
 from jumpseat.adapters.base import Adapter
 from jumpseat.chat import DoneEvent, TextBlock
