@@ -12,7 +12,7 @@ async def is_quick(seconds_taken: Callable[[], Awaitable[float]], within: float)
     """Fail where none of a few attempts was quick enough.
 
     Args:
-        seconds_taken: makes one attempt, whatever else it asserts, and says how long it took.
+        seconds_taken: makes one attempt and returns how long it took.
         within: the time that is allowed, in seconds.
     """
     took: list[float] = []

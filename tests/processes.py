@@ -33,7 +33,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """The program and its arguments, as everybody on the machine may see them."""
+    """The program and its arguments, as any user of the machine can read them."""
     return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A scripted daemon: a real process that speaks frames on stdio and answers by rote.
+"""A scripted daemon: a real process that speaks frames on stdio.
 
     python tests/fakes/daemon.py --scenario scenario.json
 
@@ -9,7 +9,7 @@ The scenario is an object, every key optional:
                  steps: {"delta": {...}}, {"progress": {...}}, {"stderr": "text", "times": 1},
                  {"wait": "cancel"}, {"wait": "file", "path": "..."}, {"die": code},
                  {"result": {...}}, {"error": {...}}
-    log          a file to which every message that came is appended, as one line of JSON
+    log          a file to which every received message is appended, as one line of JSON
     initialize   "answer" (the default), "silence", "die"
     exit         "obey" (the default) or "ignore": stays alive after exit, the end of stdin and SIGTERM
 

@@ -1,10 +1,8 @@
-"""A Copilot language server made of a script: a real child process whose words are the test's.
+"""A scriptable Copilot language server: a real child process whose messages are scripted by the test.
 
-The child (`language_server_relay`) only carries bytes, so what it says is decided here, in the test, while
-its pid, environment, streams and ways of dying are real. Owns the frames, the answers by method and what
-was received. Above it are tests; below it the answers that hold unless a test says otherwise
-(`language_server_answers`). It reads frames by its own few lines, so that ours are not checked against
-themselves.
+The child (`language_server_relay`) only carries bytes. The script runs in the test, while the process, its
+environment, its streams and its end are real. `language_server_answers` has the default answers. Frames are
+parsed independently of `wire/`, so that `wire/` is not tested against itself.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from tests.fakes.language_server_relay import HEADER
 from tests.fakes.language_server_relay import frame as order
 
 WAIT_SECONDS = 20.0
-"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+"""Far more than any step needs, even on a loaded machine."""
 
 RELAY = Path(__file__).with_name("language_server_relay.py")
 
@@ -134,7 +132,7 @@ class FakeLanguageServer:
         self._numbers[what] = self._numbers.get(what, 0) + 1
         return self._numbers[what]
 
-    # -- what it was told
+    # -- what it received
 
     @property
     def methods(self) -> list[str]:
@@ -146,17 +144,17 @@ class FakeLanguageServer:
         return [each.get("params") for each in self.received if each.get("method") == method]
 
     async def wait_for(self, method: str, count: int = 1) -> Any:
-        """Wait until a method has come this often; gives the params of that message."""
+        """Wait until a method has come this often; returns the params of that message."""
         await self.until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
         return self.params(method)[count - 1]
 
     async def wait_for_start(self, count: int = 1) -> Start:
-        """Wait until this many processes were started; gives the last of them."""
+        """Wait until this many processes were started; returns the last of them."""
         await self.until(lambda: len(self.starts) >= count, f"start {count}")
         return self.starts[count - 1]
 
     async def until(self, condition: Callable[[], bool], what: str = "it") -> None:
-        """Wait until something holds of what has come so far."""
+        """Wait until the condition holds."""
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 while not condition():
@@ -165,7 +163,7 @@ class FakeLanguageServer:
         except TimeoutError:
             raise AssertionError(f"{what} did not come; received: {self.methods}") from None
 
-    # -- what it says by itself
+    # -- what it sends on its own
 
     @property
     def current(self) -> Start:
@@ -181,7 +179,7 @@ class FakeLanguageServer:
         self.notify("$/progress", {"token": token, "value": value})
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Ask the client something; an `RpcError` is raised as it came."""
+        """Send a request to the client; raises its error as `RpcError`."""
         start, number = self.current, self.number("request")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         start.waiting[number] = future
@@ -190,25 +188,25 @@ class FakeLanguageServer:
             return await future
 
     def send_bytes(self, data: bytes) -> None:
-        """Write to stdout, whatever it is."""
+        """Write any bytes to stdout."""
         self._order("o", data)
 
     def stderr(self, text: str | bytes) -> None:
-        """Write to stderr, as it stands."""
+        """Write to stderr, unchanged."""
         self._order("e", text.encode() if isinstance(text, str) else text)
 
-    # -- what befalls it
+    # -- its failures
 
     def kill(self) -> None:
         """End the process with SIGKILL."""
         os.kill(self.current.pid, _SIGKILL)
 
     def exit(self, code: int) -> None:
-        """End the process by itself, once it has written what it was told before."""
+        """Have the process exit, after its earlier writes."""
         self._order("x", str(code).encode())
 
     def stop_reading(self) -> None:
-        """Read no more of stdin, from when what the fake says after this arrives."""
+        """Stop reading stdin, before the next write of the fake."""
         self._order("p")
 
     async def grandchild(self) -> Start:
@@ -236,9 +234,9 @@ class FakeLanguageServer:
         start: Start | None = None
         try:
             _, hello = await _frame_of(reader)
-            told = json.loads(hello)
-            start = Start(told["pid"], told["argv"], told["env"], writer)
-            (self.starts if told["role"] == "child" else self.grandchildren).append(start)
+            greeting = json.loads(hello)
+            start = Start(greeting["pid"], greeting["argv"], greeting["env"], writer)
+            (self.starts if greeting["role"] == "child" else self.grandchildren).append(start)
             if self.stubborn:
                 self._order("t", start=start)
             self._changed.set()
@@ -299,16 +297,16 @@ class FakeLanguageServer:
                 raise answer
             if answer is NEVER:
                 await asyncio.Event().wait()
-            told = {"result": answer}
+            response = {"result": answer}
         except RpcError as error:
             data = {} if error.data is None else {"data": error.data}
-            told = {"error": {"code": error.code, "message": error.message, **data}}
+            response = {"error": {"code": error.code, "message": error.message, **data}}
         except asyncio.CancelledError:
-            told = {"error": {"code": -32800, "message": "Request was cancelled"}}
+            response = {"error": {"code": -32800, "message": "Request was cancelled"}}
         finally:
             start.serving.pop(key, None)
         if "id" in message:
-            self._send({"jsonrpc": "2.0", "id": message["id"], **told}, start)
+            self._send({"jsonrpc": "2.0", "id": message["id"], **response}, start)
 
     async def _answered(self, method: str, params: Any) -> Any:
         scripted = self._answers.get(method)

@@ -1,10 +1,10 @@
-"""The child process of a `FakeLanguageServer`: it does nothing but carry bytes.
+"""The child process of a `FakeLanguageServer`; it only carries bytes.
 
     python -I -S language_server_relay.py PORT …
 
-It connects to PORT on loopback, says who it is, and from then on hands over what comes on stdin; orders from
-there have it write, exit, or misbehave. Nothing is imported but the standard library, so that it starts in
-some ten milliseconds. Both directions use frames of one letter, a length of four bytes, and the payload.
+It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Commands from
+there have it write, exit, or misbehave. It imports only the standard library, so that it starts in about ten
+milliseconds. Both directions use frames of one letter, a length of four bytes, and the payload.
 """
 
 import json
@@ -28,7 +28,7 @@ def read_exactly(sock: socket.socket, count: int) -> bytes:
     while len(data) < count:
         piece = sock.recv(count - len(data))
         if not piece:
-            # The test is over: nobody needs this process any more.
+            # The test is over.
             os._exit(0)
         data += piece
     return data

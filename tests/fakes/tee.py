@@ -1,8 +1,7 @@
-"""A program started through another one, which keeps a copy of what it is told: `tee.py FILE PROGRAM ...`.
+"""Starts a program and keeps a copy of its input: `tee.py FILE PROGRAM ...`.
 
-It stands where npm's entry of the Copilot language server stands on an old Node, or a user's own script:
-between the daemon and the program, whose streams are this process's own. Runs by itself, with nothing of
-this package.
+It replaces npm's entry of the Copilot language server, or a user's own wrapper script: a process between the
+daemon and the program. Imports only the standard library.
 """
 
 from __future__ import annotations
