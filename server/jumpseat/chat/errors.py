@@ -14,7 +14,7 @@
     ├── ConnectionError            the provider could not be reached, or went silent (retryable)
     ├── ProtocolError              the provider's answer broke its own protocol or ended early
     ├── ConfigError                a provider's configuration is wrong
-    └── ChatCancelled              somebody cancelled the turn
+    └── ChatCancelled              the turn was cancelled
 
 `message` is one sentence a person can act on: no traceback, no secret, no raw HTML. Codes and wire
 names are `rpc/faults.py`'s business; a test there fails if a class of this tree has no code.

@@ -182,7 +182,7 @@ class UsageEvent:
 class DoneEvent:
     """The end, always and once. `error` and `content` stand where the turn ends in an error.
 
-    An adapter may leave `usage` out where a `UsageEvent` has told it, or where none was reported.
+    An adapter may leave `usage` out if a `UsageEvent` reported it, or if the provider reported none.
     """
 
     type: ClassVar[str] = "done"

@@ -84,7 +84,7 @@ class Fold:
             case UsageEvent():
                 self._usage = event.usage
             case ResponseEvent():
-                # A second one: the provider began anew, and what came before is no part of the answer.
+                # A second one: the provider started again, so the blocks before it are not in the answer.
                 self._done_blocks.clear()
                 self._open_text.clear()
                 self.model = event.model or self.model

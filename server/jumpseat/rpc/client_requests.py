@@ -45,7 +45,7 @@ class ClientRequests:
         return response.result
 
     def settle(self, response: RpcResponse) -> bool:
-        """Hand an answer to whoever asked; False where nobody did."""
+        """Pass a response to its request; False if there is no such request."""
         answer = self._pending.get(response.id) if response.id is not None else None
         if answer is None or answer.done():
             return False

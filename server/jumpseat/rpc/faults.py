@@ -108,7 +108,7 @@ CANCELLED = WireError(
 
 
 def wire_error(exception: BaseException) -> WireError:
-    """What the client is told of any exception. `data.partial` is added where the result is shaped."""
+    """The wire error for any exception. `data.partial` is added where the result is shaped."""
     match exception:
         case RpcFault():
             return _fault(exception.code, exception.message, exception.problems)

@@ -1,6 +1,6 @@
 """Changes below, as notifications to the client: the one place that turns one into the other.
 
-Above it is `initialize`, which has a connection's registry forwarded from then on.
+`initialize` starts the forwarding for a connection's registry.
 """
 
 from __future__ import annotations

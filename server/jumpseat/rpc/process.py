@@ -1,7 +1,6 @@
 """The daemon's process: one connection on stdio, from the first byte to the exit code.
 
 It claims stdin and stdout for frames, runs until the client leaves, and then ends quickly and for good.
-Above it is only `serve`, the command.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def run(
 
 
 class _LogQueue(QueueHandler):
-    """Hands records to the thread that writes them; drops them where nobody reads what it writes.
+    """Hands records to the thread that writes them; drops them if its output is not read.
 
     stderr is a pipe to the client. One that does not read it must lose log lines, not the daemon.
     """
@@ -101,7 +100,7 @@ def _start_logging(level: str, file: Path | None) -> QueueListener:
 
 
 def _finish_logging(listener: QueueListener) -> None:
-    """Let the last lines be written, for a moment: the writer may hang on a pipe that nobody reads."""
+    """Let the last lines be written, with a timeout: the writer may block on a pipe that is not read."""
     last = threading.Thread(target=listener.stop, daemon=True)
     last.start()
     last.join(LOG_SECONDS)

@@ -65,8 +65,8 @@ def warnings_of_unknown(keys: Iterable[str], parameters: Collection[str]) -> lis
         if len(key) > MAX_KEY:
             continue
         for found in get_close_matches(_folded(key), meant, n=1, cutoff=0.8):
-            told = f"{key!r} is not a parameter and was ignored; the parameter is {meant[found]!r}."
-            warnings.append(WarningEvent("unknown_parameter", told))
+            message = f"{key!r} is not a parameter and was ignored; the parameter is {meant[found]!r}."
+            warnings.append(WarningEvent("unknown_parameter", message))
     return warnings[:MAX_WARNINGS]
 
 

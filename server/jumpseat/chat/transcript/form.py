@@ -1,7 +1,7 @@
 """The form of a transcript, line by line: which lines mean something, and how others are kept from it.
 
 Lines end with a line feed and nothing else. Whether a line means something is seen in that line alone,
-so an unclosed fence in somebody's text swallows nothing; a line of a text that would mean something gets
+so an unclosed fence in a text swallows nothing; a line of a text that would mean something gets
 a backslash in front, and one that has backslashes in front of such a thing gets one more.
 """
 

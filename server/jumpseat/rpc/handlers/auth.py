@@ -24,7 +24,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
         return {**auth_to_wire(unused), "message": f"{why.message} {why.hint}"}
     status = await registry.auth_status(provider, refresh=call.params.refresh)
     if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
-        # Somebody is signed in, and nobody has asked yet as whom and with which plan.
+        # Signed in, but the account and its plan are not known yet.
         status = await registry.auth_status(provider, refresh=True)
     return auth_to_wire(status)
 
@@ -37,8 +37,8 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
     opening: list[asyncio.Task[Any]] = []
 
     def on_prompt(prompt: SignInPrompt) -> None:
-        told = {"requestId": call.request_id, "token": params.token, "provider": provider}
-        shown = {key: value for key, value in told.items() if value is not None}
+        fields = {"requestId": call.request_id, "token": params.token, "provider": provider}
+        shown = {key: value for key, value in fields.items() if value is not None}
         session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
         if params.open_browser:
             page = {"uri": prompt.verification_uri, "external": True}

@@ -77,10 +77,10 @@ async def outcome_of_turn(
     try:
         return HandlerOutcome(await run(sink, turn_id))
     except ChatError as error:
-        told = wire_error(error)
+        reported = wire_error(error)
         if error.partial is not None:
-            told.data["partial"] = result_to_wire(error.partial, turn_id)
-        return HandlerOutcome(error=told)
+            reported.data["partial"] = result_to_wire(error.partial, turn_id)
+        return HandlerOutcome(error=reported)
 
 
 def chat_cancel(session: Session, call: MethodCall[ChatCancelParams]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The configuration of a connection: read, watched, read anew. Sections 1 and 7 of the protocol page.
+"""The configuration of a connection: read, watched, read again. Sections 1 and 7 of the protocol page.
 
-A configuration that cannot be used changes nothing: what was read before stays, and the client is told. Turns
-under way keep the adapters that they have.
+A configuration that cannot be used changes nothing: the previous one stays, and the client is notified.
+Running turns keep their adapters.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def watcher_of(session: Session) -> Watcher:
 
 
 def follow_configuration(session: Session, watcher: Watcher) -> None:
-    """Read the file anew whenever it changes, for as long as the connection lasts."""
+    """Read the file again whenever it changes, for as long as the connection lasts."""
 
     async def follow() -> None:
         async for _ in watcher:
@@ -53,7 +53,7 @@ def follow_configuration(session: Session, watcher: Watcher) -> None:
 
 
 async def did_change_configuration(session: Session, call: MethodCall[DidChangeConfigurationParams]) -> None:
-    """Read the file anew; `settings.jumpseat`, where it is there, takes the place of the overlay."""
+    """Read the file again; `settings.jumpseat`, if present, replaces the overlay."""
     overlay = call.params.settings.get("jumpseat")
     if not isinstance(overlay, dict | list | None):
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
@@ -83,10 +83,10 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
             logger.exception("the configuration stays as it was, because reading it failed")
             return
         session.overlay = overlay
-        told = session.registry.config.faults
+        known = session.registry.config.faults
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
-        tell_faults(session, (provider for provider in config.faults if provider not in told))
+        tell_faults(session, (provider for provider in config.faults if provider not in known))
     if retired:
 
         async def close() -> None:

@@ -16,7 +16,7 @@ from jumpseat.rpc.session import Session
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
-    """The models of one provider, or of all; a provider that fails is told beside the others' models."""
+    """The models of one provider, or of all; failures of providers are listed beside them."""
     registry = session.registry
     named = call.params.provider
     if named is not None:

@@ -13,7 +13,7 @@ DID_CHANGE = "settings/didChange"
 
 
 async def settings_get(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
-    """What is saved, read anew: another process may have written a moment ago."""
+    """The saved settings, read again: another process may have changed them."""
     saved = session.registry.saved
     await saved.refresh()
     return {"settings": saved.values}
