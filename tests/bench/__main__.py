@@ -1,7 +1,7 @@
 """`make bench`: what the daemon adds, as medians and ratios of one run.
 
-Everything is compared with a floor measured in the same run, turn by turn, because a shared machine's
-speed drifts. Nothing here is a test: no figure fails a build.
+Each figure is compared with a baseline that is measured alternately in the same run, because the speed of a
+shared machine drifts. No figure fails a build.
 """
 
 from __future__ import annotations

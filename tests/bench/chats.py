@@ -1,4 +1,4 @@
-"""What a chat costs, beside the same chat with httpx2 alone: its first delta, its CPU, its connections."""
+"""The cost of a chat, compared with httpx2 alone: time to the first delta, CPU, connections."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def chats(base_url: str) -> None:
     with blocking_daemon() as daemon, direct(base_url) as alone:
         daemon.initialize(provider(base_url))
         sides: tuple[Side, Side] = alone, ThroughDaemon(daemon)
-        # The first chats also build what is built once, and open the connections.
+        # The first chats also fill caches and open the connections.
         for side, name in zip(sides, ("httpx2 alone", "daemon"), strict=True):
             before = _accepted(base_url)
             for _ in range(IN_TURN):
                 side.run(1, HI)
-            opened = _accepted(base_url) - before - 1  # without that of the question itself
+            opened = _accepted(base_url) - before - 1  # without the connection of `_accepted` itself
             row(f"connections for {IN_TURN} chats in turn, {name}", [opened], "")
 
         floor, ours = _measured(sides, IN_TURN, 1, HI)
@@ -57,7 +57,7 @@ def chats(base_url: str) -> None:
 
 
 class Side(Protocol):
-    """One way to have chats."""
+    """A way to make chats."""
 
     @property
     def cpu_seconds(self) -> float:
@@ -100,7 +100,7 @@ class ThroughDaemon:
 
 @dataclass(slots=True)
 class Measured:
-    """What the chats of one side came to."""
+    """The results of one side."""
 
     firsts: list[float] = field(default_factory=list)
     """Milliseconds to the first delta of each chat."""
@@ -122,7 +122,7 @@ def _measured(sides: tuple[Side, Side], times: int, at_once: int, messages: Mess
 
 
 def _accepted(base_url: str) -> int:
-    """How many connections the provider has accepted, that of this question included."""
+    """The number of connections that the provider has accepted, including that of this request."""
     return int(httpx2.get(f"{base_url}/accepted", trust_env=False).json())
 
 

@@ -1,4 +1,4 @@
-"""The floor of every chat: httpx2 alone sends the same question and reads every event of the answer."""
+"""The baseline: httpx2 alone sends the same request and reads every event of the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Direct:
         self._client = httpx2.AsyncClient(trust_env=False)
 
     def run(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
-        """So many chats at once, to their ends; the milliseconds to the first text of each."""
+        """Run `count` chats at once; returns the milliseconds to the first text of each."""
         return self._loop.run_until_complete(self._all(count, messages))
 
     async def _all(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -41,7 +41,7 @@ class Direct:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of this process so far, which does nothing else while a chat runs."""
+        """User and system time of this process so far; it does nothing else while a chat runs."""
         return time.process_time()
 
     def close(self) -> None:

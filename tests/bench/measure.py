@@ -1,6 +1,6 @@
-"""What the benchmarks share: a daemon driven by blocking reads, an upstream in another process, CPU times.
+"""Shared by the benchmarks: a daemon with blocking reads, an upstream in another process, CPU times.
 
-Blocking reads and few lines, so that what is measured is the daemon and not its measurer.
+The code is minimal, so that the daemon is measured and not the benchmark.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class BlockingDaemon:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far, by the clock that Linux has for it."""
+        """User and system time of the process so far, from its CPU clock on Linux."""
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def close(self) -> None:
@@ -91,10 +91,10 @@ def blocking_daemon() -> Iterator[BlockingDaemon]:
 
 @contextmanager
 def upstream_process() -> Iterator[str]:
-    """The base URL of a provider in a process of its own.
+    """The base URL of a provider in a separate process.
 
-    The last message of a chat says what it streams: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
-    three words. `GET accepted` tells how many connections it has accepted.
+    The last message of a chat selects the answer: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
+    three words. `GET accepted` returns the number of accepted connections.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

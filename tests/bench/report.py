@@ -1,4 +1,4 @@
-"""One line of the report, and how long something takes."""
+"""Lines of the report, and timing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """How long it takes."""
+    """The duration of a call."""
     begun = time.perf_counter()
     action()
     return (time.perf_counter() - begun) * 1000
@@ -21,7 +21,7 @@ def row(name: str, values: Sequence[float], unit: str, note: str = "") -> None:
 
 
 def compared(name: str, alone: Sequence[float], through: Sequence[float], unit: str) -> None:
-    """Two lines: the same with httpx2 alone, and through the daemon with the ratio of the medians."""
+    """Two lines: the same with httpx2 alone, and through the daemon and the ratio of the medians."""
     row(f"{name}, httpx2 alone", alone, unit)
     ratio = statistics.median(through) / statistics.median(alone)
     row(f"{name}, daemon", through, unit, f"{ratio:.1f} times as much")

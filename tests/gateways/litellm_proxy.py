@@ -1,7 +1,7 @@
-"""LiteLLM's own proxy as a process, in front of a fake upstream; it is asked to reach nobody else.
+"""LiteLLM's own proxy as a process, in front of a fake upstream. It can reach no other host.
 
-It has an environment of its own, because its pins are not ours: `make test-slow` makes it. Above it are the
-tests that ask it; below it only the operating system.
+It has a virtual environment of its own, because its pinned versions conflict with ours; `make test-slow`
+creates it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 READY = ENVIRONMENT / ".ready"
 
 START_SECONDS = 90.0
-"""It imports for ten seconds where nothing else runs."""
+"""Its imports alone take ten seconds on an idle machine."""
 
 LISTENS = "Uvicorn running on"
-"""In the line by which it says so."""
+"""In the line that it writes when it is ready."""
 
 KEY = "sk-of-the-gateway"
-"""What its clients show."""
+"""The key of its clients."""
 
-# It ends with its standard input, so that it cannot outlive whoever runs the tests.
+# It ends with its standard input, so that it cannot outlive the test run.
 _PROGRAM = """
 import os, sys, threading
 
@@ -56,7 +56,7 @@ class Gateway:
 
     origin: str
     upstream_port: int
-    """Where it looks for its models' providers, on loopback."""
+    """The port of its models' providers, on loopback."""
 
     process: subprocess.Popen[str]
     output: Sequence[str]
@@ -64,7 +64,7 @@ class Gateway:
 
 @contextlib.contextmanager
 def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
-    """A proxy that serves these models; skips the test where LiteLLM is not installed.
+    """A proxy that serves these models; skips the test if LiteLLM is not installed.
 
     Args:
         home: an empty directory for its files.
@@ -101,7 +101,7 @@ def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
 
 
 def _read(process: subprocess.Popen[str], output: list[str], ready: threading.Event) -> None:
-    """Keep what it says; it is ready when it listens, and no longer waited for when it has ended."""
+    """Collect its output; `ready` is set when it listens, and when it has ended."""
     assert process.stdout is not None
     for line in process.stdout:
         output.append(line)
@@ -120,14 +120,14 @@ def _config(models: Mapping[str, str], origin: str) -> dict[str, object]:
         "model_list": [
             {"model_name": name, "litellm_params": upstream(model)} for name, model in models.items()
         ],
-        # What fails is to be seen as it is, and once.
+        # The tests need to see each failure unchanged, and once.
         "router_settings": {"num_retries": 0, "disable_cooldowns": True},
         "general_settings": {"master_key": KEY},
     }
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of whoever runs the tests, no list of prices from the internet, and no way there."""
+    """Nothing of the caller's environment, no price list from the internet, and no network."""
     nowhere = "http://127.0.0.1:9"
     return {
         "PATH": f"{PYTHON.parent}:/usr/bin:/bin",
@@ -141,7 +141,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on now."""
+    """Unused ports of loopback."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

@@ -217,8 +217,8 @@ async def test_what_the_provider_behind_it_refuses_is_left_out_too(
     asking: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     words = "Unsupported parameter: 'temperature' is not supported with this model."
-    told = {"message": words, "type": "invalid_request_error", "param": "temperature"}
-    behind.script(Reply.json({"error": {**told, "code": "unsupported_parameter"}}, 400))
+    refusal = {"message": words, "type": "invalid_request_error", "param": "temperature"}
+    behind.script(Reply.json({"error": {**refusal, "code": "unsupported_parameter"}}, 400))
     asked = {"settings": {"temperature": 0.2}}
     result = (await asking.request("chat/start", chat(kind, "house-4o", **asked))).result
     assert (result["text"], codes(result)) == ("OK", ["parameter_dropped"])

@@ -64,7 +64,7 @@ async def test_a_chat_streams_through_a_proxy_and_tls_and_leaves_no_secret(home,
 
         assert result["text"] == "Hello"
         assert failed.error["code"] == 1008
-        by = f"provider.test is reached by the proxy {network.proxy.address} of providers.acme.proxy"
+        by = f"provider.test is reached through the proxy {network.proxy.address} of providers.acme.proxy"
         assert by in log
         assert "canary" not in log + told
         assert KEY.encode() not in network.proxy.bytes_out
@@ -165,7 +165,7 @@ async def test_a_credential_over_plain_http_through_a_proxy_is_1010_and_is_not_s
             error = (await chat(daemon))["error"]
 
         assert error["code"] == 1010
-        assert "over plain http through the proxy" in error["message"]
+        assert "uses plain http through the proxy" in error["message"]
         assert network.proxy.requests == []
 
 

@@ -1,4 +1,4 @@
-"""Recorded requests, read back into the canonical vocabulary as far as counting their tokens goes."""
+"""Reads recorded requests into the vocabulary, as far as token estimates need it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jumpseat.chat import (
 
 
 def request_of(body: Mapping[str, Any]) -> ChatRequest:
-    """The request whose body this is, in whichever dialect."""
+    """The request of a body in any dialect."""
     items = body.get("messages") or body.get("input") or []
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -42,9 +42,9 @@ def request_of(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def _tool(tool: Mapping[str, Any]) -> ToolDefinition:
-    told = tool.get("function") or tool
-    schema = told.get("parameters") or told.get("input_schema") or {}
-    return ToolDefinition(told.get("name", ""), told.get("description") or "", schema)
+    function = tool.get("function") or tool
+    schema = function.get("parameters") or function.get("input_schema") or {}
+    return ToolDefinition(function.get("name", ""), function.get("description") or "", schema)
 
 
 def _text(content: Any) -> str:
@@ -68,15 +68,15 @@ def _blocks(item: Mapping[str, Any]) -> Iterator[ContentBlock]:
     for part in parts:
         yield from _part(part)
     for call in item.get("tool_calls") or []:
-        told = call["function"]
-        raw = told["arguments"]
+        function = call["function"]
+        raw = function["arguments"]
         yield ToolUseBlock(
-            call.get("id", ""), told["name"], None, raw if isinstance(raw, str) else json.dumps(raw)
+            call.get("id", ""), function["name"], None, raw if isinstance(raw, str) else json.dumps(raw)
         )
 
 
 def _source(part: Mapping[str, Any]) -> str:
-    """An image's base64 or URL, wherever the dialect keeps it."""
+    """An image's base64 or URL, in any dialect."""
     place = part.get("source") or part.get("image_url") or {}
     if isinstance(place, str):
         return place

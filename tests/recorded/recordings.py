@@ -1,7 +1,7 @@
-"""The recorded exchanges beside the repository, and what each of them should come to.
+"""The recorded exchanges beside the repository, and the expected result of each.
 
-They are not part of the project: without the folder every test over them is skipped, visibly. One
-recording is three files: `NN.body.*` as it came, `NN.meta.json` with status and headers, and
+They are not part of the project: without the folder their tests are skipped, with a reason. One
+recording is three files: `NN.body.*` as received, `NN.meta.json` with status and headers, and
 `NN.expected.json`.
 """
 
@@ -42,7 +42,7 @@ class Recording:
 
     @property
     def status(self) -> int:
-        """As recorded; where it was not, an error that came in a stream had none of its own."""
+        """As recorded; 200 or 400 if it was not, and 200 for an error within a stream."""
         return self.expected["http_status"] or (400 if self.fails and not self.streamed else 200)
 
     @cached_property
@@ -56,20 +56,20 @@ class Recording:
 
     @property
     def model(self) -> str:
-        """The model that was asked for, as far as it was recorded."""
+        """The model of the request, if it was recorded."""
         request = self.meta["request"]
         asked = request.get("model") if isinstance(request, dict) else None
         return asked or self.expected.get("model") or "asked-model"
 
     @property
     def content_type(self) -> str:
-        told: str | None = self.meta["headers"].get("content-type")
+        content_type: str | None = self.meta["headers"].get("content-type")
         forms = {"sse": "text/event-stream", "ndjson": "application/x-ndjson", "json": "application/json"}
-        return told or forms[self.expected["kind"]]
+        return content_type or forms[self.expected["kind"]]
 
     @property
     def headers(self) -> dict[str, str]:
-        """The recorded headers that still hold for the recorded bytes."""
+        """The recorded headers that are still valid for the recorded bytes."""
         stale = ("content-length", "content-encoding", "transfer-encoding", "connection", "content-type")
         return {
             name.lower(): value
@@ -82,7 +82,7 @@ class Recording:
 
 
 def recordings(api: str) -> list[Recording]:
-    """All recordings of one dialect, in a fixed order; none where the folder is not there."""
+    """All recordings of one dialect, in a fixed order; none without the folder."""
     found = (
         Recording(path, json.loads(path.read_text("utf-8"))) for path in TRANSCRIPTS.rglob("*.expected.json")
     )
@@ -90,17 +90,17 @@ def recordings(api: str) -> list[Recording]:
 
 
 def arrivals(body: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """The body as a network may bring it: a name for each way, and the pieces."""
+    """The body in several arrivals: the name of each, and the pieces."""
     yield "whole", [body]
     for name, size in (("bytes", 1), ("sevens", 7), ("kibibytes", 1024)):
         yield name, [body[start : start + size] for start in range(0, len(body), size)]
 
 
 def read_all(decoder: Decoder, pieces: Iterable[bytes], content_type: str) -> list[StreamEvent]:
-    """The events that the pieces come to.
+    """The events of the pieces.
 
     Raises:
-        ChatError: as the decoder says.
+        ChatError: as the decoder raises it.
     """
     reader = AnswerReader(decoder, content_type)
     events: list[StreamEvent] = []

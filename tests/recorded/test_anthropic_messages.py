@@ -70,8 +70,8 @@ def assert_expected(response, expected):
     assert response.raw_stop_reason == expected["stop_reason"]
     assert response.model == expected["model"]
     assert response.response_id == expected["response_id"]
-    told, wanted = usage_of(response.usage), expected["usage"] or {}
-    assert {key: told[key] for key in wanted} == wanted
+    usage, wanted = usage_of(response.usage), expected["usage"] or {}
+    assert {key: usage[key] for key in wanted} == wanted
 
 
 @needs_recordings

@@ -63,10 +63,10 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
     assert response.raw_stop_reason == expected["stop_reason"]
     assert response.model == expected["model"]
     assert response.response_id == expected["response_id"]
-    told, wanted = usage_of(response.usage or Usage()), dict(expected["usage"] or {})
+    usage, wanted = usage_of(response.usage or Usage()), dict(expected["usage"] or {})
     if (wanted.get("reasoning") or 0) > wanted.get("output", 0):
         wanted["output"] += wanted["reasoning"]  # xAI counts reasoning beside the completion.
-    assert {key: told[key] for key in wanted if key in told} == wanted
+    assert {key: usage[key] for key in wanted if key in usage} == wanted
 
 
 @needs_recordings

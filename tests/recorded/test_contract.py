@@ -85,5 +85,5 @@ CASES = [
 @pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(("cls", "recording"), CASES)
-def test_a_recorded_answer_goes_back_as_it_came(cls, recording, check):
+def test_a_recorded_answer_is_replayed_unchanged(cls, recording, check):
     getattr(cls(), check)(recording)

@@ -42,11 +42,11 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
     response = fold.response()
     assert response.text == expected["text"]
     assert "".join(b.thinking for b in response.content if b.type == "thinking") == expected["thinking"]
-    told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls]
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls]
     # A call that was recorded without an id has got one.
-    assert told == [
+    assert calls == [
         {"id": call.get("id") or mine["id"], "name": call["name"], "arguments": call["arguments"]}
-        for call, mine in zip(expected["tool_calls"], told, strict=True)
+        for call, mine in zip(expected["tool_calls"], calls, strict=True)
     ]
     assert response.raw_stop_reason == expected["stop_reason"]
     assert response.model == expected["model"]

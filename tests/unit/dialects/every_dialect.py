@@ -1,4 +1,4 @@
-"""One answer in the bytes of every dialect, streamed and whole, for what all of them promise alike."""
+"""One answer in the bytes of every dialect, streamed and not, for tests that all dialects share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assembler keeps the laws of events whatever a decoder tells it."""
+"""The assembler keeps the laws of events for any sequence of calls."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_any_sequence_keeps_the_laws(sequence):
     assert len(set(ids)) == len(ids)
 
 
-def test_a_call_is_started_with_a_made_up_id_once_something_else_starts():
+def test_a_call_is_started_with_a_generated_id_when_another_block_starts():
     assembler = BlockAssembler("acme", "m")
     assembler.tool_call("a", name="f", arguments="{")
     assert assembler.take() == []
@@ -74,7 +74,7 @@ def test_a_call_without_a_name_is_dropped_with_a_warning():
 
 def test_opaque_data_is_that_of_the_block_that_is_open_and_of_no_other():
     blocks = BlockAssembler("p", "m", thinking_opaque=lambda: "asked for")
-    blocks.stamp("nobody's")
+    blocks.stamp("ignored")
     for opaque in ("one", "two", None):
         blocks.text("x")
         blocks.stamp(opaque)

@@ -1,4 +1,4 @@
-"""How an attached piece of a file looks to the model."""
+"""The text of a context block for the model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Copilot adds to answers of every dialect, and calls that never end."""
+"""Fields that Copilot adds to answers of every dialect, and calls with endless whitespace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def of(kind, events):
 
 
 @pytest.mark.requirement("copilot:cost")
-def test_chat_completions_tell_the_price():
+def test_chat_completions_report_the_price():
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     events = chat(chunk({"content": "Hi"}), chunk({}, finish="stop", usage=usage, copilot_usage=PRICE))
 
@@ -52,7 +52,7 @@ def test_chat_completions_tell_the_price():
 
 
 @pytest.mark.requirement("copilot:cost")
-def test_responses_tell_the_price_beside_the_response():
+def test_responses_report_the_price_outside_of_the_response():
     item = {
         "type": "message",
         "id": "i",
@@ -70,7 +70,7 @@ def test_responses_tell_the_price_beside_the_response():
 
 
 @pytest.mark.requirement("copilot:cost")
-def test_messages_tell_the_price_with_their_end():
+def test_messages_report_the_price_at_the_end():
     start = {"type": "message_start", "message": {"id": "msg", "model": "m", "usage": {"input_tokens": 3}}}
     end = {
         "type": "message_delta",
@@ -89,12 +89,12 @@ def test_messages_tell_the_price_with_their_end():
 
 
 @pytest.mark.parametrize("total", [None, "1", True, -1, float("inf"), 1e300, []])
-def test_a_price_that_is_none_is_no_price(total):
+def test_an_invalid_price_is_ignored(total):
     assert cost_in({"copilot_usage": {"total_nano_aiu": total}}) is None
 
 
 @pytest.mark.requirement("copilot:citations")
-def test_matches_with_public_code_and_references_are_citations_told_once():
+def test_matches_with_public_code_and_references_are_citations_and_emitted_once():
     match = {"id": 0, "citations": {"url": "https://example.com/a", "license": "MIT", "snippet": "x"}}
     reference = {
         "type": "github.web-search",
@@ -107,12 +107,12 @@ def test_matches_with_public_code_and_references_are_citations_told_once():
         chunk({}, finish="stop"),
     )
 
-    told = [(event.url, event.title) for event in of(CitationEvent, events)]
-    assert told == [("https://example.com/b", "B"), ("https://example.com/a", "MIT")]
+    sources = [(event.url, event.title) for event in of(CitationEvent, events)]
+    assert sources == [("https://example.com/b", "B"), ("https://example.com/a", "MIT")]
 
 
 @pytest.mark.requirement("copilot:notices")
-def test_what_the_service_could_not_do_is_a_warning_and_the_answer_goes_on():
+def test_an_error_of_the_service_is_a_warning_and_the_answer_continues():
     errors = [{"type": "reference", "code": "gone", "message": "The file is\ngone.", "agent": "github"}]
     events = chat(
         {"choices": None, "copilot_errors": errors}, chunk({"content": "Hi"}), chunk({}, finish="stop")
@@ -124,7 +124,7 @@ def test_what_the_service_could_not_do_is_a_warning_and_the_answer_goes_on():
 
 
 @pytest.mark.requirement("copilot:summaries")
-def test_a_summary_of_reasoning_is_thinking_that_does_not_go_back_and_its_late_id_is_nothing():
+def test_a_summary_of_reasoning_is_thinking_that_is_not_replayed_and_its_late_id_is_ignored():
     events = chat(
         chunk({"cot_summary": "First "}),
         chunk({"cot_summary": "this.", "cot_id": ""}),
@@ -138,7 +138,7 @@ def test_a_summary_of_reasoning_is_thinking_that_does_not_go_back_and_its_late_i
 
 
 @pytest.mark.requirement("copilot:reasoning-tokens")
-def test_geminis_reasoning_tokens_stand_beside_the_counts_and_belong_to_the_output():
+def test_geminis_reasoning_tokens_are_added_to_the_output():
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 17, "reasoning_tokens": 10}
     events = chat(chunk({"content": "Hi"}), chunk({}, finish="stop", usage=usage))
 
@@ -151,7 +151,7 @@ def call_chunk(arguments, **more):
 
 @pytest.mark.requirement("copilot:endless-whitespace")
 @pytest.mark.parametrize(("begun", "arguments"), [('{"a": 1}', {"a": 1}), ('{"a":', None)])
-def test_a_call_that_is_endless_white_space_is_cut_off_and_the_chat_does_not_fail(begun, arguments):
+def test_a_call_with_endless_whitespace_is_cut_off_and_the_chat_does_not_fail(begun, arguments):
     start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": begun}}
     blank = call_chunk(" \n\t" * 400)
     events = chat(chunk({"tool_calls": [start]}), *[blank] * 100)
@@ -164,7 +164,7 @@ def test_a_call_that_is_endless_white_space_is_cut_off_and_the_chat_does_not_fai
     assert of(DoneEvent, events)[0].stop_reason == "tool_use"
 
 
-def test_white_space_that_ends_in_time_is_left_alone():
+def test_whitespace_below_the_limit_is_kept():
     start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
     events = chat(
         chunk({"tool_calls": [start]}),
@@ -181,7 +181,7 @@ def test_white_space_that_ends_in_time_is_left_alone():
 
 
 @pytest.mark.requirement("copilot:endless-whitespace")
-def test_responses_cut_endless_white_space_off_too():
+def test_responses_cut_off_endless_whitespace_too():
     decoder = ResponsesDecoder("copilot", "m")
     item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": ""}
     events = decoder.feed_event(

@@ -44,7 +44,7 @@ def deltas_of(events, kind):
 
 @in_every_dialect
 @pytest.mark.parametrize("name", CASES)
-def test_text_and_thinking_are_put_together(dialect, name):
+def test_text_and_thinking_are_joined(dialect, name):
     pieces, whole = CASES[name]
     said = Said(pieces, thinking=pieces)
     events = dialect.events(said, streamed=True)
@@ -55,12 +55,12 @@ def test_text_and_thinking_are_put_together(dialect, name):
 
 
 @in_every_dialect
-def test_a_whole_answer_holds_it_whole(dialect):
+def test_a_body_has_the_whole_character(dialect):
     assert dialect.read(Said(CUT), streamed=False).text == WHOLE
 
 
 @pytest.mark.parametrize("name", ["chat completions", "messages", "responses"])
-def test_arguments_are_put_together(name):
+def test_arguments_are_joined(name):
     dialect = DIALECTS[name]
     said = Said(["a\ud83d"], [("c-1", "f", ('{"a":"\ud83d', '\udc4b"}')), ("c-2", "f", ('{"a":"b"}',))])
     got = dialect.read(said, streamed=True)
@@ -71,14 +71,14 @@ def test_arguments_are_put_together(name):
 
 
 @pytest.mark.parametrize("tag", ["<think>", ""])
-def test_text_that_was_held_back_for_a_tag_is_put_together(tag):
+def test_text_that_was_held_back_for_a_tag_is_joined(tag):
     pieces = [*tag, *CUT, *("</think>" if tag else "")]
     data = stream(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop"))
     (block,) = answer(data, model="qwq").content
     assert getattr(block, block.type) == WHOLE
 
 
-def test_parts_and_details_of_reasoning_are_put_together():
+def test_parts_and_details_of_reasoning_are_joined():
     parts = [{"type": "thinking", "thinking": [{"text": piece} for piece in CUT]}]
     (thought,) = answer(stream(chunk({"content": parts}, "stop"))).content
     assert thought.thinking == WHOLE
@@ -86,7 +86,7 @@ def test_parts_and_details_of_reasoning_are_put_together():
     assert merge_details(pieces) == [{"type": "t", "index": 0, "text": WHOLE}]
 
 
-def test_blocks_that_are_kept_as_they_came_are_put_together():
+def test_blocks_that_are_kept_as_received_are_joined():
     compaction = [{"type": "compaction_delta", "content": piece} for piece in CUT]
     tool = {"type": "server_tool_use", "id": "s", "name": "search", "input": {}}
     query = [messages.json_piece(piece) for piece in ('{"q":"\ud83d', '\udc4b"}')]
@@ -102,7 +102,7 @@ def test_blocks_that_are_kept_as_they_came_are_put_together():
     assert (kept[0]["content"], kept[1]["input"]) == (WHOLE, {"q": HAND})
 
 
-def test_summaries_of_several_parts_are_put_together():
+def test_summaries_of_several_parts_are_joined():
     def piece(text, number):
         return responses.delta("reasoning_summary_text", text, summary_index=number)
 
@@ -112,7 +112,7 @@ def test_summaries_of_several_parts_are_put_together():
     assert got.content[0].thinking == f"{WHOLE}\n\n{WHOLE}"
 
 
-def test_what_nobody_puts_together_has_a_replacement_character():
+def test_a_half_that_is_not_joined_becomes_a_replacement_character():
     value = read_answer(r'{"id": "a\ud83d", "\ud83d": ["\udc4bx", "a\ud83db", "b", 1, NaN]}')
     assert value["id"] == "a\ufffd"
     assert type(value["id"]) is CutText
@@ -130,7 +130,7 @@ def test_a_deep_answer_with_a_half_is_read():
 
 
 @given(st.text(st.sampled_from("ab\ud83d\udc4b\U0001f44b"), max_size=8), st.sets(st.integers(1, 7)))
-def test_however_a_text_is_cut_it_is_the_same(text, cuts):
+def test_the_text_is_the_same_wherever_it_is_cut(text, cuts):
     edges = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
     pieces = [text[start:end] for start, end in itertools.pairwise(edges)]
     joiner = Joiner()

@@ -1,4 +1,4 @@
-"""What every dialect's decoder promises of answers that break its rules."""
+"""Answers that violate their dialect, for the decoders of all dialects."""
 
 import pytest
 
@@ -103,5 +103,5 @@ def test_a_number_that_no_double_holds_is_an_error_of_its_call(dialect, streamed
     ],
     ids=["nameless call", "call without arguments", "thinking, text and a call", "nothing"],
 )
-def test_what_was_given_out_is_taken_back(dialect, said, streamed):
+def test_a_decoded_answer_is_accepted_in_a_request(dialect, said, streamed):
     assert_taken_back(dialect.events(said, streamed=streamed))

@@ -1,4 +1,4 @@
-"""What becomes of values that a provider's JSON should not hold."""
+"""Invalid values in a provider's JSON."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ from jumpseat.dialects.loose_values import (
 )
 
 
-def test_values_of_the_right_kind_are_what_they_are():
+def test_values_of_the_right_type_are_returned():
     assert text_in("a") == "a"
     assert texts_in(["a", 1, None, "b"]) == ["a", "b"]
     assert mapping_in({"a": 1}) == {"a": 1}
@@ -27,19 +27,19 @@ def test_values_of_the_right_kind_are_what_they_are():
 
 
 @pytest.mark.parametrize("value", [None, 1, 1.5, True, {}, []])
-def test_what_is_no_text_is_none(value):
+def test_a_value_that_is_not_text_is_absent(value):
     assert text_in(value) == ""
     assert texts_in(value) == []
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", True, []])
-def test_what_is_no_object_is_none(value):
+def test_a_value_that_is_not_an_object_is_absent(value):
     assert mapping_in(value) == {}
     assert mappings_in(value) == []
 
 
 @pytest.mark.parametrize("value", [None, "1", True, [], {}, float("inf"), float("-inf"), float("nan"), 2**53])
-def test_what_counts_nothing_is_no_number(value):
+def test_an_invalid_number_is_absent(value):
     assert number_in(value) is None
     assert count_in(value) is None
 
@@ -49,16 +49,16 @@ def test_a_limit_is_a_whole_number_of_at_least_one(value):
     assert limit_in(value) is None
 
 
-def test_moments_are_told_in_utc():
+def test_times_are_in_utc():
     moment = datetime(2026, 12, 1, tzinfo=UTC)
-    for told in ("2026-12-01", "2026-12-01T00:00:00", "2026-12-01T01:00:00+01:00", moment.timestamp()):
-        assert moment_in(told) == moment
-        assert moment_in(told).tzinfo is UTC
+    for value in ("2026-12-01", "2026-12-01T00:00:00", "2026-12-01T01:00:00+01:00", moment.timestamp()):
+        assert moment_in(value) == moment
+        assert moment_in(value).tzinfo is UTC
 
 
 @pytest.mark.parametrize(
     "value",
     [None, "", "soon", True, 0, -1, 1e18, float("nan"), float("inf"), [], "9999-12-31T23:59:59-01:00"],
 )
-def test_what_no_calendar_holds_is_no_moment(value):
+def test_a_time_out_of_range_is_absent(value):
     assert moment_in(value) is None

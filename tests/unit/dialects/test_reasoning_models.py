@@ -1,4 +1,4 @@
-"""What OpenAI's reasoning models refuse, name by name."""
+"""The parameters that OpenAI's reasoning models refuse, by name of the model."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_stop_sequences_are_refused_by_later_reasoners(model, refused):
 
 
 @pytest.mark.requirement("chat:effort-none")
-def test_a_model_that_cannot_stop_reasoning_is_not_told_to():
+def test_a_model_that_cannot_turn_reasoning_off_is_not_asked_to():
     assert set(refused_while_reasoning("o3", {"reasoning_effort": "none"})) == {"reasoning_effort"}
     assert refused_while_reasoning("gpt-5.1", {"reasoning_effort": "none"}) == {}
     assert set(refused_while_reasoning("gpt-5-chat-latest", {"reasoning_effort": "low"})) == {

@@ -1,4 +1,4 @@
-"""Calls of one answer that share an id: unique here, and as the provider sent them when they go back."""
+"""Calls of one answer that share an id get unique ids; requests have the provider's ids."""
 
 from dataclasses import replace
 

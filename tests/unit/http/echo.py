@@ -1,4 +1,4 @@
-"""A dialect for the tests of exchanges, and waiting for what a client does behind an answer."""
+"""A dialect for the tests of exchanges, and waiting for the background tasks of a client."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Asking through a network of `tests.fakes.network`, for the tests of ways and of failures."""
+"""Requests through a network of `tests.fakes.network`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of the readers: how the bytes are cut never changes what comes out of them."""
+"""Properties of the readers: their output does not depend on how the bytes are cut."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What becomes of a connection when its answer is read, given up, or followed by more than an end."""
+"""The connection after an answer was read or abandoned, or has bytes after its end mark."""
 
 import asyncio
 from contextlib import aclosing
@@ -65,7 +65,7 @@ async def test_a_reader_that_leaves_early_closes_the_connection_at_once(http, up
     await upstream.wait_for_disconnect()
 
 
-async def test_a_tail_that_never_ends_is_given_up_in_time(http, upstream, monkeypatch):
+async def test_an_endless_tail_is_abandoned_in_time(http, upstream, monkeypatch):
     monkeypatch.setattr(body, "DRAIN_SECONDS", 0.01)
     upstream.script(Reply.events([ANSWER]).stall_after())
     await take(http, upstream)
@@ -81,7 +81,7 @@ async def test_a_tail_that_is_too_long_is_not_read_to_its_end(http, upstream, mo
     await upstream.wait_for_disconnect()
 
 
-async def test_closing_the_client_waits_for_no_tail(http, upstream):
+async def test_closing_the_client_does_not_wait_for_a_tail(http, upstream):
     upstream.script(Reply.events([ANSWER]).stall_after())
     await take(http, upstream)
     await http.aclose()

@@ -1,4 +1,4 @@
-"""How much an answer may hold, packed or not, and that other work goes on while a large one is read."""
+"""The size limits of an answer, compressed or not; reading a large one does not block other tasks."""
 
 import asyncio
 import contextlib

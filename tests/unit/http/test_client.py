@@ -1,4 +1,4 @@
-"""The shared client: what it costs, whom it trusts, which way it goes."""
+"""The shared client: imports, pools, proxies and certificates."""
 
 import asyncio
 import subprocess
@@ -35,11 +35,11 @@ def test_importing_the_package_imports_no_http_library():
         ("http://[oops/", False),
     ],
 )
-def test_loopback_is_told_by_name_and_address(url, expected):
+def test_loopback_is_recognized_by_name_and_address(url, expected):
     assert is_loopback(url) is expected
 
 
-async def test_one_pool_is_built_however_many_ask_at_once():
+async def test_one_pool_is_built_for_concurrent_requests():
     http = HttpClient()
     ways = await asyncio.gather(*(http.for_url("https://example.com/") for _ in range(20)))
     assert len({id(way.pool.http) for way in ways}) == 1
@@ -104,13 +104,13 @@ async def test_a_redirect_is_not_followed():
 
 
 @pytest.mark.requirement("7:proxy-environment")
-async def test_a_proxy_that_cannot_be_used_is_a_sentence(monkeypatch):
+async def test_a_proxy_that_cannot_be_used_is_a_readable_error(monkeypatch):
     monkeypatch.setenv("https_proxy", "gopher://127.0.0.1:9")
     with pytest.raises(ConfigError, match="https_proxy is neither an http:// nor an https:// address"):
         await HttpClient().for_url("https://example.com/")
 
 
-async def test_a_file_that_was_mended_is_read_at_the_next_request(tmp_path, authority):
+async def test_a_file_that_was_fixed_is_read_at_the_next_request(tmp_path, authority):
     file = tmp_path / "later.pem"
     client = HttpClient("acme", ProviderConfig(ca_file=str(file)))
     with pytest.raises(ConfigError, match=r"providers\.acme\.ca_file"):

@@ -147,13 +147,13 @@ def refused(pieces, content_type):
 
 
 @pytest.mark.parametrize("content_type", ["text/x-bogus", "x bogus", "text/html; charset=utf-8"])
-def test_a_stream_that_calls_itself_something_else_is_refused(content_type):
+def test_a_stream_with_another_content_type_is_refused(content_type):
     for pieces in arrivals(b"data: {}\n\n"):
         assert refused(pieces, content_type)
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/octet-stream"])
-def test_a_stream_whose_type_says_nothing_is_read(content_type):
+def test_a_stream_with_a_generic_content_type_is_read(content_type):
     reader = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type)
     out = []
     reader.feed(b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n', out)

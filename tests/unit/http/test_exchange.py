@@ -1,4 +1,4 @@
-"""What the adapters' tests leave open of an exchange: JSON, NDJSON, labels, bounds, odd requests."""
+"""Exchanges: JSON, NDJSON, content types, limits, unusual requests."""
 
 import asyncio
 import gzip
@@ -76,7 +76,7 @@ async def test_a_failure_comes_after_the_events_of_the_same_read(http, upstream)
     assert (error.provider, error.provider_request_id) == ("acme", "req-1")
 
 
-async def test_nothing_is_read_behind_the_end_mark(http, upstream):
+async def test_nothing_is_read_after_the_end_mark(http, upstream):
     reply = Reply.raw(b"data: a\n\ndata: end\n\ndata: fail\n\n", content_type="text/event-stream")
     assert await text_of(http, upstream, reply) == ("message=a;", None)
 
@@ -112,14 +112,14 @@ async def test_a_header_that_cannot_be_sent_is_a_configuration_error(http, upstr
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://"])
-async def test_an_address_that_is_none_is_a_configuration_error(http, url):
+async def test_an_invalid_url_is_a_configuration_error(http, url):
     with pytest.raises(ConfigError, match="base_url"):
         await get_json(http, HttpCall("GET", url), provider="acme")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("-inf")])
 @pytest.mark.parametrize("text", ["NaN", "\ud83d"])
-async def test_a_body_that_json_cannot_say_is_a_request_error(http, upstream, number, text):
+async def test_a_body_that_json_does_not_support_is_a_request_error(http, upstream, number, text):
     _, error = await text_of(http, upstream, Reply.raw(b""), body={"x": [number], "y": text})
     assert isinstance(error, RequestError)
     assert not upstream.requests
@@ -128,7 +128,7 @@ async def test_a_body_that_json_cannot_say_is_a_request_error(http, upstream, nu
 @pytest.mark.parametrize(
     "text", ["NaN", "[-Infinity]", "\ud83d", "\ud83d\ude00 \ud83d", 'ž\u2028\x7f\0"\\', "😀"]
 )
-async def test_every_text_of_a_body_arrives_as_it_is(http, upstream, text):
+async def test_every_text_of_a_body_arrives_unchanged(http, upstream, text):
     body = {"x": text, "y": [1e-7, -0.0, 2**70, None, True], "z": {}}
     await text_of(http, upstream, Reply.json({}), body=body)
     assert upstream.requests[0].json == json.loads(json.dumps(body))
@@ -163,7 +163,7 @@ async def test_something_that_is_not_http_is_a_connection_error(http):
             await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
 
 
-async def test_json_that_is_none_is_a_protocol_error(http, upstream):
+async def test_invalid_json_is_a_protocol_error(http, upstream):
     upstream.script(Reply.raw(b"<html>"))
     with pytest.raises(ProtocolError, match="not JSON"):
         await get_json(http, HttpCall("GET", upstream.origin), provider="acme")
@@ -180,23 +180,21 @@ def test_lines_come_out_whole_however_the_bytes_are_cut():
 
 
 @pytest.mark.parametrize("status", [200, 404, 503])
-async def test_an_answer_can_be_had_whole_whatever_its_status(http, upstream, status):
+async def test_fetch_returns_an_answer_of_any_status(http, upstream, status):
     upstream.script(Reply.json({"why": "so"}, status, x_thing="7"))
     answer = await fetch(http, HttpCall("GET", upstream.origin), provider="acme")
     assert (answer.status, answer.headers["x-thing"], answer.json()) == (status, "7", {"why": "so"})
     assert "so" not in repr(answer)
 
 
-async def test_a_redirect_is_no_answer_to_have(http, upstream):
+async def test_fetch_raises_for_a_redirect(http, upstream):
     upstream.script(Reply.raw(b"", 302, location="https://elsewhere.example/"))
     with pytest.raises(RequestError, match="is not followed"):
         await fetch(http, HttpCall("GET", upstream.origin), provider="acme")
 
 
 @pytest.mark.requirement("2:waiting-for-room")
-async def test_a_request_that_waits_for_room_says_so_and_goes_on_when_there_is_some(
-    http, upstream, monkeypatch
-):
+async def test_a_request_beyond_the_limit_warns_and_waits_for_another_to_end(http, upstream, monkeypatch):
     monkeypatch.setattr(client_module, "MAX_CONNECTIONS", 1)
     gate = Gate()
     upstream.script(Reply.events(["a", gate, "end"]))
@@ -225,7 +223,7 @@ async def test_a_request_that_waits_for_room_says_so_and_goes_on_when_there_is_s
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_a_head_that_comes_byte_by_byte_does_not_outlive_the_timeout(http):
+async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http):
     sent = 0
 
     async def serve(reader, writer):
@@ -275,7 +273,7 @@ async def test_a_body_may_take_longer_than_the_timeout_as_long_as_it_is_not_sile
 
 
 @pytest.mark.parametrize(("status", "is_answer"), [(299, True), (300, False), (399, False)])
-async def test_from_300_on_nothing_is_an_answer(http, upstream, status, is_answer):
+async def test_every_status_from_300_is_an_error(http, upstream, status, is_answer):
     upstream.default(Reply.raw(b'"x"', status, "application/json"))
     call = HttpCall("GET", upstream.origin)
     text, error = await text_of(http, upstream, Reply.raw(b"data: a\n\n", status, "text/event-stream"))
@@ -290,9 +288,7 @@ async def test_from_300_on_nothing_is_an_answer(http, upstream, status, is_answe
 
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", "text/plain"])
 @pytest.mark.parametrize("before", [b"", b": ping\n\n", b"event: error\n"])
-async def test_the_words_of_a_refusal_that_comes_as_an_event_stream_are_read(
-    http, upstream, content_type, before
-):
+async def test_an_error_body_in_the_form_of_an_event_stream_is_read(http, upstream, content_type, before):
     body = before + b'data: {"error": {"message": "No such thing", "code": "odd"}}\n\ndata: [DONE]\n\n'
     _, error = await text_of(http, upstream, Reply.raw(body, 422, content_type))
     assert error.message == "acme refused the request (HTTP 422): No such thing."

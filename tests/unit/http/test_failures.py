@@ -116,8 +116,8 @@ STACKS = [
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_stack_is_never_shown(stack, as_json):
-    told = f"It broke.\n{stack}\n"
-    body = json.dumps({"error": {"message": told}}) if as_json else told
+    reported = f"It broke.\n{stack}\n"
+    body = json.dumps({"error": {"message": reported}}) if as_json else reported
     message = error_from_response(500, {}, body.encode(), provider="acme", url=URL).message
     assert message.startswith("acme failed (HTTP 500): It broke.")
     for part in ("anary", "Traceback", "/srv", "line 3", "goroutine"):
@@ -227,7 +227,7 @@ def test_the_time_to_wait_is_read_in_every_spelling(headers, expected):
 
 
 @pytest.mark.requirement("chat:rate-limit-epoch")
-def test_a_reset_moment_in_epoch_milliseconds_is_told():
+def test_a_reset_time_in_unix_milliseconds_is_reported():
     error = from_response(429, b"", x_ratelimit_reset="1754667660000")
     assert error.reset_at == datetime(2025, 8, 8, 15, 41, tzinfo=UTC)
 
@@ -353,6 +353,6 @@ def test_a_host_is_named_without_credentials(url, expected):
         ({"anthropic-ratelimit-tokens-remaining": "0"}, None),
     ],
 )
-def test_the_reset_of_the_limit_that_is_used_up_is_told(headers, expected):
+def test_the_reset_of_the_limit_that_is_used_up_is_reported(headers, expected):
     error = error_from_response(429, headers, b"{}", provider="acme", url="https://a.example/")
     assert error.reset_at == expected

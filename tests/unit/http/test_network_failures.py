@@ -1,4 +1,4 @@
-"""What is said when the way to a provider is barred, by a proxy or by TLS."""
+"""The errors of failed connections through proxies and TLS."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ pytestmark = pytest.mark.usefixtures("no_proxies")
 
 @pytest.mark.requirement("7:proxy-errors")
 @pytest.mark.parametrize(
-    ("userinfo", "told", "hint"),
+    ("userinfo", "words", "hint"),
     [
         (None, "requires a user and a password (HTTP 407)", "Set them in providers.acme.proxy"),
         ("me:canary-which-is-wrong", "does not accept the configured user", "Correct providers.acme.proxy"),
     ],
 )
-async def test_a_proxy_that_wants_a_password_is_named_and_asked_once(authority, userinfo, told, hint):
+async def test_a_proxy_that_requires_a_password_is_named_and_asked_once(authority, userinfo, words, hint):
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         url = network.proxy.url_with(userinfo) if userinfo else network.proxy.url
 
         error = await failure(client_of(network, proxy=url))
 
         assert type(error) is ConnectionError
-        assert f"the proxy {network.proxy.address} {told}" in error.message
+        assert f"the proxy {network.proxy.address} {words}" in error.message
         assert hint in (error.hint or "")
         assert not error.retryable
         assert network.upstream.requests == []
@@ -83,22 +83,22 @@ async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_it
 
 @pytest.mark.requirement("7:proxy-errors")
 @pytest.mark.parametrize(
-    ("manner", "told"),
+    ("manner", "words"),
     [("close", "the proxy {proxy} closed the connection"), ("close behind", "through the proxy {proxy}")],
 )
-async def test_a_proxy_that_hangs_up_is_named(authority, manner, told):
+async def test_a_proxy_that_hangs_up_is_named(authority, manner, words):
     async with running_network(authority) as network:
         network.proxy.manner = manner
 
         error = await failure(client_of(network))
 
         assert type(error) is ConnectionError
-        assert told.format(proxy=network.proxy.address) in error.message
+        assert words.format(proxy=network.proxy.address) in error.message
 
 
 @pytest.mark.requirement("7:proxy-errors", "7:timeouts")
 @pytest.mark.parametrize("manner", ["stall", "stall behind"])
-async def test_a_proxy_that_says_nothing_holds_nobody_longer_than_connecting_may_take(authority, manner):
+async def test_a_silent_proxy_fails_after_the_connect_timeout(authority, manner):
     async with running_network(authority) as network:
         network.proxy.manner = manner
 
@@ -111,9 +111,9 @@ async def test_a_proxy_that_says_nothing_holds_nobody_longer_than_connecting_may
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_a_provider_behind_a_proxy_may_think_longer_than_connecting_may_take(authority):
+async def test_a_provider_behind_a_proxy_may_think_longer_than_the_connect_timeout(authority):
     async with running_network(authority) as network:
-        network.upstream.default(Reply(held=Gate()))  # Which nobody opens.
+        network.upstream.default(Reply(held=Gate()))  # It is never opened.
 
         # The shorter one is long enough for two handshakes on a busy machine.
         error = await failure(client_of(network, connect_timeout=0.9), timeout=1.2)
@@ -122,7 +122,7 @@ async def test_a_provider_behind_a_proxy_may_think_longer_than_connecting_may_ta
 
 
 @pytest.mark.requirement("7:proxy-errors")
-async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_the_provider(authority):
+async def test_a_proxy_for_plain_http_that_requires_a_password_is_named(authority):
     async with running_network(authority, auth="me:secret") as network:
         client = client_of(network)
 
@@ -133,7 +133,7 @@ async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_th
 
 @pytest.mark.requirement("7:tls-errors")
 @pytest.mark.parametrize(
-    ("what", "told", "hint"),
+    ("what", "words", "hint"),
     [
         ("unknown", "unable to get local issuer certificate", "Set providers.acme.ca_file"),
         ("self-signed", "self-signed certificate", "Set providers.acme.ca_file"),
@@ -141,8 +141,8 @@ async def test_a_password_for_plain_http_is_asked_for_by_the_proxy_and_not_by_th
         ("other name", "Hostname mismatch", f"Check that {HOST}:443 is the right address"),
     ],
 )
-async def test_a_certificate_that_is_not_trusted_says_why_and_what_to_do(
-    tmp_path, authority, what, told, hint
+async def test_an_untrusted_certificate_is_an_error_with_its_reason_and_a_hint(
+    tmp_path, authority, what, words, hint
 ):
     contexts = {
         "unknown": lambda: Authority(tmp_path / "other").server(HOST),
@@ -155,7 +155,7 @@ async def test_a_certificate_that_is_not_trusted_says_why_and_what_to_do(
 
         assert type(error) is ConnectionError
         assert f"{HOST}:443 (through the proxy {network.proxy.address}) cannot be reached" in error.message
-        assert f"its certificate is not trusted ({told}" in error.message
+        assert f"its certificate is not trusted ({words}" in error.message
         assert hint in (error.hint or "")
         assert not error.retryable
         assert network.upstream.requests == []
@@ -163,7 +163,7 @@ async def test_a_certificate_that_is_not_trusted_says_why_and_what_to_do(
 
 @pytest.mark.requirement("7:tls-errors")
 @pytest.mark.parametrize("tls12", [False, True])
-async def test_a_server_that_wants_a_client_certificate_is_told_as_such(authority, tls12):
+async def test_a_server_that_requires_a_client_certificate_is_reported_as_such(authority, tls12):
     context = authority.server(HOST, client_ca=authority, tls12=tls12)
     async with running_network(authority, context) as network:
         error = await failure(client_of(network))
@@ -174,7 +174,7 @@ async def test_a_server_that_wants_a_client_certificate_is_told_as_such(authorit
 
 
 @pytest.mark.requirement("7:tls-errors")
-async def test_a_client_certificate_that_the_server_does_not_know_is_told_as_such(tmp_path, authority):
+async def test_a_client_certificate_that_the_server_refuses_is_reported_as_such(tmp_path, authority):
     context = authority.server(HOST, client_ca=Authority(tmp_path / "other"))
     async with running_network(authority, context) as network:
         error = await failure(client_of(network, client_cert=str(authority.client())))

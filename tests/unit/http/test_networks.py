@@ -1,4 +1,4 @@
-"""Requests through real proxies and real TLS: which way they go, and who sees what."""
+"""Requests through real proxies and real TLS: their route, and what each host can read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_this_machine_is_never_reached_through_a_proxy(authority, host):
 
 
 @pytest.mark.requirement("7:proxy")
-async def test_a_proxy_may_be_spoken_to_by_tls_and_is_shown_no_client_certificate(tmp_path, authority):
+async def test_a_proxy_may_use_tls_and_gets_no_client_certificate(tmp_path, authority):
     inside = authority.server(HOST, client_ca=authority)
     outside = authority.server("127.0.0.1", client_ca=authority)
     outside.verify_mode = ssl.CERT_OPTIONAL
@@ -96,7 +96,7 @@ async def test_a_proxy_may_be_spoken_to_by_tls_and_is_shown_no_client_certificat
 
 
 @pytest.mark.requirement("7:proxy-secret")
-async def test_a_proxy_does_not_get_to_read_a_credential(authority):
+async def test_no_credential_is_sent_in_plain_http_through_a_proxy(authority):
     async with running_network(authority) as network:
         error = await failure(client_of(network), f"http://{PLAIN_HOST}/v1")
 

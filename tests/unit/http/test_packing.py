@@ -1,4 +1,4 @@
-"""Compressed bodies: each way of packing that is read, in bounded steps however the bytes are cut."""
+"""Compressed bodies: each supported coding, in bounded steps however the bytes are cut."""
 
 import gzip
 import zlib
@@ -35,14 +35,14 @@ def unpacked(coding, packed, size):
         ("deflate", bare(TEXT)),
     ],
 )
-def test_what_was_packed_comes_out_in_bounded_steps(coding, packed, size):
+def test_a_compressed_body_is_decompressed_in_bounded_steps(coding, packed, size):
     steps = unpacked(coding, packed, size)
     assert b"".join(steps) == TEXT
     assert max(map(len, steps)) <= STEP_BYTES
 
 
 @pytest.mark.parametrize("coding", ["", "identity", "Identity, identity"])
-def test_what_is_not_packed_comes_as_it_is(coding):
+def test_an_uncompressed_body_is_unchanged(coding):
     assert unpacker_for(coding, "acme") is None
 
 
@@ -52,13 +52,13 @@ def test_a_step_is_bounded_however_much_a_few_bytes_hold():
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "no such thing"])
-def test_another_packing_is_an_error_with_a_way_out(coding):
+def test_another_compression_is_an_error_with_a_hint(coding):
     with pytest.raises(ProtocolError, match=r"acme .* compression other than") as caught:
         unpacker_for(coding, "acme")
     assert caught.value.hint
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_what_cannot_be_unpacked_is_an_error(coding):
+def test_a_body_that_cannot_be_decompressed_is_an_error(coding):
     with pytest.raises(ProtocolError, match=r"acme .* cannot be decompressed"):
         unpacked(coding, b"\x1fnot packed at all", 1 << 20)

@@ -1,4 +1,4 @@
-"""Addresses of proxies as people write them, and the choice that the environment makes."""
+"""Addresses of proxies, and the proxies of the environment."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_password_is_in_no_repr_and_is_taken_out_of_logs_in_every_spelling():
 
 @pytest.mark.requirement("7:proxy", "7:proxy-secret")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         ("socks5://me:canary@proxy.test:1080", "SOCKS"),
         ("socks://proxy.test:1080", "SOCKS"),
@@ -67,8 +67,8 @@ def test_a_password_is_in_no_repr_and_is_taken_out_of_logs_in_every_spelling():
         ("http://pro xy.test:1", "not the address"),
     ],
 )
-def test_what_is_no_address_of_a_proxy_is_told_without_it(text, told):
-    with pytest.raises(ConfigError, match=told) as caught:
+def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, words):
+    with pytest.raises(ConfigError, match=words) as caught:
         parse_proxy(text, "providers.acme.proxy", provider="acme")
 
     error = caught.value

@@ -1,4 +1,4 @@
-"""A connection that is reset after any byte of an answer, in every dialect: one end, and never wrong text.
+"""A connection that is reset after any byte of an answer, in every dialect: one end, no wrong text.
 
 Each answer is written by hand after its provider's API reference, as short as it can be, because every
 byte of it is an exchange of its own.

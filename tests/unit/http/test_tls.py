@@ -1,4 +1,4 @@
-"""Contexts of TLS: what is trusted beside the system's authorities, and what is shown to a server."""
+"""TLS contexts: trusted authorities and client certificates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_verification_is_on_whatever_is_configured(authority):
 
 
 @pytest.mark.parametrize("content", [b"", b"no certificate", GARBLED, b"\x30\x82\x01\x00"])
-def test_a_file_without_certificates_is_told_with_its_key(tmp_path, content):
+def test_a_file_without_certificates_is_an_error_with_the_configuration_key(tmp_path, content):
     file = tmp_path / "ca.pem"
     file.write_bytes(content)
 
@@ -53,7 +53,7 @@ def test_a_file_without_certificates_is_told_with_its_key(tmp_path, content):
 
 
 @pytest.mark.parametrize("key", ["ca_file", "cert"])
-def test_a_file_that_is_not_there_is_told_with_its_key(tmp_path, key):
+def test_a_missing_file_is_an_error_with_the_configuration_key(tmp_path, key):
     error = refusal(TlsOptions(**{key: str(tmp_path / "missing.pem")}))
 
     assert error.message.startswith(f"providers.acme.{ {'cert': 'client_cert'}.get(key, key) } names ")
@@ -95,7 +95,7 @@ def test_a_client_certificate_may_be_one_file_or_two_and_its_key_encrypted(autho
     make_context(TlsOptions(cert=cert, key=key, password="canary-4711"), "acme")
 
 
-def test_an_encrypted_key_without_a_password_is_told_and_nobody_is_asked_at_the_terminal(authority):
+def test_an_encrypted_key_without_a_password_is_an_error_and_no_prompt_appears(authority):
     cert, key = map(str, authority.client_in_two_files("canary-4711"))
 
     error = refusal(TlsOptions(cert=cert, key=key))
@@ -104,7 +104,7 @@ def test_an_encrypted_key_without_a_password_is_told_and_nobody_is_asked_at_the_
     assert "providers.acme.client_cert.password" in (error.hint or "")
 
 
-def test_a_wrong_password_is_told_without_it(authority):
+def test_a_wrong_password_is_an_error_that_does_not_quote_it(authority):
     cert, key = map(str, authority.client_in_two_files("canary-4711"))
 
     error = refusal(TlsOptions(cert=cert, key=key, password="canary-0815"))
@@ -114,7 +114,7 @@ def test_a_wrong_password_is_told_without_it(authority):
     assert "canary" not in f"{error.message} {error.hint} {TlsOptions(password='canary-0815')!r}"
 
 
-def test_a_key_of_another_certificate_is_told(tmp_path, authority):
+def test_a_key_of_another_certificate_is_an_error(tmp_path, authority):
     cert, _ = map(str, authority.client_in_two_files())
     _, key = map(str, Authority(tmp_path / "other").client_in_two_files())
 
@@ -122,7 +122,7 @@ def test_a_key_of_another_certificate_is_told(tmp_path, authority):
 
 
 @pytest.mark.parametrize("content", [b"", b"no certificate", GARBLED])
-def test_a_garbled_client_certificate_is_told_with_its_key(tmp_path, content):
+def test_an_invalid_client_certificate_is_an_error_with_the_configuration_key(tmp_path, content):
     file = tmp_path / "client.pem"
     file.write_bytes(content)
 
@@ -133,7 +133,7 @@ def test_a_garbled_client_certificate_is_told_with_its_key(tmp_path, content):
     )
 
 
-def test_a_store_that_the_environment_names_and_that_is_not_there_is_told(tmp_path, monkeypatch):
+def test_a_missing_store_of_the_environment_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
 
     with pytest.raises(ConfigError, match="the path in SSL_CERT_FILE: No such file"):

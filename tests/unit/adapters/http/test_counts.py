@@ -50,14 +50,14 @@ async def test_only_a_number_is_a_count(
     "reply",
     [Reply.raw(b"", 404), Reply.raw(b"", 405), Reply.raw(b"", 501), Reply.raw(b"<html>", 200, "text/html")],
 )
-async def test_an_endpoint_without_a_count_is_no_failure(
+async def test_an_endpoint_without_a_count_is_not_an_error(
     upstream: FakeUpstream, http: HttpClient, reply: Reply
 ) -> None:
     assert await asked(upstream, http, reply) == -1
 
 
 @pytest.mark.parametrize(("status", "error"), [(401, AuthenticationError), (503, ServerError)])
-async def test_one_that_fails_is(
+async def test_a_failed_request_is_an_error(
     upstream: FakeUpstream, http: HttpClient, status: int, error: type[Exception]
 ) -> None:
     with pytest.raises(error):

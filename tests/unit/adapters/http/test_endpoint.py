@@ -70,7 +70,7 @@ def test_a_path_goes_before_the_query_of_the_base(base: str, path: str, url: str
         ("http://h/p?a%20b=1", {"a b": "2"}, "http://h/p?a%20b=2"),
     ],
 )
-def test_a_query_is_laid_over_what_the_url_has(url: str, query: dict[str, str], expected: str) -> None:
+def test_a_query_replaces_parameters_of_the_url(url: str, query: dict[str, str], expected: str) -> None:
     assert with_query(url, query) == expected
 
 
@@ -83,7 +83,7 @@ def test_a_query_is_laid_over_what_the_url_has(url: str, query: dict[str, str], 
         {"url": "http://127.0.0.1:1/${api_key}"},
     ],
 )
-async def test_a_key_that_has_a_place_of_its_own_goes_there_alone(http: HttpClient, place: Any) -> None:
+async def test_a_key_with_a_configured_place_is_sent_only_there(http: HttpClient, place: Any) -> None:
     table = {"base_url": "http://127.0.0.1:1/v1", "api_key": KEY, **place}
 
     assert "authorization" not in await endpoint(http, **table)._headers("m")
@@ -102,7 +102,7 @@ async def test_a_key_that_has_a_place_of_its_own_goes_there_alone(http: HttpClie
         {"base_url": "http://me:secret%2Ffive-of-4711@127.0.0.1:1/v1"},
     ],
 )
-async def test_what_is_secret_in_a_url_is_hidden_before_it_is_sent(http: HttpClient, table: Any) -> None:
+async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient, table: Any) -> None:
     adapter = endpoint(http, **{"base_url": "http://127.0.0.1:1/v1", **table})
     call = await adapter._call_of_chat("/chat/completions", {}, "m")
 
@@ -135,7 +135,7 @@ async def test_the_log_of_the_http_library_has_the_address_without_the_key(
 
 @pytest.mark.requirement("7:url")
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic", "ollama"])
-async def test_a_table_with_a_url_alone_asks_for_nothing_but_chats(http: HttpClient, kind: str) -> None:
+async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient, kind: str) -> None:
     module, _, name = KINDS[kind].adapter.partition(":")
     made = getattr(__import__(module, fromlist=[name]), name)
     table = {"url": "http://127.0.0.1:1/${model}", "models": ["a"], "default_model": "b", "api_key": KEY}
@@ -156,7 +156,7 @@ async def test_a_base_that_depends_on_the_model_has_no_list(http: HttpClient) ->
     assert call.url == "http://127.0.0.1:1/deployments/m/1/chat/completions"
 
 
-async def test_the_state_of_a_key_is_told_without_running_anything(http: HttpClient) -> None:
+async def test_the_state_of_a_key_is_reported_without_running_a_command(http: HttpClient) -> None:
     missing = endpoint(http, base_url="http://127.0.0.1:1/v1", api_key="file:/no/such/file")
     assert (await missing.account.auth_status()).state == "signed_out"
     for source in ("cmd:no-such-command-4711", "keyring:a/b", "python:no_such_package:f"):

@@ -59,8 +59,8 @@ MESSAGES = {
 def litellm(text):
     """A refusal as LiteLLM 1.106 words it."""
     end = "LiteLLM: model group 'gpt-4o' failed with the error above. No fallback was attempted."
-    told = f"litellm.UnsupportedParamsError: {text}\n\n{end}"
-    return ProviderFault(told, "400", "invalid_request_error")
+    message = f"litellm.UnsupportedParamsError: {text}\n\n{end}"
+    return ProviderFault(message, "400", "invalid_request_error")
 
 
 def unsupported(*names, provider="openai", model="gpt-4o"):
@@ -161,7 +161,7 @@ def test_a_parameter_is_known_by_the_name_of_the_dialect_behind_the_gateway(said
         (ProviderFault("the seed-model does not support images"), None),
     ],
 )
-def test_a_vendors_words_name_it_too(fault, name):
+def test_a_vendors_message_names_the_parameter_too(fault, name):
     assert refused(fault, CHAT) == name
 
 
@@ -178,16 +178,16 @@ def test_a_vendors_words_name_it_too(fault, name):
         ("text.format.schema", RESPONSES),
     ],
 )
-def test_what_makes_the_request_another_one_is_not_left_out(said, body):
+def test_an_essential_parameter_is_not_left_out(said, body):
     assert refused(ProviderFault("Unsupported parameter", param=said), body) is None
     assert refused(unsupported(said), body) is None
 
 
-def test_a_member_that_is_not_essential_goes_alone():
+def test_a_member_that_is_not_essential_is_left_out_alone():
     assert refused(ProviderFault("Unknown parameter", param="text.verbosity"), RESPONSES) == "text.verbosity"
     assert refused(ProviderFault("Unknown parameter: 'stream_options.x'"), CHAT) == "stream_options"
 
 
-def test_only_a_refused_request_is_read():
+def test_only_errors_of_refused_requests_are_examined():
     assert refused(unsupported("seed"), CHAT, status=500) is None
     assert refused_parameter(unsupported("seed"), ConnectionError("x", status_code=400), CHAT, ()) is None

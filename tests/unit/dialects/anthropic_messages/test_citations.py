@@ -1,4 +1,4 @@
-"""Citations of text blocks, wherever the API or Copilot's service puts them."""
+"""Citations of text blocks, in all forms of the API and of Copilot."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_citations_belong_to_their_text_block():
 
 
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
-def test_citations_in_the_start_of_a_block_are_told_with_its_first_text_and_go_back():
+def test_citations_in_the_start_of_a_block_are_emitted_with_its_first_text_and_replayed():
     more = {"type": "citations_delta", "citation": PAGE}
     data = raw(started(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *ended())
     events, _ = read([data])
@@ -74,7 +74,7 @@ def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
 
 
 @pytest.mark.requirement("messages:citations")
-def test_citations_of_a_block_without_text_are_told_without_a_block():
+def test_citations_of_a_block_without_text_have_no_block():
     delta = {"type": "citations_delta", "citation": WEB}
     for start, deltas in (({**TEXT, "citations": [WEB]}, []), (TEXT, [delta])):
         data = raw(started(), *block(0, start, *deltas), *block(1, TEXT, words("One.")), *ended())
@@ -88,7 +88,7 @@ def test_citations_of_a_block_without_text_are_told_without_a_block():
 
 
 @pytest.mark.requirement("messages:citations")
-def test_a_citation_is_told_where_it_stands_in_the_text():
+def test_a_citation_is_emitted_at_its_place_in_the_text():
     cited = {"type": "citations_delta", "citation": WEB}
     events, _ = read([raw(started(), *block(0, TEXT, words("One."), cited, words("Two.")), *ended())])
     kinds = [each.type for each in events if each.type in ("text_delta", "citation")]
@@ -104,7 +104,7 @@ def test_a_source_that_is_not_at_an_address_has_its_name_alone():
 
 
 @pytest.mark.requirement("copilot:citations")
-def test_matches_with_public_code_on_deltas_are_citations_of_their_block_told_once():
+def test_matches_with_public_code_on_deltas_are_citations_of_their_block_and_emitted_once():
     def match(url):
         return {"id": 0, "citations": {"url": url, "license": "MIT", "snippet": "x"}}
 

@@ -1,4 +1,4 @@
-"""What servers of this dialect send, one hand-written answer for each way of theirs."""
+"""Hand-written answers of the Messages dialect, one for each behaviour of servers."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_every_kind_of_block_in_one_stream():
 
 
 @pytest.mark.requirement("messages:whole-body")
-def test_a_whole_body_gives_what_a_stream_does():
+def test_a_body_has_the_same_result_as_a_stream():
     call = Call("toolu_1", "f", ['{"a":1}'])
     parts = (Thought(["Hm"]), Redacted("x"), Words(["Hi"]), call)
     whole = answer(json.dumps(message_body(*parts)).encode(), "application/json")
@@ -67,7 +67,7 @@ def test_the_name_of_an_event_is_not_needed():
 
 
 @pytest.mark.requirement("messages:unknown-events")
-def test_what_is_not_known_is_ignored():
+def test_unknown_events_are_ignored():
     got = answer(
         raw(
             started(),
@@ -154,7 +154,7 @@ def test_blocks_without_a_type_here_are_kept_whole():
 
 @pytest.mark.requirement("messages:stop-reasons")
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("raw_reason", "reason"),
     [
         ("end_turn", "end_turn"),
         ("max_tokens", "max_tokens"),
@@ -166,9 +166,9 @@ def test_blocks_without_a_type_here_are_kept_whole():
         ("tool_use", "end_turn"),
     ],
 )
-def test_stop_reasons(told, reason):
-    got = answer(stream(Words(["x"]), stop_reason=told))
-    assert (got.stop_reason, got.raw_stop_reason) == (reason, told)
+def test_stop_reasons(raw_reason, reason):
+    got = answer(stream(Words(["x"]), stop_reason=raw_reason))
+    assert (got.stop_reason, got.raw_stop_reason) == (reason, raw_reason)
 
 
 @pytest.mark.requirement("messages:stop-reasons")
@@ -178,7 +178,7 @@ def test_an_imitator_that_ends_the_turn_after_a_call_means_the_call():
 
 @pytest.mark.requirement("messages:stop-reasons")
 @pytest.mark.parametrize("explanation", ["Not this.", None])
-def test_a_refusal_says_why(explanation):
+def test_a_refusal_has_a_warning_with_its_reason(explanation):
     details = {"type": "refusal", "category": "frontier_llm", "explanation": explanation}
     events, _ = read([raw(started(), *ended("refusal", stop_details=details))])
     (warning,) = [each for each in events if isinstance(each, WarningEvent)]
@@ -199,13 +199,13 @@ def test_usage_is_overwritten_field_by_field_and_includes_the_cache():
         *ended(usage=last),
     )
     events, _ = read([data])
-    told = [each.usage for each in events if isinstance(each, UsageEvent)]
-    assert told == [
+    reported = [each.usage for each in events if isinstance(each, UsageEvent)]
+    assert reported == [
         Usage(107, 1, 100, 0),
         Usage(137, 20, 100, 30),
         Usage(137, 40, 100, 30, reasoning_tokens=15),
     ]
-    assert events[-1].usage == told[-1]
+    assert events[-1].usage == reported[-1]
 
 
 def test_a_gateway_that_counts_only_at_the_end_is_believed():

@@ -1,4 +1,4 @@
-"""Answers of this dialect that fail, begin anew, end early or come in an order of their own."""
+"""Answers of the Messages dialect that fail, restart, end early or are out of order."""
 
 import json
 
@@ -102,7 +102,7 @@ def test_a_second_start_before_any_content_changes_nothing():
 
 
 @pytest.mark.requirement("messages:spliced-start")
-def test_a_start_after_content_throws_away_what_came_before():
+def test_a_start_after_content_discards_the_answer_so_far():
     second = message(id="msg_second", usage={"input_tokens": 3, "output_tokens": 1})
     data = raw(
         started(),
@@ -212,7 +212,7 @@ def test_parallel_calls_that_interleave_are_kept_apart():
 
 
 @pytest.mark.requirement("messages:split-utf8")
-def test_characters_cut_between_reads_are_put_together():
+def test_characters_cut_between_reads_are_joined():
     text = "naïve 🙂 日本"
     data = stream(Words([text]))
     for size in (1, 2, 3):

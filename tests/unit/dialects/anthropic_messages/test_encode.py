@@ -1,4 +1,4 @@
-"""What a request becomes on the wire of this dialect."""
+"""Requests of the Messages dialect."""
 
 from dataclasses import replace
 
@@ -28,8 +28,8 @@ FACTS = MessagesFacts(provider="acme")
 
 
 def request(*messages, **more):
-    told = {"messages": messages or (Message.user("Hi"),), "model": "claude-sonnet-4-5", "stream": False}
-    return ChatRequest(**{**told, **more})
+    defaults = {"messages": messages or (Message.user("Hi"),), "model": "claude-sonnet-4-5", "stream": False}
+    return ChatRequest(**{**defaults, **more})
 
 
 def body(*messages, **more):
@@ -98,7 +98,7 @@ def test_the_tool_choice(choice, wire):
 
 
 @pytest.mark.requirement("messages:parameters", "messages:cache-breakpoints")
-def test_settings_and_configured_parameters_are_laid_over_the_body():
+def test_settings_and_configured_parameters_override_the_body():
     cache = {"type": "ephemeral"}
     parameters = {"cache_control": cache, "model": "no", "messages": [], "output_config": {"effort": "max"}}
     facts = replace(FACTS, parameters=parameters)
@@ -240,7 +240,7 @@ def test_a_schema_is_sent_with_its_objects_closed():
         ("claude-opus-5", "json"),
     ],
 )
-def test_json_is_asked_for_in_words_where_there_is_no_better_way(model, mode):
+def test_the_system_prompt_asks_for_json_if_the_model_has_no_such_mode(model, mode):
     got, warnings = encode_with_warnings(request(model=model, output_mode=mode, system="Hi."), FACTS)
     assert got["system"].startswith("Hi.\n\nAnswer with one JSON value")
     assert ('"properties"' in got["system"]) == (mode != "json")
@@ -336,7 +336,7 @@ def test_a_calls_input_goes_back_from_its_raw_text(block, wire):
 
 
 @pytest.mark.requirement("messages:replay-other", "messages:replay-citations")
-def test_what_has_no_type_here_goes_back_as_it_came():
+def test_a_block_of_an_unknown_type_is_replayed_unchanged():
     server = '{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":"é"}}'
     got = sent(
         assistant(

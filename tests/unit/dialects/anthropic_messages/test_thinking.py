@@ -1,4 +1,4 @@
-"""Thinking levels by family of models, and what must give way to them."""
+"""Thinking levels by family of models, and the parameters that conflict with them."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_newer_models_get_an_effort(model, thinking):
 
 @pytest.mark.requirement("messages:thinking-off")
 @pytest.mark.parametrize(
-    ("model", "thinking", "told"),
+    ("model", "thinking", "codes"),
     [
         ("claude-haiku-4-5", {"type": "disabled"}, []),
         ("claude-opus-5", {"type": "disabled"}, []),
@@ -111,16 +111,16 @@ def test_newer_models_get_an_effort(model, thinking):
         ("claude-3-5-haiku-20241022", None, []),
     ],
 )
-def test_thinking_is_turned_off_as_far_as_the_model_lets_it(model, thinking, told):
+def test_thinking_is_turned_off_as_far_as_the_model_lets_it(model, thinking, codes):
     body, warnings = encoded(model, thinking="off")
     assert body.get("thinking") == thinking
     effort = {"effort": "low"} if thinking == {"type": "adaptive"} else None
     assert body.get("output_config") == effort
-    assert warnings == told
+    assert warnings == codes
 
 
 @pytest.mark.requirement("messages:thinking-off-effort")
-def test_a_configured_effort_gives_way_where_thinking_is_off():
+def test_a_configured_effort_is_dropped_while_thinking_is_off():
     parameters = {"output_config": {"effort": "xhigh", "x": 1}}
     body, warnings = encoded("claude-opus-5", thinking="off", parameters=parameters)
     assert body["output_config"] == {"x": 1}
@@ -174,7 +174,7 @@ def test_sampling_goes_only_to_models_that_take_it(model, taken):
 
 
 @pytest.mark.requirement("messages:sampling-while-thinking")
-def test_sampling_that_thinking_refuses_gives_way():
+def test_sampling_that_conflicts_with_thinking_is_dropped():
     refused = {"temperature": 0.2, "top_p": 0.5, "top_k": 4}
     body, warnings = encoded("claude-haiku-4-5", thinking="low", settings=refused)
     assert not refused.keys() & body.keys()
@@ -222,7 +222,7 @@ def supported(flag):
 
 
 @pytest.mark.requirement("messages:model-capabilities")
-def test_what_the_list_says_goes_before_the_name():
+def test_the_list_of_models_overrides_the_rules_of_the_name():
     def row(adaptive, enabled, disabled, between):
         types = {"adaptive": adaptive, "enabled": enabled, "disabled": disabled, "between_tools": between}
         thinking = {"types": {name: supported(flag) for name, flag in types.items()}}
@@ -232,14 +232,14 @@ def test_what_the_list_says_goes_before_the_name():
 
     base = rules_of("brand-new")
     assert with_listed(base, {}) == base
-    told = with_listed(base, row(True, False, False, True))
-    assert (told.thinking, told.off, told.max_output_tokens) == ("adaptive", "between_tools", 9000)
-    assert told.takes_schemas
-    assert told.effort_levels == {"high"}
+    rules = with_listed(base, row(True, False, False, True))
+    assert (rules.thinking, rules.off, rules.max_output_tokens) == ("adaptive", "between_tools", 9000)
+    assert rules.takes_schemas
+    assert rules.effort_levels == {"high"}
     assert with_listed(base, row(False, True, True, False)).thinking == "enabled"
     assert with_listed(base, row(False, False, True, False)).thinking == "none"
     assert with_listed(base, row(True, False, False, False)).off == "low_effort"
-    body, warnings = encoded("brand-new", rules=told, thinking="low")
+    body, warnings = encoded("brand-new", rules=rules, thinking="low")
     assert body["thinking"] == {"type": "adaptive"}
     assert "output_config" not in body
     assert warnings == ["thinking_adjusted"]

@@ -1,4 +1,4 @@
-"""Whatever JSON a server sends in the dialect's fields: the laws are kept, or the error is a plain one."""
+"""Any JSON in the fields of the dialect: the decoder keeps the laws, or raises a `ChatError`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What servers of this dialect send, one hand-written answer for each way of theirs."""
+"""Hand-written answers of the chat-completions dialect, one for each behaviour of servers."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_text_in_pieces():
     assert got.content[0].origin.model == "asked"
 
 
-def test_a_whole_body_gives_what_a_stream_does():
+def test_a_body_has_the_same_result_as_a_stream():
     part = {"id": "c-1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
     whole = answer(
         body({"content": "x", "reasoning": "y", "tool_calls": [part]}, "tool_calls"), "application/json"
@@ -175,7 +175,7 @@ def test_the_last_usage_counts_wherever_it_stands(name):
 
 
 @pytest.mark.parametrize("count", ["1e999", "1" + "0" * 400, "-3", "true", '"5"', "[]"])
-def test_a_count_that_is_none_counts_nothing(count):
+def test_an_invalid_count_is_zero(count):
     data = stream(chunk({"content": "x"}, "stop", usage={"prompt_tokens": 7, "cost": None}))
     got = answer(data.replace(b"7", count.encode()).replace(b"null}", count.encode() + b"}"))
     assert (got.text, got.usage.input_tokens) == ("x", 0)
@@ -200,7 +200,7 @@ def test_costs_and_other_cache_counts_are_read():
     assert got.usage.reasoning_tokens is None
 
 
-def test_citations_are_told_once_each():
+def test_each_citation_is_emitted_once():
     url = {"type": "url_citation", "url_citation": {"url": "https://a", "title": "A"}}
     events, _ = read(
         [
@@ -223,13 +223,13 @@ def test_citations_are_told_once_each():
     ]
 
 
-def test_the_response_is_told_once_and_first():
+def test_the_response_event_comes_first_and_once():
     events, _ = read([stream(chunk({"content": "x"}), chunk({"content": "y"}, "stop"))])
     assert [i for i, event in enumerate(events) if isinstance(event, ResponseEvent)] == [0]
 
 
 @pytest.mark.requirement("chat:done-then-open")
-def test_nothing_comes_out_after_the_end_mark():
+def test_no_events_follow_the_end_mark():
     decoder = ChatCompletionsDecoder("acme", "asked")
     decoder.feed_event("message", json.dumps(chunk({"content": "x"}, "stop")))
     assert not decoder.complete

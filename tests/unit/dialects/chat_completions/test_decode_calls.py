@@ -1,4 +1,4 @@
-"""Tool calls in every form that servers of this dialect give them."""
+"""Tool calls in all forms of the servers of this dialect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Answers of this dialect that end early, cannot be read or say themselves that they failed."""
+"""Answers of this dialect that end early, are unreadable, or report a failure."""
 
 import json
 

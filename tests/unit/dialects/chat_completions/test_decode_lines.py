@@ -1,4 +1,4 @@
-"""Events that stand line by line, without the blank lines that the standard wants between them."""
+"""Events on single lines, without the blank lines that the standard requires between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning in every form that servers of this dialect give it, and what must travel with it."""
+"""Reasoning in all forms of the servers of this dialect, and its opaque data."""
 
 import json
 

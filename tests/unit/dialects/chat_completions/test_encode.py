@@ -1,4 +1,4 @@
-"""Requests of the dialect: what each part of a conversation becomes."""
+"""Requests of the chat-completions dialect."""
 
 import json
 
@@ -77,7 +77,7 @@ def test_the_switches_of_an_endpoint():
         ({"facts": {"dropped": ("max_tokens", "model")}, "settings": {"x": 1}}, {"x": 1}),
     ],
 )
-def test_a_wish_becomes_a_parameter(fields, expected):
+def test_each_option_becomes_a_parameter(fields, expected):
     plain = body_of()
     body = body_of(**fields)
     if "dropped" in fields.get("facts", {}):

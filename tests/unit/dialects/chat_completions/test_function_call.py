@@ -1,4 +1,4 @@
-"""The old `function_call`, and the empty one that Snowflake puts beside every text."""
+"""The deprecated `function_call`, and the empty one that Snowflake adds to every text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What one answer of a server is when it is sent back: decoded, then encoded, in every form of reasoning."""
+"""Replay of an answer: decoded, then encoded, in all forms of reasoning."""
 
 import json
 

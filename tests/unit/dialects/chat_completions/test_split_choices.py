@@ -1,4 +1,4 @@
-"""One answer in several choices: Claude behind Copilot, where nothing is streamed."""
+"""One answer in several choices, as Claude behind Copilot sends it without streaming."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Ids of tool calls in the one form that Mistral takes."""
+"""Ids of tool calls in the form that Mistral accepts."""
 
 import re
 

@@ -136,21 +136,21 @@ def test_another_call_under_a_used_id_gets_its_own_and_a_repeated_call_counts_on
     ("arguments", "parsed"),
     [('{"a": 1}', {"a": 1}), ("", {}), ("{broken", None), ([1], None), (None, {})],
 )
-def test_arguments_that_are_no_object_are_read_as_text_or_told_as_an_error(arguments, parsed):
+def test_arguments_that_are_not_an_object_are_read_as_text_or_are_an_error(arguments, parsed):
     broken = {"id": "c", "function": {"name": "f", "arguments": arguments}}
     (called,) = answer(part(tool_calls=[broken]), last()).tool_calls
     assert called.arguments == parsed
     assert (called.error is None) == (parsed is not None)
 
 
-def test_what_is_no_call_is_passed_over():
+def test_an_entry_that_is_not_a_call_is_skipped():
     response = answer(part(tool_calls=["x", {"function": 1}]), part(tool_calls={}), last())
     assert (response.tool_calls, response.stop_reason) == ([], "end_turn")
 
 
 @pytest.mark.requirement("ollama:done-reason")
 @pytest.mark.parametrize(
-    ("told", "stop_reason"),
+    ("done_reason", "stop_reason"),
     [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
@@ -160,9 +160,9 @@ def test_what_is_no_call_is_passed_over():
         ("something new", "end_turn"),
     ],
 )
-def test_a_done_reason_is_mapped_and_kept(told, stop_reason):
-    response = answer(part("x"), last(told))
-    assert (response.stop_reason, response.raw_stop_reason) == (stop_reason, told)
+def test_a_done_reason_is_mapped_and_kept(done_reason, stop_reason):
+    response = answer(part("x"), last(done_reason))
+    assert (response.stop_reason, response.raw_stop_reason) == (stop_reason, done_reason)
 
 
 @pytest.mark.requirement("ollama:done-reason")
@@ -171,7 +171,7 @@ def test_an_answer_that_is_cut_in_the_middle_of_calls_is_cut():
     assert response.stop_reason == "max_tokens"
 
 
-def test_a_model_that_says_nothing_gives_no_block():
+def test_an_empty_answer_has_no_block():
     response = answer(last("load", prompt_eval_count=None, eval_count=None))
     assert list(response.content) == []
     assert response.usage is None

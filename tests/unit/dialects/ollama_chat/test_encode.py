@@ -89,7 +89,7 @@ def test_context_is_text_and_messages_of_one_role_are_one():
 
 
 @pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:arguments-object")
-def test_a_tool_loop_goes_back_whole():
+def test_a_tool_loop_is_replayed_completely():
     body = encoded(
         request_for(
             Message.user("Weather?"),
@@ -120,7 +120,7 @@ def test_a_tool_loop_goes_back_whole():
     ]
 
 
-def test_what_belongs_to_another_model_or_has_no_words_is_left_out():
+def test_blocks_of_another_model_or_without_a_form_in_the_dialect_are_left_out():
     foreign = ThinkingBlock("Secret.", origin=Origin("acme", "other"))
     blocks = (foreign, RedactedThinkingBlock("x", origin=HERE), OtherBlock("search"))
     body = encoded(

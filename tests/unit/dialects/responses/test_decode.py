@@ -1,4 +1,4 @@
-"""Answers of the dialect: what each event comes to, and how an answer may end."""
+"""Answers of the Responses dialect: events, and how an answer may end."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_a_streamed_text():
 
 
 @pytest.mark.requirement("responses:lifecycle")
-def test_who_answers_is_told_once():
+def test_the_response_event_comes_once():
     later = completed(MESSAGE)
     later["response"]["id"] = "another"
     events = events_of({**CREATED, "type": "response.queued"}, CREATED, text("Hello"), later)
@@ -117,18 +117,18 @@ def test_a_refusal_is_text_with_a_stop_reason():
 
 
 @pytest.mark.requirement("responses:annotations")
-def test_citations_are_told_once_from_deltas_and_from_whole_items():
+def test_citations_are_emitted_once_from_deltas_and_complete_items():
     page = {"type": "url_citation", "url": "https://x/", "title": "X", "start_index": 0, "end_index": 1}
     file = {"type": "file_citation", "file_id": "f", "filename": "a.pdf", "index": 0}
     nested = {"type": "url_citation", "url_citation": {"url": "https://y/"}}
-    told = {
+    annotation = {
         "type": "response.output_text.annotation.added",
         "output_index": 0,
         "content_index": 0,
         "annotation": page,
     }
     finished = done(0, "message", content=part("Hello", annotations=[page, file, nested]))
-    for stream_of_events in ([text("Hello"), told, finished], [finished], [text("Hello"), finished]):
+    for stream_of_events in ([text("Hello"), annotation, finished], [finished], [text("Hello"), finished]):
         events = events_of(CREATED, *stream_of_events, completed())
         cited = [(e.block, e.url, e.title) for e in events if isinstance(e, CitationEvent)]
         assert cited == [(0, "https://x/", "X"), (0, None, "a.pdf"), (0, "https://y/", None)]
@@ -150,7 +150,7 @@ def test_summary_parts_are_one_block_with_a_blank_line_between():
 
 
 @pytest.mark.requirement("responses:reasoning-text")
-def test_open_reasoning_is_thinking_and_a_summary_beside_it_is_not_told_again():
+def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
     content = [{"type": "reasoning_text", "text": "Hm."}]
     streamed = [added(0, "reasoning"), delta("reasoning_text", "Hm.", content_index=0)]
     for events in (
@@ -176,7 +176,7 @@ def test_encrypted_content_is_that_of_the_finished_item(encrypted, signature):
 
 
 @pytest.mark.requirement("responses:encrypted-from-done")
-def test_encrypted_reasoning_without_a_word_is_a_block_and_nothing_at_all_is_none():
+def test_encrypted_reasoning_without_text_is_a_block_and_empty_reasoning_is_not():
     response = answer(
         CREATED,
         done(0, "reasoning", "a", encrypted_content="x", summary=[]),
@@ -246,7 +246,7 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_passed_over():
         ("something_new", "pause_turn"),
     ],
 )
-def test_an_incomplete_answer_says_why(reason, stop):
+def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
     end = completed(kind="incomplete", incomplete_details={"reason": reason})
     response = answer(CREATED, added(0, "message"), text("Hel"), end)
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hel", stop, reason)
@@ -275,7 +275,7 @@ def test_a_response_that_failed_is_an_error_after_what_came_before(kind, error, 
     assert type(whole_error) is expected
 
 
-def test_the_tokens_of_a_response_that_failed_are_told():
+def test_the_tokens_of_a_failed_response_are_reported():
     end = completed(kind="failed", error={"code": "server_error"}, usage=USAGE)
     _, partial = failure(CREATED, added(0, "message"), text("Hel"), end)
     assert partial.usage.input_tokens == 10

@@ -1,4 +1,4 @@
-"""Streams that are out of order: the laws hold, whatever is lost, doubled or swapped."""
+"""Streams with lost, repeated or swapped events: the decoder keeps the laws."""
 
 import json
 
@@ -43,9 +43,9 @@ def test_one_event_out_of_place_breaks_no_law_and_loses_no_item(change):
         assert_laws(events, ended=error is None)
         fold = fold_of(events)
         if error is None:
-            told = fold.response()
-            assert [call.id for call in told.tool_calls] == ["call_1", "call_2"], position
-            assert told.content[0].signature == "gAAA"
+            response = fold.response()
+            assert [call.id for call in response.tool_calls] == ["call_1", "call_2"], position
+            assert response.content[0].signature == "gAAA"
         else:
             assert type(error) is ProtocolError
             assert position == len(EVENTS) - 1, "only without its last event an answer is not complete"

@@ -1,4 +1,4 @@
-"""Requests of the dialect: everything but the way back of what a model sent."""
+"""Requests of the Responses dialect, except for the replay of answers."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_the_smallest_request():
 
 @pytest.mark.requirement("responses:stateless")
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1-mini", "gpt-3.5-turbo", "chatgpt-4o", "gpt-5-chat"])
-def test_encrypted_reasoning_is_not_asked_of_models_that_have_none(model):
+def test_encrypted_reasoning_is_not_requested_from_models_without_it(model):
     assert "include" not in body_of(model=model)
 
 
@@ -83,12 +83,12 @@ def test_padding_is_switched_off_only_where_it_is_known():
         ({"stop_sequences": ("a",)}, {}),
     ],
 )
-def test_a_wish_becomes_a_parameter(fields, expected):
+def test_each_option_becomes_a_parameter(fields, expected):
     assert body_of(**fields) == body_of() | expected
 
 
 @pytest.mark.requirement("responses:no-stop")
-def test_stop_sequences_are_named_as_what_cannot_be_said():
+def test_stop_sequences_are_reported_as_unsupported():
     request = ChatRequest(messages=(Message.user("Hi"),), model="m", stop_sequences=("a",))
     assert list(unsupported(request)) == ["stop"]
 
@@ -107,11 +107,11 @@ def test_stop_sequences_are_named_as_what_cannot_be_said():
         ("some-model", {"temperature": 1, "reasoning": {"effort": "low"}}, set()),
     ],
 )
-def test_what_a_model_refuses_is_known_by_its_name(model, body, refused):
+def test_the_parameters_that_a_model_refuses_are_known_by_its_name(model, body, refused):
     assert refused_by_model(model, body).keys() == refused
 
 
-def test_a_member_is_taken_away_by_its_dotted_name():
+def test_a_member_is_removed_by_its_dotted_name():
     body = {"reasoning": {"effort": "low", "summary": "auto"}, "x": 1}
     assert without(body, ["reasoning.summary"]) == {"reasoning": {"effort": "low"}, "x": 1}
     assert without(body, ["reasoning.summary", "reasoning.effort", "y"]) == {"x": 1}

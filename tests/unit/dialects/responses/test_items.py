@@ -1,4 +1,4 @@
-"""Which item an event belongs to, whatever servers do with places, ids and the order of events."""
+"""The item that an event belongs to, for all numberings, ids and orders of events."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def summary(piece, index=0, name="i-1"):
     return delta("reasoning_summary_text", piece, index, name, summary_index=0)
 
 
-def told(response):
+def content_of(response):
     return [
         (block.type, getattr(block, {"text": "text", "thinking": "thinking", "tool_use": "raw"}[block.type]))
         for block in response.content
@@ -44,7 +44,7 @@ def test_ids_that_are_rotated_on_every_event_do_not_matter():
         done(2, "function_call", "j", **CALL, arguments="{}"),
         completed({"type": "message", "id": "k", "content": part("Hello")}),
     )
-    assert told(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
+    assert content_of(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
 
 
 @pytest.mark.requirement("responses:overlapping")
@@ -64,7 +64,7 @@ def test_items_that_overlap_do_not_mix():
         done(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
         completed(),
     )
-    assert told(response) == [("thinking", "Thinking"), ("text", "Hello"), ("tool_use", "{}")]
+    assert content_of(response) == [("thinking", "Thinking"), ("text", "Hello"), ("tool_use", "{}")]
 
 
 @pytest.mark.requirement("responses:overlapping")
@@ -89,7 +89,7 @@ def test_calls_may_overlap_and_a_message_whose_text_is_complete_holds_nothing_up
 
 @pytest.mark.requirement("responses:unnumbered")
 @pytest.mark.parametrize("index", [None, 0])
-def test_items_without_places_or_with_the_same_one_are_told_apart_by_their_ids(index):
+def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(index):
     response = answer(
         CREATED,
         added(index, "message", "m-1"),
@@ -105,7 +105,7 @@ def test_items_without_places_or_with_the_same_one_are_told_apart_by_their_ids(i
         done(index, "message", "m-2", content=part("Two")),
         completed(),
     )
-    assert told(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
+    assert content_of(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
 
 
 @pytest.mark.requirement("responses:unannounced")
@@ -120,12 +120,12 @@ def test_items_without_places_or_with_the_same_one_are_told_apart_by_their_ids(i
         [],
     ],
 )
-def test_items_that_are_not_announced_or_not_finished_are_taken_all_the_same(events):
+def test_items_without_an_added_or_a_done_event_are_accepted(events):
     output = (
         {"type": "message", "id": "z", "content": part("Hello")},
         {"type": "reasoning", "id": "y", "summary": [{"type": "summary_text", "text": "Hm"}]},
     )
-    assert told(answer(CREATED, *events, completed(*output))) == [("text", "Hello"), ("thinking", "Hm")]
+    assert content_of(answer(CREATED, *events, completed(*output))) == [("text", "Hello"), ("thinking", "Hm")]
 
 
 @pytest.mark.requirement("responses:empty-output")
@@ -133,7 +133,7 @@ def test_the_last_event_need_not_repeat_the_items():
     finished = done(0, "function_call", "fc", **CALL, arguments='{"a": "é"}')
     for end in (completed(), {"type": "response.completed", "response": {"output": None}}):
         response = answer(CREATED, finished, end)
-        assert told(response) == [("tool_use", '{"a": "é"}')]
+        assert content_of(response) == [("tool_use", '{"a": "é"}')]
         assert response.stop_reason == "tool_use"
 
 
@@ -148,14 +148,14 @@ def test_an_item_that_is_announced_or_finished_twice_comes_once():
         text("late"),
         completed(),
     )
-    assert told(response) == [("text", "Hello")]
+    assert content_of(response) == [("text", "Hello")]
 
 
 @pytest.mark.requirement("responses:no-event-lines")
 def test_names_of_events_numbers_and_padding_do_not_matter():
     events = [CREATED, added(0, "message"), text("Hel"), text("lo"), completed()]
     padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
-    assert told(answer(*events, named=False)) == told(answer(*padded)) == [("text", "Hello")]
+    assert content_of(answer(*events, named=False)) == content_of(answer(*padded)) == [("text", "Hello")]
 
 
 def finished_part(whole):

@@ -1,4 +1,4 @@
-"""The way back: what a model sent, and what the next request holds of it."""
+"""Replay: the answer of a model in the next request."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_reasoning_goes_back_whole_and_in_place_before_the_call_that_it_led_to()
 @pytest.mark.requirement("responses:reasoning-items", "responses:summary-required")
 @pytest.mark.parametrize("summary", [[], SUMMARY[:1], SUMMARY])
 @pytest.mark.parametrize("content", [None, [{"type": "reasoning_text", "text": "Hm"}]])
-def test_the_summary_goes_back_as_it_came_and_open_reasoning_does_not(summary, content):
+def test_the_summary_is_replayed_unchanged_and_plain_reasoning_is_not(summary, content):
     item = {**REASONING, "summary": summary}
     assert sent_back({**item, "content": content}, CALL) == [item, CALL]
 
@@ -91,7 +91,7 @@ def test_reasoning_that_comes_last_in_an_answer_goes_back_in_its_place(first):
 
 
 @pytest.mark.requirement("responses:reasoning-items")
-def test_signed_reasoning_in_the_open_goes_back_with_its_text_and_its_signature():
+def test_signed_plain_reasoning_is_replayed_with_its_text_and_signature():
     item = {
         "type": "reasoning",
         "id": "rs",
@@ -107,7 +107,7 @@ def test_signed_reasoning_in_the_open_goes_back_with_its_text_and_its_signature(
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-def test_reasoning_that_led_to_nothing_can_be_told_from_the_rest():
+def test_reasoning_at_the_end_of_an_answer_can_be_removed():
     user, output = {"role": "user", "content": "Hi"}, {"type": "function_call_output", "call_id": "c-1"}
     message = said("OK")
     assert without_unfollowed([user, REASONING, message, REASONING, REASONING, user, REASONING]) == [
@@ -136,7 +136,7 @@ def test_a_refusal_goes_back_as_one():
 
 
 @pytest.mark.requirement("responses:calls")
-def test_what_later_versions_add_to_a_call_goes_back_with_it():
+def test_unknown_members_of_a_call_are_replayed():
     caller = {"type": "program", "caller_id": "c-9"}
     assert sent_back({**CALL, "id": "fc", "caller": caller}) == [{**CALL, "caller": caller}]
 
@@ -173,7 +173,7 @@ def test_items_that_have_no_type_here_go_back_as_they_came():
 
 @pytest.mark.requirement("responses:foreign-blocks")
 @pytest.mark.parametrize("where", [{"provider": "other"}, {"model": "other"}])
-def test_what_only_its_maker_can_read_goes_to_nobody_else(where):
+def test_data_that_only_its_origin_can_read_is_sent_to_no_other(where):
     message = {"type": "message", "id": "m", "phase": "commentary", "content": part("Hi")}
     compaction = {"type": "compaction", "encrypted_content": "gAAA"}
     items = sent_back(REASONING, compaction, message, {**CALL, "caller": {}}, **where)
