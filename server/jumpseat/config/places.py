@@ -18,7 +18,7 @@ _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
 """A line with which a statement may begin, or which is between two."""
 
 MOST_LINES = 5000
-"""A longer text is not searched: nobody writes such a configuration by hand."""
+"""A longer text is not searched: no configuration written by hand is so long."""
 
 
 def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:

@@ -24,7 +24,7 @@ from jumpseat.config.schema import Config
 from jumpseat.system.regular_file import read_regular
 
 MOST_BYTES = 1024 * 1024
-"""A larger file is refused: nobody writes such a configuration by hand."""
+"""A larger file is refused: no configuration written by hand is so long."""
 
 DEEPEST = 100
 """Levels of tables and arrays, of the file and of an overlay; everything else here may recurse."""

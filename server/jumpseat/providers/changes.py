@@ -1,8 +1,4 @@
-"""Changes that clients are notified of, and their listeners.
-
-Owns the kinds of changes and the list of those who want to hear of them. Above it is the registry, which
-announces; whoever subscribes turns changes into what its clients understand.
-"""
+"""Changes of models, providers and credentials, and the listeners that get them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
     Args:
         info: the row as the provider listed it.
         table: the provider's configuration.
-        listed: the row is of the provider's list; without, its labels are nobody's.
+        listed: the row is of the provider's list; without one, its labels do not count.
     """
     labels = () if listed and table.kind in _LABELLED else ("name", "family")
     values: dict[str, Any] = {}

@@ -72,7 +72,7 @@ def catalogue_of(table: ProviderConfig) -> str | None:
     try:
         host = urlsplit(address).hostname
     except ValueError:
-        return None  # Whoever sends a request there says so.
+        return None  # A request to that address reports it.
     return next((name for name, where in CATALOGUES.items() if where == host), None)
 
 

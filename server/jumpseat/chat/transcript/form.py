@@ -1,8 +1,8 @@
-"""The form of a transcript, line by line: which lines mean something, and how others are kept from it.
+"""The markers of a transcript, line by line, and how ordinary lines are escaped.
 
-Lines end with a line feed and nothing else. Whether a line means something is seen in that line alone,
-so an unclosed fence in a text swallows nothing; a line of a text that would mean something gets
-a backslash in front, and one that has backslashes in front of such a thing gets one more.
+Lines end with a line feed and nothing else. Each line is judged by itself, so an unclosed fence swallows
+nothing. A line of text that would be a marker gets a backslash in front; one that has backslashes in front of
+a marker gets one more.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from jumpseat.http import HttpClient
 logger = logging.getLogger(__name__)
 
 LOOK_AGAIN_SECONDS = 5.0
-"""How long "nobody is signed in" counts before other programs' sign-ins are searched again."""
+"""How long "signed out" counts before other programs' sign-ins are searched again."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 """Sources that the user named for Copilot: using another sign-in instead would surprise them."""
@@ -93,7 +93,7 @@ class CopilotAccount:
         Where GitHub rejects another program's sign-in, the next one is used.
 
         Raises:
-            AuthenticationError: nobody is signed in, or GitHub does not accept the sign-in.
+            AuthenticationError: signed out, or GitHub does not accept the sign-in.
             ChatError: GitHub does not answer.
         """
         while True:
@@ -265,7 +265,7 @@ class CopilotAccount:
         """The credentials of the best sign-in.
 
         Raises:
-            AuthenticationError: nobody is signed in.
+            AuthenticationError: signed out.
         """
         found = await self._search()
         best = found.best

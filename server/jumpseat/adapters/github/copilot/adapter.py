@@ -165,7 +165,7 @@ class CopilotAdapter(Adapter):
         """The account's default model; reads the list if no chat has read it.
 
         Raises:
-            ChatError: nobody is signed in, or the list cannot be had.
+            ChatError: signed out, or the list cannot be fetched.
         """
         if self._default_model is None:
             await self._catalogue.refreshed()
@@ -233,7 +233,7 @@ class CopilotAdapter(Adapter):
         """The account's models, asked for now, and `auto`.
 
         Raises:
-            ChatError: nobody is signed in, or the list could not be had.
+            ChatError: signed out, or the list could not be fetched.
         """
         models = list(await self._catalogue.refreshed())
         wanted = self._config.default_model

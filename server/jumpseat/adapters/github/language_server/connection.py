@@ -79,7 +79,7 @@ class ServerConnection:
             async with asyncio.timeout(seconds):
                 return await self._child.peer.request(method, params)
         except RpcError as error:
-            # Whoever asked may show it to a person, and log it.
+            # The caller may show it to a person, and log it.
             raise RpcError(error.code, without_secrets(error.message), error.data) from None
         except TimeoutError:
             raise ConnectionError(
@@ -116,7 +116,7 @@ class ServerConnection:
     async def aclose(self) -> None:
         """End it as its protocol has it, within half a second, and by force where it does not want to.
 
-        Whoever is cancelled meanwhile has it killed at once.
+        A caller that is cancelled meanwhile kills it at once.
         """
         try:
             async with asyncio.timeout(SHUTDOWN_SECONDS):

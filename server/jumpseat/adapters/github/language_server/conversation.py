@@ -217,7 +217,7 @@ class Conversations:
         return True
 
     def _give_up(self, connection: ServerConnection, conversation_id: str) -> None:
-        """Have the server forget a conversation. Nobody waits for that, or minds if it fails."""
+        """Have the server forget a conversation, in the background; a failure is logged only."""
         errand = asyncio.ensure_future(self._destroy(connection, conversation_id))
         self._errands.add(errand)
         errand.add_done_callback(self._errands.discard)

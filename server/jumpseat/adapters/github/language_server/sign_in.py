@@ -95,7 +95,7 @@ class DeviceSignIn:
         try:
             await asyncio.wait({flow, self._code}, timeout=CODE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if flow.done():
-                return await flow  # Somebody is signed in already, or it failed.
+                return await flow  # The server is signed in already, or it failed.
             if not self._code.done():
                 raise ConnectionError(
                     f"The language server gave no code to sign in with in {CODE_SECONDS:g} s.",
