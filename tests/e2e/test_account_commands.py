@@ -254,7 +254,7 @@ async def test_yes_accepts_them_once_and_for_all(env, signed_in):
     assert (code, json.loads(out)["policy"]) == (0, "enabled")
     assert "Claude Haiku 4.5" in said
     assert signed_in["claude-haiku-4.5"] == "enabled"
-    assert (again[0], again[2].strip()) == (0, f"{HAIKU} can be used already.")
+    assert (again[0], again[2].strip()) == (0, f"{HAIKU} is already enabled.")
 
 
 @pytest.mark.requirement("copilot:terms-command")

@@ -105,7 +105,7 @@ def test_an_answer_that_did_not_end_well_changes_nothing(
     done = run(environment, file, "--in-place", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"nothing to put in its place" in done.stderr
+    assert b"There is no replacement" in done.stderr
     assert file.read_bytes() == BEFORE
 
 
@@ -145,7 +145,7 @@ def test_the_result_as_json(environment: dict[str, str], upstream: ThreadedUpstr
         ([], 2, b"INSTRUCTION"),
     ],
 )
-def test_wrong_usage_is_told(
+def test_wrong_usage_is_reported(
     environment: dict[str, str], file: Path, arguments: list[str], code: int, words: bytes
 ) -> None:
     done = run(environment, file, *arguments)
@@ -154,12 +154,12 @@ def test_wrong_usage_is_told(
     assert words in done.stderr
 
 
-def test_a_file_that_is_no_text_is_refused(environment: dict[str, str], file: Path) -> None:
+def test_a_file_that_is_not_text_is_rejected(environment: dict[str, str], file: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
     done = run(environment, file, "x")
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"is not text in UTF-8" in done.stderr
+    assert b"is not UTF-8 text" in done.stderr
 
 
 async def test_the_library_edits(environment: dict[str, str], upstream: ThreadedUpstream) -> None:

@@ -1,4 +1,4 @@
-"""`jumpseat settings` with the real daemon: what is shown, set and forgotten, and its exit codes."""
+"""`jumpseat settings` with the real daemon: showing, saving and removing values, and exit codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def settings(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_values_are_set_shown_and_forgotten() -> None:
+def test_values_are_saved_shown_and_removed() -> None:
     for key, value in (
         ("default_provider", "groq"),
         ("default_model", "4"),
@@ -64,7 +64,7 @@ def test_values_are_set_shown_and_forgotten() -> None:
     assert settings("get", "max_tokens").returncode == 1
 
 
-def test_nothing_under_a_key_is_1_and_said_on_stderr() -> None:
+def test_a_key_without_a_value_exits_with_1_and_a_message_on_stderr() -> None:
     done = settings("get", "default_model")
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -73,7 +73,7 @@ def test_nothing_under_a_key_is_1_and_said_on_stderr() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "message"),
     [
         ("max_tokens", "many", "settings.max_tokens"),
         ("providers.groq.temperature", "9", "at most 2"),
@@ -81,11 +81,11 @@ def test_nothing_under_a_key_is_1_and_said_on_stderr() -> None:
         ("colour", "red", "default_provider"),
     ],
 )
-def test_a_refusal_names_key_and_rule(key: str, value: str, told: str) -> None:
+def test_a_rejected_value_is_reported_with_its_key_and_rule(key: str, value: str, message: str) -> None:
     done = settings("set", key, value)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert told in done.stderr
+    assert message in done.stderr
     refused = json.loads(settings("set", "--json", key, value).stdout)
     assert refused["error"]["code"] == -32602
 
@@ -106,7 +106,7 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...]) -> None:
     assert f"jumpseat settings {' '.join(command)}".strip() in done.stdout
 
 
-async def test_the_library_gets_saves_deletes_and_hears_of_changes() -> None:
+async def test_the_library_gets_saves_and_deletes_settings_and_receives_changes() -> None:
     heard: list[tuple[str, Any]] = []
     async with Client.spawn(on_notification=lambda method, params: heard.append((method, params))) as client:
         assert await client.settings() == {"providers": {}}

@@ -1,7 +1,7 @@
 """The `jumpseat` command.
 
-Above it are the shell and every editor that starts the daemon; that start must be quick, so `serve` goes
-straight to the daemon and nothing of the command line library is imported for it.
+Editors start the daemon through it, and that start must be quick: `serve` runs the daemon without importing
+the command-line library.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that `sys.argv` names, and exit with its code."""
+    """Run the command in `sys.argv` and exit with its code."""
     if sys.argv[1:2] == ["serve"]:
         from jumpseat.rpc.serve import main as serve
 

@@ -11,16 +11,18 @@ from jumpseat_client.cli.options import config_option, json_option, run_work
 
 
 @click.command()
-@click.option("--provider", metavar="ID", help="Whom to sign in to; GitHub Copilot if not named.")
-@click.option("--browser/--no-browser", default=None, help="Open the page; by default on a terminal only.")
+@click.option("--provider", metavar="ID", help="The provider to sign in to; default: GitHub Copilot.")
+@click.option(
+    "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
+)
 @config_option
 @json_option
 def login(provider: str | None, browser: bool | None, config: Path | None, as_json: bool) -> int:
     """Sign in to GitHub Copilot with a code.
 
-    Shows a code and a page, and waits until you have entered the one on the other. The sign-in is kept in the
-    keyring, or in a file that only you can read, and editors that are running notice it at once. GitHub's
-    language server keeps its own.
+    Shows a code and the address of a page, and waits until you have entered the code there. The token is
+    stored in the keyring, or in a file that only you can read. Running editors use it at once. GitHub's
+    language server stores its own sign-in.
 
     \b
     examples:
@@ -30,17 +32,17 @@ def login(provider: str | None, browser: bool | None, config: Path | None, as_js
     """
     from jumpseat_client.cli.login import log_in
 
-    wanted = sys.stderr.isatty() if browser is None else browser
-    work = log_in(provider=provider, browser=wanted, config=config, as_json=as_json)
+    open_browser = sys.stderr.isatty() if browser is None else browser
+    work = log_in(provider=provider, browser=open_browser, config=config, as_json=as_json)
     return run_work(work, as_json=as_json)
 
 
 @click.command()
-@click.option("--provider", metavar="ID", help="Whom to sign out of; GitHub Copilot if not named.")
+@click.option("--provider", metavar="ID", help="The provider to sign out of; default: GitHub Copilot.")
 @config_option
 @json_option
 def logout(provider: str | None, config: Path | None, as_json: bool) -> int:
-    """Forget a sign-in; editors that are running notice it at once.
+    """Sign out; running editors are signed out at once.
 
     \b
     examples:
@@ -54,13 +56,13 @@ def logout(provider: str | None, config: Path | None, as_json: bool) -> int:
 
 @click.command("accept-terms")
 @click.argument("model")
-@click.option("-y", "--yes", is_flag=True, help="Accept without being asked; the terms are shown.")
+@click.option("-y", "--yes", is_flag=True, help="Show the terms and accept them without a question.")
 @config_option
 @json_option
 def accept_terms(model: str, yes: bool, config: Path | None, as_json: bool) -> int:
     """Accept the terms of a model, for your account.
 
-    Shows the terms and asks. Nobody but you accepts them: without a terminal, --yes has to say so.
+    Shows the terms and asks. Without a terminal --yes is required.
 
     \b
     examples:

@@ -26,7 +26,7 @@ def daemon(
     on_notification: OnNotification | None = None,
     on_request: OnRequest | None = None,
 ) -> Client:
-    """A client with a daemon of its own, for one command."""
+    """A client that starts its own daemon, for one command."""
     command = default_command()
     if config is not None:
         command += ["--config", str(config)]
@@ -36,7 +36,7 @@ def daemon(
 
 
 def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
-    """The conversation that the command line and stdin make; None if there is no question in them."""
+    """Build the conversation from the command line and stdin; None without a question."""
     asked, piped = " ".join(question).strip(), _read_stdin(bool(question))
     if not asked and not piped.strip():
         return None
@@ -48,8 +48,8 @@ def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
 
 
 def _read_stdin(optional: bool) -> str:
-    """What was piped in. With a question at hand only a pipe or a file is read: a socket or a device
-    that a script happens to have for stdin may never end."""
+    """Read piped input; with `optional`, only from a pipe or a file."""
+    # A script may have a socket or a device as stdin, which may never end.
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -66,10 +66,10 @@ async def ask(
     config: Path | None,
     as_json: bool,
 ) -> int:
-    """Ask, print the answer as it comes, and return the exit code.
+    """Ask, print the answer as it arrives, and return the exit code.
 
     Raises:
-        ClientError: the daemon is unusable, or with `as_json` whatever went wrong.
+        ClientError: the daemon cannot be used; with `as_json` also every other failure.
     """
     spinner = make_spinner()
     spinner.show("Starting")
@@ -86,12 +86,12 @@ async def ask(
 
 
 async def quietly(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
-    """Wait for the end of a turn; give its result, and what the person should read besides.
+    """Wait for the end of a turn; return its result and the warnings to print.
 
     Raises:
         ClientError: the turn failed.
     """
-    # The deltas are still wanted: a turn that is streamed can be watched, and cut off, by the provider.
+    # Stream although only the result is used: the daemon notices a provider that stops sending.
     notes = [note async for delta in stream if (note := _note(delta, spinner))]
     spinner.stop()
     return await stream.response(), notes
@@ -111,7 +111,7 @@ async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
     except ChatFailed as error:
         failure = error
     finally:
-        # Also after Ctrl-C: what has come stays on the screen.
+        # Also after Ctrl-C: the text so far stays on the screen.
         spinner.stop()
         _finish(output, notes)
     if failure is not None:
@@ -123,13 +123,13 @@ async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
 def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
     with suppress(BrokenPipeError):
         output.finish()
-    # Not earlier, because on a terminal they would land in the middle of the answer.
+    # Only now: on a terminal they would otherwise appear in the middle of the answer.
     for note in notes:
         say(note)
 
 
 def _note(delta: Delta, spinner: Spinner) -> str | None:
-    """Show what the spinner can, and return what the person should read after the answer."""
+    """Show progress in the spinner; return a warning to print after the answer."""
     match delta.type:
         case "start":
             spinner.show(f"Waiting for {delta.get('model', 'the model')}")
@@ -141,7 +141,7 @@ def _note(delta: Delta, spinner: Spinner) -> str | None:
         case "warning":
             return f"warning: {clean_line(str(delta.get('message', '')))}"
         case "done" if delta.get("stopReason") == "max_tokens":
-            return "warning: the answer was cut at its longest; --max-tokens allows more."
+            return "warning: the answer reached the output limit; --max-tokens sets a higher one."
         case "done" if delta.get("stopReason") in ("content_filter", "refusal", "context_exceeded"):
-            return f"warning: the answer was cut ({delta.get('stopReason')})."
+            return f"warning: the answer was cut off ({delta.get('stopReason')})."
     return None

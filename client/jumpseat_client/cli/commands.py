@@ -1,4 +1,4 @@
-"""The commands, their options and their help. What they do is in `chat` and `lists`."""
+"""The commands, their options and their help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # An answer must not fail because the terminal's encoding lacks a character of it.
+            # An answer must not fail on a character that the terminal's encoding lacks.
             stream.reconfigure(errors="replace")
     try:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
@@ -33,11 +33,11 @@ def run(argv: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python's own flush at the end must find no broken pipe.
+        # The reader closed the pipe. Python's flush at exit must not fail on it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        # A full disk behind our output, as a rule; there too Python's own flush must find no fault.
+        # Usually a full disk. Python's flush at exit must not fail on it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         print_failure(f"The output cannot be written: {error.strerror or error}.", None)
         return FAILED
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
 @click.group(context_settings=HELP, no_args_is_help=True)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def jumpseat() -> None:
-    """Chat with any model provider; the daemon behind it serves editors too.
+    """Chat with any model provider; the same daemon serves editors.
 
     \b
     examples:
@@ -65,7 +65,7 @@ def jumpseat() -> None:
     To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 
     \b
-    exit codes: 0 all is well; 1 the daemon or a provider said no; 2 wrong usage; 130 interrupted.
+    exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 130 interrupted.
     """
 
 
@@ -73,7 +73,9 @@ def jumpseat() -> None:
 @click.argument("question", nargs=-1)
 @click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
 @click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The longest answer, in tokens.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
+)
 @config_option
 @json_option
 def chat(
@@ -86,9 +88,9 @@ def chat(
 ) -> int:
     """Ask a question and stream the answer.
 
-    The question is what stands on the command line. What is piped in goes along as context, or is the
-    question itself if there is none. On a terminal the answer is rendered; in a pipe it is plain text.
-    Ctrl-C cancels the turn and keeps what has come.
+    Piped input is added to the question as context; without a question it is the question. On a terminal
+    the answer is rendered as Markdown; in a pipe it is plain text. Ctrl-C cancels the turn and keeps the text
+    so far.
 
     \b
     examples:
@@ -112,7 +114,9 @@ def chat(
 @click.option("-l", "--lines", metavar="A:B", help="Only these lines, counted from 1: 3, 3:7 or 3: .")
 @click.option("-i", "--in-place", is_flag=True, help="Change the file instead of printing the new text.")
 @click.option("-m", "--model", metavar="NAME", help="The model, as 'jumpseat models' lists it.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The longest answer, in tokens.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
+)
 @config_option
 @json_option
 def edit(
@@ -124,10 +128,10 @@ def edit(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Rewrite FILE, or some lines of it, as INSTRUCTION says.
+    """Rewrite FILE, or some of its lines, following INSTRUCTION.
 
-    Prints the new text of these lines and nothing else. An answer that was cut off or refused is never put
-    into the file, and a file that was changed in the meantime is left as it is.
+    Prints only the new text of these lines. With --in-place the file is not changed if the answer was cut
+    off or refused, or if the file changed in the meantime.
 
     \b
     examples:
@@ -151,13 +155,13 @@ def edit(
 
 @jumpseat.command()
 @click.option("--provider", metavar="ID", help="Only this provider's models.")
-@click.option("--refresh", is_flag=True, help="Ask the providers again, whatever is remembered.")
+@click.option("--refresh", is_flag=True, help="Ask the providers again instead of using cached lists.")
 @config_option
 @json_option
 def models(provider: str | None, refresh: bool, config: Path | None, as_json: bool) -> int:
     """List the models that can be used.
 
-    In a pipe each line is a model: id, name, context length and what it can do, separated by tabs.
+    In a pipe each line is a model: id, name, context length, capabilities and notes, separated by tabs.
 
     \b
     examples:
@@ -175,7 +179,7 @@ def models(provider: str | None, refresh: bool, config: Path | None, as_json: bo
 @config_option
 @json_option
 def status(config: Path | None, as_json: bool) -> int:
-    """Show the providers, whether they can be used, and what to do next.
+    """Show the providers, whether they are ready, and what to do next.
 
     \b
     examples:
@@ -191,7 +195,7 @@ for command in (login, logout, accept_terms, settings, config_group):
     jumpseat.add_command(command)
 
 
-# `main` starts the daemon before click is imported; this is for the help, and for completion.
+# `main` runs the daemon without click; this command serves the help and completion.
 @jumpseat.command(
     context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False
 )

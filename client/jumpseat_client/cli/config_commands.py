@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group("config", no_args_is_help=True, context_settings=HELP)
 def config_group() -> None:
-    """The configuration file: where it is, and what is wrong in it.
+    """Find and check the configuration file.
 
     \b
     examples:
@@ -29,7 +29,7 @@ def config_group() -> None:
 
 @config_group.command()
 def path() -> int:
-    """Print where the configuration file is; it need not exist yet.
+    """Print the path of the configuration file; it need not exist yet.
 
     \b
     examples:
@@ -45,10 +45,10 @@ def path() -> int:
 @config_option
 @json_option
 def check(config: Path | None, as_json: bool) -> int:
-    """Say everything that is wrong in the configuration file, a line for each.
+    """Report every mistake in the configuration file, one per line.
 
-    A program or a model that its providers need and that is not on this machine is told too. Nothing is sent,
-    and no credential is read: whether a key is right is for 'jumpseat status'.
+    Also reports programs and models that its providers need and that are not on this machine. Sends no
+    requests and reads no credentials: 'jumpseat status' checks those.
 
     \b
     examples:
@@ -57,7 +57,7 @@ def check(config: Path | None, as_json: bool) -> int:
       jumpseat config check --json | jq -r '.errors[].message'
 
     \b
-    exit codes: 0 no errors, perhaps warnings; 1 errors; 2 wrong usage.
+    exit codes: 0 no errors (warnings are possible); 1 errors; 2 wrong usage.
     """
     return run_work(_check(config, as_json=as_json), as_json=as_json)
 
@@ -65,22 +65,22 @@ def check(config: Path | None, as_json: bool) -> int:
 async def _check(config: Path | None, *, as_json: bool) -> int:
     from jumpseat.providers.checkup import check_file
 
-    found = await check_file(config)
+    checkup = await check_file(config)
     if as_json:
-        _print_as_json(found)
+        _print_as_json(checkup)
     else:
-        for fault in found.errors:
+        for fault in checkup.errors:
             print(clean(f"error: {fault}"))
-        for fault in found.warnings:
+        for fault in checkup.warnings:
             print(clean(f"warning: {fault}"))
-        if not (found.errors or found.warnings):
-            say(f"{found.file}: all is well." if found.exists else f"{found.file} does not exist yet.")
-    return FAILED if found.errors else OK
+        if not (checkup.errors or checkup.warnings):
+            say(f"{checkup.file}: no mistakes." if checkup.exists else f"{checkup.file} does not exist yet.")
+    return FAILED if checkup.errors else OK
 
 
-def _print_as_json(found: Checkup) -> None:
-    document: dict[str, object] = {"file": str(found.file), "exists": found.exists}
-    for name, faults in (("errors", found.errors), ("warnings", found.warnings)):
+def _print_as_json(checkup: Checkup) -> None:
+    document: dict[str, object] = {"file": str(checkup.file), "exists": checkup.exists}
+    for name, faults in (("errors", checkup.errors), ("warnings", checkup.warnings)):
         rows = [{**asdict(fault), "message": str(fault)} for fault in faults]
         document[name] = [{key: row[key] for key in ("line", "key", "message")} for row in rows]
     print_json(document)

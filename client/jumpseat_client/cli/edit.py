@@ -1,4 +1,4 @@
-"""`jumpseat edit`: a file, or some lines of it, rewritten as an instruction says."""
+"""`jumpseat edit`: rewrites a file, or some of its lines, following an instruction."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from jumpseat_client.cli.terminal import ControlSequenceFilter
 _LINES = re.compile(r"(?P<first>[0-9]+)(?:(?P<colon>:)(?P<last>[0-9]+)?)?", re.ASCII)
 
 
-class CannotEdit(Exception):  # noqa: N818 - it is told, not handled
-    """Why the file cannot be edited as asked, in a sentence."""
+class CannotEdit(Exception):  # noqa: N818 - it is printed, not handled
+    """The file cannot be edited as requested; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file, and the part of it that is to be rewritten."""
+    """A file, and the part of it to rewrite."""
 
     path: Path
     raw: bytes
@@ -57,21 +57,21 @@ def parse_lines(value: str) -> tuple[int, int | None]:
     Raises:
         ValueError: it is none of these.
     """
-    found = _LINES.fullmatch(value)
-    if found is None or int(found["first"]) < 1:
+    match = _LINES.fullmatch(value)
+    if match is None or int(match["first"]) < 1:
         raise ValueError(value)
-    first = int(found["first"])
-    last = int(found["last"]) if found["last"] else None if found["colon"] else first
+    first = int(match["first"])
+    last = int(match["last"]) if match["last"] else None if match["colon"] else first
     if last is not None and last < first:
         raise ValueError(value)
     return first, last
 
 
 def read_piece(file: Path, lines: tuple[int, int | None] | None) -> Piece:
-    """The lines of a file, all of them where none are named.
+    """Read the given lines of a file, or all of them.
 
     Raises:
-        CannotEdit: it cannot be read, is no text, or has no such lines.
+        CannotEdit: it cannot be read, is not text, or has no such lines.
     """
     path = file.resolve()
     try:
@@ -80,7 +80,7 @@ def read_piece(file: Path, lines: tuple[int, int | None] | None) -> Piece:
     except OSError as error:
         raise CannotEdit(f"{file} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
-        raise CannotEdit(f"{file} is not text in UTF-8.") from None
+        raise CannotEdit(f"{file} is not UTF-8 text.") from None
     if lines is None:
         return Piece(path, raw, "", text, "")
     pieces = re.split(r"(?<=\n)", text)
@@ -102,10 +102,10 @@ async def edit_file(
     config: Path | None,
     as_json: bool,
 ) -> int:
-    """Have the piece rewritten, print or put in place what came of it, and return the exit code.
+    """Have the piece rewritten, print the new text or write it to the file, and return the exit code.
 
     Raises:
-        ClientError: the daemon is unusable, or the edit failed.
+        ClientError: the daemon cannot be used, or the edit failed.
     """
     spinner = make_spinner()
     spinner.show("Starting")
@@ -130,10 +130,10 @@ async def edit_file(
         say(note)
     if replacement is None:
         ended_well = result.stop_reason == "end_turn"
-        why = "the answer holds no new text" if ended_well else f"the answer ended with {result.stop_reason}"
+        why = "the answer has no new text" if ended_well else f"the answer ended with {result.stop_reason}"
         print_failure(
-            f"There is nothing to put in its place: {why}.",
-            "Ask again, with --max-tokens if it was too long." if result.text else None,
+            f"There is no replacement: {why}.",
+            "Try again, with a higher --max-tokens if the answer was too long." if result.text else None,
         )
         return FAILED
     if not in_place:
@@ -142,7 +142,7 @@ async def edit_file(
 
 
 def _print(text: str) -> None:
-    """Write the text to stdout, to the byte unless a terminal would obey some of it."""
+    """Write the text to stdout: unchanged in a pipe, without control sequences on a terminal."""
     if sys.stdout.isatty():
         text = ControlSequenceFilter().feed(text)
         sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
@@ -154,7 +154,7 @@ def _print(text: str) -> None:
 
 
 def _put(piece: Piece, replacement: str) -> None:
-    """Write the file anew with the replacement in it; never half of it, and not over somebody's changes."""
+    """Replace the file atomically, unless it changed since it was read."""
     text = f"{piece.before}{replacement}{piece.after}".encode("utf-8", "replace")
     temporary: Path | None = None
     try:

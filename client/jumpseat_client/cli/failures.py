@@ -1,4 +1,4 @@
-"""How the command line says that something went wrong, and its exit codes."""
+"""Error messages of the command line, and its exit codes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from jumpseat_client.errors import ClientError, RequestFailed
 
 OK = 0
 FAILED = 1
-"""The daemon or a provider said no."""
+"""The daemon or a provider reported an error."""
 USAGE = 2
 INTERRUPTED = 130
 
-# JSON may hold these as they are, but a terminal would obey some of them.
+# Valid in JSON strings, but control characters for a terminal.
 _UNSAFE = re.compile("[\x7f-\x9f]")
 
 
 def say(text: str) -> None:
-    """Write one line for the person to stderr."""
+    """Write one line to stderr, for the user."""
     print(clean(text), file=sys.stderr, flush=True)
 
 
 def print_failure(message: str, hint: str | None) -> None:
-    """Say what went wrong, and on a second line what to do about it."""
+    """Print what failed, and on a second line what to do about it."""
     say(f"jumpseat: {message}")
     if hint:
         say(f"hint: {clean_line(hint)}")
 
 
 def print_client_error(error: ClientError, *, as_json: bool) -> None:
-    """Report a failed request: to stderr for a person, or to stdout as `{"error": ...}` for a program."""
+    """Report a failed request: to stderr as text, or to stdout as `{"error": ...}`."""
     if not as_json:
         print_failure(str(error), error.hint)
     elif isinstance(error, RequestFailed):

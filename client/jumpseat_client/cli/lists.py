@@ -1,4 +1,4 @@
-"""`jumpseat models` and `jumpseat status`: tables for a person, tabs or JSON for a program."""
+"""`jumpseat models` and `jumpseat status`: tables on a terminal, tabs in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, 
 from jumpseat_client.cli.terminal import clean_line
 
 USABLE = ("signed_in", "configured", "not_required")
-"""The authentication states with which a chat can be tried."""
+"""The authentication states in which a chat can be tried."""
 
 SKILLS = (("supportsVision", "images"), ("supportsToolUse", "tools"), ("supportsThinking", "thinking"))
 NOTE_KEYS = {"default": "isDefault"}
 
 
 async def show_models(*, provider: str | None, refresh: bool, config: Path | None, as_json: bool) -> int:
-    """Print the models; the providers that failed are named on stderr.
+    """Print the models; providers that failed are reported on stderr.
 
     Raises:
-        ClientError: there is no list at all.
+        ClientError: the models cannot be listed at all.
     """
     async with daemon(config) as client:
         answer = await client.list_models(provider=provider, refresh=refresh)
@@ -34,7 +34,7 @@ async def show_models(*, provider: str | None, refresh: bool, config: Path | Non
     if models:
         _print_rows(("Model", "Name", "Context", "Can", "Notes"), [_model_row(model) for model in models])
     elif not errors:
-        say("There are no models. 'jumpseat status' says what to do next.")
+        say("There are no models. 'jumpseat status' shows what to do next.")
     for failure in errors:
         error = failure.get("error") or {}
         hint = (error.get("data") or {}).get("hint")
@@ -69,7 +69,7 @@ async def show_status(*, config: Path | None, as_json: bool) -> int:
     """Print every provider with its authentication state.
 
     Raises:
-        ClientError: the daemon is unusable.
+        ClientError: the daemon cannot be used.
     """
     async with daemon(config) as client:
         providers = await client.list_providers()
@@ -107,12 +107,12 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
         return f"Next: the default provider {default.get('id')} is not ready. {message or ''}"
     if usable:
         first = usable[0].get("id")
-        return f"Next: jumpseat settings set default_provider {first}   (none is the default)"
+        return f"Next: jumpseat settings set default_provider {first}   (there is no default yet)"
     return "Next: jumpseat login   (GitHub Copilot), or: jumpseat local install   (a model on this machine)"
 
 
 def _print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, lines with tabs in a pipe."""
+    """Print a table on a terminal, lines with tabs in a pipe."""
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cleaned:

@@ -1,4 +1,4 @@
-"""`jumpseat login` and `jumpseat logout`: signing in with a code, and out again."""
+"""`jumpseat login` and `jumpseat logout`: sign in with a code, and sign out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from jumpseat_client.cli.terminal import clean_line
 
 
 class _Attempt:
-    """One sign-in, as the person sees it."""
+    """One sign-in, as the user sees it."""
 
     def __init__(self, spinner: Spinner) -> None:
         self._spinner = spinner
 
     def notified(self, method: str, params: Any) -> None:
-        """Show the code; the spinner goes on under it."""
+        """Print the code above the spinner."""
         if method != "auth/prompt" or not isinstance(params, Mapping):
             return
         self._spinner.pause()
@@ -32,23 +32,23 @@ class _Attempt:
         self._spinner.show("Waiting for you to finish there")
 
     async def asked(self, method: str, params: Any) -> Any:
-        """Open the page in a browser, which the daemon asks for."""
+        """Open the page in a browser at the daemon's request."""
         from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
         page = str(params.get("uri", "")) if isinstance(params, Mapping) else ""
         if method != "window/showDocument" or urlsplit(page).scheme not in ("http", "https"):
-            raise RpcError(METHOD_NOT_FOUND, f"There is nothing to do for {method}.")
+            raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}.")
         return {"success": _open(page)}
 
 
 def _open(page: str) -> bool:
-    """Have the system open a page; whether it was asked to."""
+    """Open a page with the system's opener; False if that cannot be started."""
     if sys.platform in ("win32", "darwin"):
         import click
 
         return click.launch(page) == 0
     try:
-        # Without a display this may start a browser for terminals, which must not get ours, nor our output.
+        # Without a display this may start a terminal browser, which must not use our terminal or output.
         subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
             ["xdg-open", page],  # noqa: S607 - the user's own
             stdin=subprocess.DEVNULL,
@@ -62,10 +62,10 @@ def _open(page: str) -> bool:
 
 
 async def log_in(*, provider: str | None, browser: bool, config: Path | None, as_json: bool) -> int:
-    """Sign in, and say as whom.
+    """Sign in, and print the account.
 
     Raises:
-        ClientError: the person did not, the provider did not let them, or the daemon is unusable.
+        ClientError: the user or the provider declined, or the daemon cannot be used.
     """
     spinner = make_spinner()
     spinner.show("Asking for a code")
@@ -75,14 +75,14 @@ async def log_in(*, provider: str | None, browser: bool, config: Path | None, as
             status = await client.sign_in(provider=provider, open_browser=browser)
     finally:
         spinner.stop()
-    return _tell(status, as_json=as_json)
+    return _report(status, as_json=as_json)
 
 
 async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -> int:
-    """Sign out, and say what is left.
+    """Sign out, and print whether another sign-in is still used.
 
     Raises:
-        ClientError: the daemon is unusable, or nobody signs in to this provider.
+        ClientError: the daemon cannot be used, or the provider has no sign-in.
     """
     async with daemon(config) as client:
         status = await client.sign_out(provider=provider)
@@ -91,14 +91,14 @@ async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -
     elif status.get("state") != "signed_out" and status.get("message"):
         say(clean_line(str(status["message"])))
     elif status.get("state") in USABLE:
-        # Another program's sign-in is found again; it is not ours to remove.
+        # The sign-in of another program is found again; it must not be removed here.
         say(f"Signed out, but {_who(status)} is still used, from {clean_line(str(status.get('source')))}.")
     else:
         say(f"Signed out of {status.get('provider')}.")
     return OK
 
 
-def _tell(status: Mapping[str, Any], *, as_json: bool) -> int:
+def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     ready = status.get("state") in USABLE
     if as_json:
         print_json(status)

@@ -1,7 +1,7 @@
-"""Markdown on a terminal while it is still being written.
+"""Renders Markdown on a terminal while it arrives.
 
-Blocks that are finished are printed for good and scroll away like any output; only the unfinished tail
-is drawn again and again. So an answer of any length costs no more than its longest block.
+Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. The
+cost of a frame depends on the longest block, not on the length of the answer.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _LIST_ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])([ \t]|$)")
 
 
 class BlockSplitter:
-    """Cuts Markdown into blocks that stand by themselves, as soon as it is certain where one ends.
+    """Cuts Markdown into independent blocks, each as soon as its end is certain.
 
-    A blank line ends a block unless the next line is indented or goes on with a list; a fence begins one
-    and ends it. The blocks put together again are the text.
+    A blank line ends a block unless the next line is indented or continues a list; a code fence is a block
+    of its own. The blocks joined are the text.
     """
 
     def __init__(self) -> None:
         self.tail = ""
-        """What is not finished yet."""
+        """The unfinished text."""
         self.fence_line = ""
         """The line that opened the code fence in which the text ends, if it does."""
         self._scanned = 0
@@ -44,7 +44,7 @@ class BlockSplitter:
         self._in_list = False
 
     def feed(self, text: str) -> list[str]:
-        """Take the next piece; give the blocks that it finishes."""
+        """Take the next piece; return the blocks that it finishes."""
         self.tail += text
         blocks: list[str] = []
         while (end := self.tail.find("\n", self._scanned)) >= 0:
@@ -67,7 +67,7 @@ class BlockSplitter:
         return self._after_blank and line[0] not in " \t"
 
     def _ends_block(self, line: str) -> bool:
-        """Note what the line means for the next ones; True if it closes a fence that is no list's."""
+        """Update the state for the next lines; True if the line closes a fence outside a list."""
         if self._fence is not None:
             closing = _FENCE.fullmatch(line)
             if closing is None or not closing[1].startswith(self._fence) or closing[2].strip():
@@ -94,19 +94,20 @@ def _opened_fence(line: str) -> str | None:
 
 
 class _Rows:
-    """Markdown as rows that are no longer than they look: blanks wrap where the terminal gets narrower."""
+    """Markdown as rows without trailing blanks, which would wrap when the terminal gets narrower."""
 
     def __init__(self, text: str, *, boxes: bool) -> None:
         """
         Args:
-            text: Markdown that stands by itself.
-            boxes: whether a background fills its box. Else a key that a terminal echoes would wrap it.
+            text: complete Markdown, independent of what was printed before.
+            boxes: whether a background fills its box. In rows that are erased again it must not: an echoed
+                key would wrap the row.
         """
         self._text = text
         self._boxes = boxes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        # Links are written out: where one leads must be seen before it is followed.
+        # Links are written out, so that the user sees the target before following one.
         markdown = Markdown(self._text, hyperlinks=False)
         for row in console.render_lines(markdown, options, pad=False):
             yield from self._without_trailing_blanks(row)
@@ -125,16 +126,16 @@ class _Rows:
 
 
 class _Region:
-    """Rows at the end of the output that are drawn and erased again."""
+    """Rows at the end of the output that are drawn and erased repeatedly."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lengths: list[int] = []
         self.whole = True
-        """Whether all that was to be drawn is there, and not only its last rows."""
+        """Whether all rows were drawn, not only the last ones."""
 
     def draw(self, text: str, *, below_a_blank: bool) -> None:
-        """Draw Markdown, or of more than the screen can show the last rows."""
+        """Draw Markdown; if it does not fit the screen, only its last rows."""
         rendered = self._console.render_lines(_Rows(text, boxes=False), pad=False)
         rows = [[Segment("")], *rendered] if below_a_blank else rendered
         shown = rows[-max(1, self._console.height - 2) :]
@@ -143,24 +144,24 @@ class _Region:
         self._console.print(Segments(s for row in shown for s in [*row, Segment.line()]), end="")
 
     def erase(self) -> bool:
-        """Erase what was drawn; False where it has to stay.
+        """Erase the rows; False if they cannot be erased.
 
-        A terminal that got narrower has wrapped what is too long for it, in its own way, so that nobody knows
-        on which row it begins now. A row that has left the screen cannot be erased.
+        A terminal that got narrower wraps long rows in its own way, so their first row is unknown. A row that
+        scrolled off the screen cannot be erased.
         """
         self._measure()
         width, height = self._console.size
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         safe = len(self._lengths) < height and not wrapped
         if safe and self._lengths:
-            erased = (ControlType.ERASE_IN_LINE, 2)  # Below the last row there may be keys that were echoed.
+            erased = (ControlType.ERASE_IN_LINE, 2)  # Echoed keys may be below the last row.
             up = [(ControlType.CURSOR_UP, 1), erased] * len(self._lengths)
             self._console.control(Control(ControlType.CARRIAGE_RETURN, erased, *up))
         self._lengths = []
         return safe
 
     def _measure(self) -> None:
-        """Have rich render for the terminal as it is now: it believes COLUMNS, which follows no resize."""
+        """Give rich the terminal's current size: it uses COLUMNS, which does not follow a resize."""
         with contextlib.suppress(OSError, ValueError):
             size = os.get_terminal_size(self._console.file.fileno())
             if size.columns and size.lines:
@@ -168,17 +169,17 @@ class _Region:
 
 
 def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is one of the few that lose the ends of rows when it gets narrower."""
+    """Whether this terminal cuts long rows, instead of wrapping them, when it gets narrower."""
     if "TMUX" in environ:
         return False
     return "XTERM_VERSION" in environ or environ.get("TERM", "").startswith(("linux", "screen", "eterm"))
 
 
 class MarkdownOutput:
-    """Renders an answer on stdout. Written to in a running event loop, which draws the tail.
+    """Renders an answer on stdout. `write` needs a running event loop, which draws the tail.
 
-    rich would draw it in a thread, which now and then erases what a block was just printed over; and after
-    the terminal was resized it erases other rows than it drew.
+    rich's Live is not used: it draws in a thread, which sometimes erases a block just printed, and after a
+    resize it erases other rows than it drew.
     """
 
     def __init__(self) -> None:
@@ -187,23 +188,23 @@ class MarkdownOutput:
         self._splitter = BlockSplitter()
         self._region = _Region(self._console)
         self._drawn = ""
-        """The tail as it was when it was drawn."""
+        """The tail as last drawn."""
         self._staying = ""
-        """What was drawn of the unfinished text and is now on the screen for good."""
+        """Unfinished text that was drawn and can no longer be erased."""
         self._draws = self._console.is_terminal and not self._console.is_dumb_terminal
         self._frame: asyncio.TimerHandle | None = None
         self._printed = False
         self._hidden = False
 
     def write(self, text: str) -> None:
-        """Print the blocks that this piece finishes, and have the tail drawn again in a moment."""
+        """Print the blocks that this piece finishes, and schedule a redraw of the tail."""
         for block in self._splitter.feed(self._filter.feed(text)):
             self._print(block)
         if self._frame is None and self._draws:
             self._frame = asyncio.get_running_loop().call_later(1 / FRAMES_PER_SECOND, self._draw)
 
     def finish(self) -> None:
-        """Print the tail for good."""
+        """Print the tail as the last block."""
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
@@ -229,12 +230,12 @@ class MarkdownOutput:
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
-        """Erase the tail; where it has to stay, what comes next goes on after it."""
+        """Erase the tail; if it cannot be erased, printing continues after it."""
         if not self._region.erase() and self._region.whole:
             self._staying = self._drawn
 
     def _rest_of(self, block: str) -> str:
-        """What of the unfinished text is not on the screen for good, as Markdown that stands by itself."""
+        """The part of the block that is not yet permanent on the screen, with its open fence repeated."""
         before = BlockSplitter()
         before.feed(self._staying)
         rest = block[len(self._staying) :]

@@ -1,4 +1,4 @@
-"""What all commands share: options, the look of their help, and running a coroutine to its exit code."""
+"""Shared by all commands: options, help settings, and running a coroutine to its exit code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ config_option = click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
     metavar="FILE",
-    help="The configuration file to use instead of the usual one.",
+    help="Use this configuration file instead of the default one.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
-    """Run a command's coroutine; its failures become messages and exit codes."""
+    """Run a command's coroutine; turn its failures into messages and exit codes."""
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:

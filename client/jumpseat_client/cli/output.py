@@ -1,7 +1,6 @@
-"""Where an answer goes: plain text in a pipe, rendered Markdown on a terminal, and the spinner before it.
+"""Output of an answer: plain text in a pipe, rendered Markdown on a terminal; and the spinner before it.
 
-rich is imported only where something is rendered. Whatever arrives is filtered here, so nothing above
-has to remember it.
+rich is imported only when something is rendered. All text is filtered for control sequences here.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ class AnswerOutput(Protocol):
         """Show the next piece."""
 
     def finish(self) -> None:
-        """Show what is left, and end the line."""
+        """Show the rest, and end the line."""
 
 
 class PlainOutput:
-    """Writes each piece as it comes."""
+    """Writes each piece as it arrives."""
 
     def __init__(self) -> None:
         self._filter = ControlSequenceFilter()
         self._last = "\n"
 
     def write(self, text: str) -> None:
-        """Write the piece and flush it: whoever reads the pipe wants it now."""
+        """Write the piece and flush it, so that the reader of the pipe gets it at once."""
         if text := self._filter.feed(text):
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -49,24 +48,24 @@ class PlainOutput:
 
 
 class Spinner:
-    """Says on stderr what is being waited for; this one says nothing."""
+    """Shows on stderr what the command waits for; this base class shows nothing."""
 
     def show(self, message: str) -> None:
-        """Wait for this from now on."""
+        """Set the message."""
 
     def progress(self, message: str, percentage: int | None) -> None:
-        """What the daemon reports of a wait of its own."""
+        """Show a progress report of the daemon."""
         self.show(message if percentage is None else f"{message} ({percentage} %)")
 
     def pause(self) -> None:
-        """Leave no trace until `show` is called again."""
+        """Hide until `show` is called again."""
 
     def stop(self) -> None:
-        """The wait is over: leave no trace."""
+        """Hide, and ignore later calls."""
 
 
 class TerminalSpinner(Spinner):
-    """The same on a terminal."""
+    """A spinner on a terminal."""
 
     def __init__(self) -> None:
         self._live: Live | None = None
@@ -74,7 +73,7 @@ class TerminalSpinner(Spinner):
         self._stopped = False
 
     def show(self, message: str) -> None:
-        """Draw it, or change its text; nothing once it was stopped."""
+        """Draw the spinner or change its text; does nothing after `stop`."""
         if self._stopped:
             return
         from rich.console import Console
@@ -88,7 +87,7 @@ class TerminalSpinner(Spinner):
             self._dots.update(text=text)
             return
         self._dots = Dots("dots", text, style="status.spinner")
-        # With stdout redirected, as is rich's default, an answer that begins now would find no terminal.
+        # rich redirects stdout by default, and the answer would then not see a terminal.
         self._live = Live(
             self._dots,
             console=Console(stderr=True),
@@ -100,24 +99,24 @@ class TerminalSpinner(Spinner):
         self._live.start()
 
     def pause(self) -> None:
-        """Erase it for now."""
+        """Erase the spinner until the next `show`."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def stop(self) -> None:
-        """Erase it, for good."""
+        """Erase the spinner and ignore later calls."""
         self._stopped = True
         self.pause()
 
 
 def make_spinner() -> Spinner:
-    """A spinner if a person would see it."""
+    """A visible spinner if stderr is a terminal."""
     return TerminalSpinner() if sys.stderr.isatty() else Spinner()
 
 
 def make_output() -> AnswerOutput:
-    """Rendered Markdown for a person, plain text for a program."""
+    """Rendered Markdown on a terminal, plain text in a pipe."""
     if not sys.stdout.isatty():
         return PlainOutput()
     from jumpseat_client.cli.markdown import MarkdownOutput

@@ -1,4 +1,4 @@
-"""`jumpseat settings`: what the daemon remembers, by dotted keys, as `git config` does it."""
+"""`jumpseat settings`: the daemon's saved settings, by dotted keys as in `git config`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json
 from jumpseat_client.cli.terminal import clean_line
 
 NAMES = ("default_provider", "default_model")
-"""Keys whose values are names, whatever they look like."""
+"""Keys whose values are always strings, even if they look like JSON."""
 
 
 async def show_settings(key: str | None, *, config: Path | None, as_json: bool) -> int:
-    """Print everything that is saved, a line for each value, or the value of one key.
+    """Print all saved settings, one per line, or the value of one key.
 
     Raises:
-        ClientError: the daemon is unusable.
+        ClientError: the daemon cannot be used.
     """
     async with daemon(config) as client:
         settings = await client.settings()
@@ -27,27 +27,27 @@ async def show_settings(key: str | None, *, config: Path | None, as_json: bool) 
         if as_json:
             print_json(settings)
         else:
-            for name, value in _lines(settings):
-                print(f"{clean_line(name)}\t{_written(value)}")
+            for name, saved in _lines(settings):
+                print(f"{clean_line(name)}\t{_written(saved)}")
         return OK
-    found: Any = settings
+    value: Any = settings
     for part in path_of(key):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    if found is None:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None:
         print_failure(f"Nothing is saved as {key}.", "'jumpseat settings' shows what is saved.")
         return FAILED
     if as_json:
-        print_json(found)
+        print_json(value)
     else:
-        print(_written(found))
+        print(_written(value))
     return OK
 
 
 async def change_setting(key: str, value: Any, *, config: Path | None, as_json: bool) -> int:
-    """Save one value, or forget it where the value is None.
+    """Save one value, or remove it if the value is None.
 
     Raises:
-        ClientError: the daemon refuses the key or the value.
+        ClientError: the daemon rejects the key or the value.
     """
     patch: Any = value
     for part in reversed(path_of(key)):
@@ -60,7 +60,7 @@ async def change_setting(key: str, value: Any, *, config: Path | None, as_json: 
 
 
 def path_of(key: str) -> list[str]:
-    """The keys that a dotted key goes through; a provider's id may have dots in it."""
+    """Split a dotted key; a provider id may contain dots."""
     first, dot, rest = key.partition(".")
     if first != "providers" or not dot:
         return [key]
@@ -69,7 +69,7 @@ def path_of(key: str) -> list[str]:
 
 
 def value_of(key: str, text: str) -> Any:
-    """What was typed, as JSON if it is JSON, else as a string."""
+    """Parse a typed value: JSON if it is valid JSON, else a string."""
     if key in NAMES:
         return text
     try:
@@ -88,5 +88,5 @@ def _lines(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _written(value: Any) -> str:
-    """A value on one line: a string as it is, everything else as JSON."""
+    """A value on one line: a string without quotes, everything else as JSON."""
     return clean_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -20,11 +20,10 @@ def _complete_setting(context: click.Context, parameter: click.Parameter, incomp
 @json_option
 @click.pass_context
 def settings(context: click.Context, config: Path | None, as_json: bool) -> int:
-    """Show or change what the daemon remembers; running editors follow at once.
+    """Show or change the saved settings; running editors use them at once.
 
     The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
-    Without a command everything that is saved is shown. The configuration file goes before what is saved
-    here.
+    Without a command, all saved settings are shown. The configuration file overrides saved settings.
 
     \b
     examples:
@@ -35,11 +34,11 @@ def settings(context: click.Context, config: Path | None, as_json: bool) -> int:
       jumpseat settings unset max_tokens
 
     \b
-    exit codes: 0 all is well; 1 refused, or nothing is saved under that key; 2 wrong usage.
+    exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
     """
     if context.invoked_subcommand is not None:
         if config is not None or as_json:
-            raise click.UsageError(f"Put the options behind '{context.invoked_subcommand}'.")
+            raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
         return OK
     from jumpseat_client.cli.settings import show_settings
 
@@ -70,7 +69,7 @@ def get_setting(key: str, config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int:
-    """Save one value. What is JSON is read as JSON, everything else is a string.
+    """Save one value. Valid JSON is saved as JSON, everything else as a string.
 
     \b
     examples:
@@ -80,10 +79,10 @@ def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int
     """
     from jumpseat_client.cli.settings import change_setting, value_of
 
-    found = value_of(key, value)
-    if found is None:
-        raise click.UsageError(f"To forget it: jumpseat settings unset {key}")
-    return run_work(change_setting(key, found, config=config, as_json=as_json), as_json=as_json)
+    parsed = value_of(key, value)
+    if parsed is None:
+        raise click.UsageError(f"To remove it: jumpseat settings unset {key}")
+    return run_work(change_setting(key, parsed, config=config, as_json=as_json), as_json=as_json)
 
 
 @settings.command("unset")
@@ -91,7 +90,7 @@ def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int
 @config_option
 @json_option
 def unset_setting(key: str, config: Path | None, as_json: bool) -> int:
-    """Forget one value, or all of a provider's.
+    """Remove one value, or all values of a provider.
 
     \b
     examples:

@@ -1,7 +1,7 @@
-"""Keeps what a model or a provider wrote from steering the terminal.
+"""Removes control sequences from text of models and providers.
 
-Text from outside passes here before it is printed, whatever it is: answers, error messages, names in
-tables. Only printable characters, line ends and tabs come out.
+All external text passes through here before it is printed: answers, error messages, names in tables. Only
+printable characters, line feeds and tabs remain.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from enum import Enum, auto
 
 SWALLOW_LIMIT = 256
-"""Characters that an unfinished sequence may take with it; the rest of the answer is text again."""
+"""Maximum characters dropped with an unfinished sequence; text resumes after them."""
 
-# Everything below space but tab and line feed, delete, the 8-bit controls, and the marks that make text
-# of one direction look like another text; right-to-left letters need none of those to be shown right.
+# C0 controls except tab and line feed, DEL, C1 controls, and the bidirectional overrides and isolates, which
+# can disguise text. Right-to-left scripts display correctly without them.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _SEQUENCE_8BIT = "\x9b"
@@ -31,14 +31,14 @@ class _State(Enum):
 
 
 class ControlSequenceFilter:
-    """Strips control sequences from text that comes in pieces; any split gives the same."""
+    """Strips control sequences from text in pieces; the result does not depend on the split."""
 
     def __init__(self) -> None:
         self._state = _State.TEXT
         self._swallowed = 0
 
     def feed(self, text: str) -> str:
-        """Take the next piece and return what of it, or of a sequence that proved to be none, is text."""
+        """Take the next piece; return the text in it, and what turned out not to be a sequence."""
         kept: list[str] = []
         at = 0
         while at < len(text):
@@ -55,7 +55,7 @@ class ControlSequenceFilter:
         return "".join(kept)
 
     def _control(self, character: str) -> None:
-        """A control character in the middle of text: drop it, and whatever it introduces."""
+        """Drop a control character in text, and enter the state for the sequence it introduces."""
         self._swallowed = 0
         if character == _ESCAPE:
             self._state = _State.ESCAPE
@@ -65,14 +65,14 @@ class ControlSequenceFilter:
             self._state = _State.STRING
 
     def _take(self, character: str) -> bool:
-        """Swallow a character of a sequence; False if it is not one, and text again from here."""
+        """Drop a character of a sequence; False if the character is text again."""
         self._swallowed += 1
         if character == "\n" or self._swallowed > SWALLOW_LIMIT:
             self._state = _State.TEXT
             return False
         if character == _ESCAPE:
-            # A new sequence, or the first half of a string's end: for both the rest is the same. What
-            # was swallowed still counts, so that no chain of beginnings takes more than the limit.
+            # A new sequence, or the first half of a string terminator; both continue alike. The count
+            # goes on, so that a chain of introducers cannot drop more than the limit.
             self._state = _State.ESCAPE
             return True
         if self._state is _State.STRING:
@@ -93,16 +93,16 @@ class ControlSequenceFilter:
             pass
         else:
             self._state = _State.TEXT
-            # A final byte ends the sequence and goes with it; anything else was never part of it.
+            # A final byte belongs to the sequence; any other character does not.
             return "0" <= character <= "~"
         return True
 
 
 def clean(text: str) -> str:
-    """A whole text without control sequences."""
+    """Remove control sequences from a whole text."""
     return ControlSequenceFilter().feed(text)
 
 
 def clean_line(text: str) -> str:
-    """The same on one line, for tables and messages: every run of white space is one space."""
+    """Like `clean`, on one line for tables and messages: each run of white space becomes one space."""
     return " ".join(clean(text).split())

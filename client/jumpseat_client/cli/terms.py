@@ -1,4 +1,4 @@
-"""`jumpseat accept-terms`: what a model asks of its users, and a person's yes to it."""
+"""`jumpseat accept-terms`: shows the terms of a model and accepts them for the user."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from jumpseat_client.cli.terminal import clean, clean_line
 
 
 def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
-    """Show the terms, ask, and accept them; the exit code.
-
-    The question is asked while no event loop runs, which would take a person's Ctrl-C for itself.
-    """
+    """Show the terms, ask, and accept them; return the exit code."""
     provider, colon, name = model.partition(":")
     if not colon:
         raise click.UsageError(f"Name the provider too: copilot:{model}")
@@ -31,21 +28,25 @@ def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
         if as_json:
             print_json(row)
         else:
-            say(f"{clean_line(str(row['id']))} can be used already.")
+            say(f"{clean_line(str(row['id']))} is already enabled.")
         return OK
     if row.get("policyTerms"):
         say(clean(str(row["policyTerms"])))
     if not yes and row:
         if not sys.stdin.isatty():
-            print_failure("Nobody is here to ask.", "Add --yes if you accept the terms above.")
+            print_failure(
+                "The terms cannot be confirmed without a terminal.",
+                "Add --yes if you accept the terms above.",
+            )
             return USAGE
+        # No event loop runs here: it would handle Ctrl-C itself.
         if not click.confirm("Do you accept these terms?", err=True):
             return FAILED
     return run_work(_accept(model, config, as_json=as_json), as_json=as_json)
 
 
 async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config: Path | None) -> int:
-    """Find the model's row, as it is now; there may be none.
+    """Find the model's current row; there may be none.
 
     Raises:
         ClientError: the provider's models cannot be listed.
@@ -57,7 +58,7 @@ async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config:
 
 
 async def _accept(model: str, config: Path | None, *, as_json: bool) -> int:
-    """Accept, and say that it took effect.
+    """Accept the terms, and report that the model is enabled.
 
     Raises:
         ClientError: there is no such model, it has no terms, or it is still not enabled.
@@ -67,5 +68,5 @@ async def _accept(model: str, config: Path | None, *, as_json: bool) -> int:
     if as_json:
         print_json(answer["model"])
     else:
-        say(f"{clean_line(str(answer['model']['id']))} can be used now.")
+        say(f"{clean_line(str(answer['model']['id']))} is enabled now.")
     return OK
