@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
 
 
-# The same examples in every run, and none too slow: a change is judged by what it does, not by a new draw
-# or by what else the machine has to do. To look further, draw anew: `pytest --hypothesis-profile=search`.
+# The same examples in every run and no deadlines, so that a failure comes from the change and not from a new
+# random seed or a busy machine. To search with new examples: `pytest --hypothesis-profile=search`.
 _UNHURRIED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("steady", derandomize=True, **_UNHURRIED)
 hypothesis.settings.register_profile("search", max_examples=5000, **_UNHURRIED)
@@ -31,14 +31,14 @@ hypothesis.settings.load_profile("steady")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep a module that names an `xdist_group`, as its tests share what is expensive, in one process.
+    """Run a module with an `xdist_group`, whose tests share expensive fixtures, in one process.
 
-    pytest-xdist does so by writing the group into a private attribute of each test, which pytest 9.2 does not
-    read any more; everything was then set up in each process anew.
+    pytest-xdist writes the group into a private attribute of each test that pytest 9.2 no longer reads, so
+    each process set up the fixtures again.
     """
     if config.getoption("dist") != "loadgroup":
         return None
-    from xdist.scheduler import LoadGroupScheduling  # Deferred: only who distributes tests needs xdist.
+    from xdist.scheduler import LoadGroupScheduling  # Deferred: only distributed runs need xdist.
 
     class InGroups(LoadGroupScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
@@ -54,13 +54,13 @@ def _group_of(module: Path) -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker that ties a test to rows of `tests/requirements.py`."""
+    """Register the marker that links a test to rows of `tests/requirements.py`."""
     config.addinivalue_line("markers", "requirement(*ids): the rows of the contract that this test shows")
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty JUMPSEAT_HOME, and nobody signed in elsewhere."""
+    """An empty JUMPSEAT_HOME, without any other sign-in."""
     directory = tmp_path / "home"
     directory.mkdir()
     for name, value in environment_of(directory).items():
@@ -71,7 +71,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def daemon(home: Path) -> AsyncIterator[Daemon]:
-    """A fresh daemon process that was sent nothing yet."""
+    """A new daemon process, not yet initialized."""
     async with running_daemon(home) as running:
         yield running
 
@@ -85,7 +85,7 @@ async def upstream() -> AsyncIterator[FakeUpstream]:
 
 @pytest.fixture
 async def chatty(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon that is initialized with the upstream as its one provider, `fake`, model `m`."""
+    """An initialized daemon with the upstream as its only provider, `fake`, model `m`."""
     await daemon.initialize(provider(upstream.base_url))
     return daemon
 
@@ -100,7 +100,7 @@ async def emulator() -> AsyncIterator[CopilotEmulator]:
 
 @pytest.fixture
 def ignored_interrupts() -> Iterator[None]:
-    """A test run that ignores SIGINT, as a shell has its background jobs do."""
+    """Ignore SIGINT in the test process, as background jobs of a shell do."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     yield
     signal.signal(signal.SIGINT, before)
@@ -108,14 +108,14 @@ def ignored_interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment that names no proxy, wherever the tests run."""
+    """Remove the proxy variables from the environment."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """A certificate authority of this test's own."""
+    """A certificate authority for this test."""
     from tests.fakes.tls_front import Authority  # Deferred: few tests need cryptography.
 
     return Authority(tmp_path / "authority")

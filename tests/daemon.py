@@ -1,7 +1,6 @@
-"""The real daemon as a process, spoken to in raw frames; for protocol and end-to-end tests.
+"""Runs the real daemon as a process and exchanges raw frames; for protocol and end-to-end tests.
 
-It reads frames by its own few lines, so that the daemon's framing is not checked against itself. Every
-wait is bounded.
+It parses frames itself, so that the daemon's framing is not checked against itself. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 20.0
-"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+"""Much longer than any test needs, for a loaded machine."""
 
 COMMAND = (sys.executable, "-m", "jumpseat", "serve")
 
 TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
-"""Where the machine that runs the tests may have a token of GitHub's."""
+"""Variables in which the test machine may have a GitHub token."""
 
 
 @dataclass
@@ -35,13 +34,13 @@ class Exchange:
 
     @property
     def result(self) -> Any:
-        """The result; a test that gets an error instead fails with it."""
+        """The result; fails the test with the error if there is none."""
         assert "result" in self.response, self.response
         return self.response["result"]
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error; a test that gets a result instead fails with it."""
+        """The error; fails the test with the result if there is none."""
         assert "error" in self.response, self.response
         error: dict[str, Any] = self.response["error"]
         return error
@@ -53,7 +52,7 @@ class Exchange:
 
     @property
     def delta_types(self) -> list[str]:
-        """What kinds of deltas came, in order."""
+        """The types of the deltas, in order."""
         return [delta["type"] for delta in self.deltas]
 
 
@@ -86,7 +85,7 @@ class Daemon:
             return json.loads(await self.process.stdout.readexactly(int(length)))
 
     async def read_until(self, request_id: Any) -> Exchange:
-        """Read up to the response to this id; responses to others are a mistake of the test's."""
+        """Read up to the response with this id; a response to another request is a mistake in the test."""
         notifications = []
         while True:
             message = await self.read()
@@ -122,7 +121,7 @@ class Daemon:
     async def initialize(
         self, config: Mapping[str, Any] | None = None, *, process_id: int | None = None, **options: Any
     ) -> Any:
-        """Go through LSP's handshake and return the result of `initialize`."""
+        """Do the LSP handshake and return the result of `initialize`."""
         params = {
             "processId": process_id,
             "clientInfo": {"name": "tests", "version": "0"},
@@ -139,21 +138,21 @@ class Daemon:
             return await self.process.wait()
 
     def close_stdin(self) -> None:
-        """End its input, as an editor that leaves does."""
+        """Close its stdin, as an editor that exits does."""
         assert self.process.stdin is not None
         self.process.stdin.close()
 
     @property
     def log(self) -> str:
-        """What it wrote to stderr, once it has ended by itself: before that, a line may be on its way."""
+        """Its stderr after it has exited; before that, lines may be missing."""
         assert self.process.returncode not in (None, -signal.SIGKILL), "end it first, with `whole_log`"
         assert self.drain is None or self.drain.done(), "end it first, with `whole_log`"
         return b"".join(self.stderr).decode("utf-8", "replace")
 
     async def whole_log(self) -> str:
-        """End the daemon as an editor that leaves does, and give everything that it wrote to stderr.
+        """Close stdin, wait for the exit, and return everything that it wrote to stderr.
 
-        Its log is written by a thread of its own, so the answer to a request may be here before the line.
+        The log is written by a separate thread, so a response may arrive before its log line.
         """
         self.close_stdin()
         await self.exit_code()
@@ -169,12 +168,17 @@ def frame(message: Any) -> bytes:
 
 
 def environment_of(home: Path | str) -> dict[str, str]:
-    """Variables that have a daemon use this directory, and none of the sign-ins of whoever runs the tests."""
-    found = {"JUMPSEAT_HOME": "", "XDG_CONFIG_HOME": "xdg", "LOCALAPPDATA": "xdg", "GH_CONFIG_DIR": "gh"}
+    """Variables for a daemon that uses this directory and none of the developer's sign-ins."""
+    directories = {
+        "JUMPSEAT_HOME": "",
+        "XDG_CONFIG_HOME": "xdg",
+        "LOCALAPPDATA": "xdg",
+        "GH_CONFIG_DIR": "gh",
+    }
     return {
         **dict.fromkeys(TOKEN_VARIABLES, ""),
-        **{name: str(Path(home) / directory) for name, directory in found.items()},
-        # A run starts hundreds of daemons; without this each may have to compile the package for itself.
+        **{name: str(Path(home) / directory) for name, directory in directories.items()},
+        # A test run starts hundreds of daemons; without this each may compile the package again.
         "PYTHONDONTWRITEBYTECODE": "",
     }
 
@@ -187,11 +191,10 @@ async def running_daemon(
     drain_stderr: bool = True,
     wait_seconds: float = WAIT_SECONDS,
 ) -> AsyncIterator[Daemon]:
-    """A daemon whose configuration and state are in `home`; killed at the end if it is still there.
+    """A daemon whose configuration and state are in `home`; killed at the end if it still runs.
 
-    Without a `home` it is that of whoever runs the tests, with their sign-ins.
-
-    Without `drain_stderr` its log is left in the pipe until the end, as careless clients do.
+    Without a `home` it uses the developer's directories and sign-ins. Without `drain_stderr` its log stays in
+    the pipe until the end, as with clients that do not read it.
     """
     process = await asyncio.create_subprocess_exec(
         *COMMAND,
@@ -200,7 +203,7 @@ async def running_daemon(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, **(environment_of(home) if home else {}), **(env or {})},
-        # Beyond twice this much the reader leaves the rest in the pipe, as a busy client does.
+        # Above twice this size the rest stays in the pipe, as with a busy client.
         limit=1 << 16,
     )
     daemon = Daemon(process, wait_seconds=wait_seconds)
@@ -212,7 +215,7 @@ async def running_daemon(
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-        # Reading to the end is what lets asyncio close its side of the pipes.
+        # asyncio closes its side of the pipes only after reading to the end.
         assert process.stdout is not None
         await process.stdout.read()
         await (daemon.drain or _drain(process, daemon.stderr))

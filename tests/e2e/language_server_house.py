@@ -1,8 +1,7 @@
-"""GitHub's own Copilot language server in tests: where it is, and a house in which it meets nobody else.
+"""GitHub's own Copilot language server in tests: finds it, and runs it isolated from the network.
 
-Its GitHub is the emulator, reached over plain HTTP by the variables that the program has for this, or
-over TLS and a proxy as at a company; what it wants to report to the internet ends at a proxy on loopback.
-Above it are the tests that run the program, by itself or below the daemon.
+Its GitHub is the emulator, reached over plain HTTP through the program's own variables, or over TLS and a
+proxy as in a company network. Its telemetry ends at a proxy on loopback.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_P
 
 
 def program() -> str:
-    """The program; skips the test where it is not installed."""
+    """The path of the program; skips the test if it is not installed."""
     installed = INSTALLED / PROGRAM
     found = str(installed) if installed.is_file() else shutil.which(PROGRAM)
     if found is None:
@@ -64,11 +63,11 @@ def program() -> str:
 
 
 def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None) -> dict[str, str]:
-    """Variables for the program or for who starts it, to lay over those of whoever runs the tests.
+    """Variables for the program or its parent process, to override those of the test machine.
 
     Args:
-        home: where it keeps its things.
-        proxy: the URL of the proxy that what it reports is to end at.
+        home: the directory for its files.
+        proxy: the URL of the proxy that receives its telemetry.
         emulator: the GitHub that it is signed in to, as octocat; None leaves it signed out.
     """
     found = {name: "" for name in os.environ if name.upper().startswith(_FOREIGN)}
@@ -76,7 +75,7 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "HTTPS_PROXY": proxy,
-        # Else it asks for the keyring of whoever runs the tests.
+        # Otherwise it uses the developer's keyring.
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
     if emulator is None:
@@ -92,15 +91,15 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
 
 @dataclass(frozen=True)
 class House:
-    """The daemon that has the program for its backend, and what is around them."""
+    """A daemon with the program as its backend, and their surroundings."""
 
     daemon: Daemon
     proxy: LoopbackProxy
     copy: Path
-    """What the program was told, if it was started by `tee`."""
+    """The bytes sent to the program, if `tee` started it."""
 
-    def told(self) -> list[dict[str, Any]]:
-        """The messages that the program was sent so far, in order, if it was started by `tee`."""
+    def received(self) -> list[dict[str, Any]]:
+        """The messages sent to the program so far, in order, if `tee` started it."""
         data, messages = self.copy.read_bytes(), []
         while data:
             head, _, data = data.partition(b"\r\n\r\n")
@@ -110,7 +109,7 @@ class House:
         return messages
 
     async def ask(self, text: str, **params: Any) -> Any:
-        """The result of a chat; `messages` may bring what was said before."""
+        """The result of a chat; `messages` is the history."""
         exchange = await self.daemon.request("chat/start", asking(text, **params))
         return exchange.result
 
@@ -122,7 +121,7 @@ def asking(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
 
 
 async def begun(inside: House, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
-    """Start a chat whose answer stops after its first words; gives its request's id once they are here."""
+    """Start a chat whose answer stops after its first words; returns the request's id when they arrived."""
     emulator.script(MODEL, faults.gated(gate, after=8))
     request = inside.daemon.start("chat/start", asking("Count to 30", model=MODEL, **params))
     await inside.daemon.read_delta("text_delta")
@@ -130,7 +129,7 @@ async def begun(inside: House, emulator: CopilotEmulator, gate: Gate, **params: 
 
 
 def heard(result: Any) -> str:
-    """What the model heard from the user; the server puts words of its own around it."""
+    """The user's text in the echoed prompt; the server adds its own text around it."""
     found = re.search(r"<userRequest>\n(.*)\n</userRequest>", result["text"], re.DOTALL)
     assert found is not None, result
     return found[1]
@@ -145,12 +144,12 @@ def answered(exchange: Any) -> str:
 async def house(
     home: Path, emulator: CopilotEmulator | None, *flags: str, manner: Manner = "direct", **table: Any
 ) -> AsyncIterator[House]:
-    """A daemon that is initialized, with the program behind its one provider, `ls`.
+    """An initialized daemon with the program as its only provider, `ls`.
 
     Args:
-        home: the daemon's, and the program's.
+        home: the home directory of the daemon and the program.
         emulator: the GitHub that the program is signed in to by its environment; None for none.
-        flags: of the daemon.
+        flags: command-line flags of the daemon.
         manner: how the daemon starts the program.
         table: more keys of the provider.
     """
@@ -164,14 +163,14 @@ async def house(
 async def company(
     home: Path, emulator: CopilotEmulator, authority: Authority, *flags: str
 ) -> AsyncIterator[House]:
-    """The same with nobody signed in, and a GitHub Enterprise Server behind TLS and a proxy."""
+    """The same, signed out, with a GitHub Enterprise Server behind TLS and a proxy."""
     context = authority.server(ENTERPRISE, f"*.{ENTERPRISE}")
     async with contextlib.AsyncExitStack() as stack:
         github = await stack.enter_async_context(TlsFront(context, emulator.github_url))
         api = await stack.enter_async_context(TlsFront(context, emulator.api_url))
         hosts = {ENTERPRISE: github.port, f"api.{ENTERPRISE}": api.port}
         proxy = await stack.enter_async_context(LoopbackProxy(hosts))
-        # The page on which a person approves a code is on the host that the daemon knows.
+        # The verification page is on the configured host.
         emulator.state.origins["github"] = f"https://{ENTERPRISE}"
         table = {"host": ENTERPRISE, "proxy": proxy.url, "ca_file": str(authority.file)}
         env = environment(home, proxy.url)
@@ -187,7 +186,7 @@ async def _daemon(
     manner: Manner,
     table: dict[str, Any],
 ) -> AsyncIterator[House]:
-    copy = home / "told"
+    copy = home / "received"
     parents = {
         "direct": [],
         "npm": [sys.executable, "-I", "-S", "-c", _AS_NPM],

@@ -148,7 +148,7 @@ async def test_a_login_that_was_not_finished_is_exit_code_1_and_says_what_to_do(
 
 @pytest.mark.requirement("copilot:login-command")
 @pytest.mark.usefixtures("ignored_interrupts")
-async def test_ctrl_c_gives_a_login_up_and_nobody_is_signed_in(env, emulator):
+async def test_ctrl_c_cancels_a_login_and_leaves_the_user_signed_out(env, emulator):
     command = await Command.run(env, "login")
     code = await command.code()
     await emulator.wait_for("/login/oauth/access_token")
@@ -172,7 +172,7 @@ async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hi
 
 
 def wait_for(path: Path | None) -> None:
-    """Until another process, which nobody waits for, has made a file."""
+    """Wait until another, detached process has created a file."""
     deadline = time.monotonic() + 20
     while path is not None and not path.exists():
         assert time.monotonic() < deadline

@@ -88,7 +88,7 @@ async def test_llama_cpp_answers_streamed_and_whole_alike(server):
     assert (whole.text, whole.stop_reason) == (streamed.text, streamed.stop_reason)
 
 
-async def test_a_conversation_goes_on_and_stops_where_it_is_told(server):
+async def test_a_conversation_goes_on_and_stops_at_a_stop_sequence(server):
     first, _ = await response_to(server, system="You are a geographer.")
     again, _ = await response_to(
         server, Message.user(QUESTION), first.as_message(), Message.user("And of Italy?")

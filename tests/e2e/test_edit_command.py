@@ -122,10 +122,10 @@ def test_a_file_that_was_changed_in_the_meantime_is_left_alone(
         file.write_bytes(b"mine")
         upstream.open(gate)
         assert process.stderr is not None
-        told = process.stderr.read()
+        message = process.stderr.read()
 
     assert (process.returncode, file.read_bytes()) == (1, b"mine")
-    assert b"changed in the meantime" in told
+    assert b"changed in the meantime" in message
 
 
 def test_the_result_as_json(environment: dict[str, str], upstream: ThreadedUpstream, file: Path) -> None:

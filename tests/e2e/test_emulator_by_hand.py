@@ -69,7 +69,7 @@ async def test_its_help_has_examples():
     assert b"use the tool NAME" in printed
 
 
-async def test_a_port_that_is_taken_is_said_in_one_line(upstream):
+async def test_a_port_in_use_is_reported_in_one_line(upstream):
     port = upstream.origin.rpartition(":")[2]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.emulator", "--port", port, cwd=ROOT, stderr=asyncio.subprocess.PIPE

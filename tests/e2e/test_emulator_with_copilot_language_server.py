@@ -1,4 +1,4 @@
-"""The emulator is held to GitHub's own client: the Copilot language server, a program that is not ours."""
+"""Checks the emulator against GitHub's own client, the Copilot language server."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class LanguageServer:
-    """The running program, and what it told."""
+    """The running program, and its messages."""
 
     peer: Peer
     progress: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -177,7 +177,7 @@ async def test_it_exchanges_again_when_its_token_has_expired(emulator, tmp_path)
         await server.request("conversation/create", question("t1", "One", "gpt-4.1"))
         before = emulator.exchanges
         emulator.expire_copilot_tokens()
-        # The first request finds it out, the next one has a fresh token.
+        # The first request fails with the expired token, the next one has a new token.
         await server.request("conversation/create", question("t2", "Two", "gpt-4.1"))
         await server.request("conversation/create", question("t3", "Three", "gpt-4.1"))
         assert "Three" in "".join(said(server.reports("t3")))

@@ -1,4 +1,4 @@
-"""The account at the emulator, as the real Copilot language server behind the real daemon tells of it."""
+"""The account at the emulator, as reported by the real Copilot language server behind the real daemon."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_a_token_that_expires_between_two_chats_goes_unnoticed(inside, emu
 
 
 @pytest.mark.requirement("8:expired-sign-in", "6:authentication")
-async def test_a_revoked_sign_in_is_1000_with_the_command_that_mends_it(inside, emulator):
+async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(inside, emulator):
     await inside.ask("Hello")
     for credential in emulator.credentials.all():
         credential.revoked = True
@@ -80,8 +80,10 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_mends_it(inside, 
     assert [chat.error["code"] for chat in chats] == [1000, 1000]
     assert all("jumpseat login" in chat.error["data"]["hint"] for chat in chats)
     assert status["state"] == "expired"
-    told = [note["params"]["state"] for note in chats[0].notifications if note["method"] == "auth/didChange"]
-    assert told == ["expired"]
+    states = [
+        note["params"]["state"] for note in chats[0].notifications if note["method"] == "auth/didChange"
+    ]
+    assert states == ["expired"]
 
 
 @pytest.mark.requirement("6:authorization")
@@ -118,7 +120,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel", "language-server:sign-out", "8:sign-in")
-async def test_a_sign_in_can_be_given_up_refused_and_undone(home, emulator, authority):
+async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, authority):
     emulator.devices.interval = 0.2
     where = {"provider": PROVIDER}
     async with company(home, emulator, authority) as inside:
@@ -141,7 +143,7 @@ async def test_a_sign_in_can_be_given_up_refused_and_undone(home, emulator, auth
     assert denied["code"] == 1000
     assert "denied" in denied["message"]
     assert cancelled["code"] == -32800
-    assert (given_up.user_code, given_up.state) == (code, "approved"), "nobody has asked for its token"
+    assert (given_up.user_code, given_up.state) == (code, "approved"), "its token was never requested"
     states = [status["state"] for status in (afterwards, signed_in, signed_out)]
     assert states == ["signed_out", "signed_in", "signed_out"]
 

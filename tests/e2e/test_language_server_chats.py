@@ -28,7 +28,7 @@ PICTURE = {"type": "image", "source": PNG, "mediaType": "image/png"}
     ],
 )
 async def test_an_answer_streams_whichever_way_the_server_takes(inside, emulator, model, path):
-    # In lines: of some models the server hands on no less.
+    # In lines: for some models the server forwards only whole lines.
     question = "One line\nand another"
     chat = await inside.daemon.request("chat/start", asking(question, model=model))
 
@@ -62,7 +62,7 @@ async def test_the_system_prompt_and_an_image_reach_the_model(inside, emulator, 
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_begins_anew(home, emulator):
+async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_starts_a_new_one(home, emulator):
     system = "Speak like a pirate."
     async with house(home, emulator, manner="tee") as inside:
         first = await inside.ask("My name is Ada.", system=system)
@@ -70,7 +70,7 @@ async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_begins_anew(
         second = await inside.ask("Repeat my first message", messages=before, system=system)
         edited = [user("My name is Grace."), {"role": "assistant", "content": "Hello, Grace."}]
         third = await inside.ask("Repeat my first message", messages=edited, system=system)
-        methods = [message.get("method") for message in inside.told()]
+        methods = [message.get("method") for message in inside.received()]
 
     assert [method for method in methods if method in ("conversation/create", "conversation/turn")] == [
         "conversation/create",
@@ -78,7 +78,7 @@ async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_begins_anew(
         "conversation/create",
     ]
     assert heard(second).endswith("\nMy name is Ada.")
-    # The server puts its words around what is asked now, not around what was asked before.
+    # The server adds its text around the current message only, not around the history.
     assert third["text"].endswith("\nMy name is Grace.")
     asked = emulator.requests(path=MESSAGES)
     roles = [[message["role"] for message in request.json["messages"]] for request in asked]
@@ -141,7 +141,7 @@ async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(ins
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
-    # Of models that it asks by another route the server drops the effort, and shows no thinking.
+    # For models that it reaches through another endpoint the server drops the effort and the thinking.
     dropped = await inside.daemon.request("chat/start", asking("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"

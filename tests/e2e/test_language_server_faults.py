@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 
 @pytest.mark.requirement("language-server:errors", "6:quota", "6:rate-limit", "6:content-filter", "6:data")
-async def test_what_the_service_refuses_is_said_by_kind(inside, emulator):
+async def test_an_error_of_the_service_is_reported_by_kind(inside, emulator):
     async def error_of(*behaviours: Any) -> Any:
         emulator.script(MODEL, *behaviours)
         return (await inside.daemon.request("chat/start", asking("Hello"))).error
@@ -53,7 +53,7 @@ async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daem
 
 
 @pytest.mark.requirement("language-server:terms", "6:authorization")
-async def test_a_model_whose_terms_nobody_accepted_is_1001(inside, emulator):
+async def test_a_model_with_unaccepted_terms_is_1001(inside, emulator):
     chat = await inside.daemon.request("chat/start", asking("Hello", model="claude-haiku-4.5"))
     assert chat.error["code"] == 1001
     assert f"`jumpseat accept-terms {PROVIDER}:claude-haiku-4.5`" in chat.error["data"]["hint"]
@@ -61,8 +61,8 @@ async def test_a_model_whose_terms_nobody_accepted_is_1001(inside, emulator):
 
 
 @pytest.mark.requirement("2:retry", "6:server")
-async def test_a_service_that_fails_is_asked_again_by_the_daemon_too(inside, emulator):
-    # The server itself asks twice.
+async def test_a_service_that_fails_is_retried_by_the_daemon_too(inside, emulator):
+    # The server itself tries twice.
     emulator.script(MODEL, faults.server_error(), faults.server_error())
     chat = await inside.daemon.request("chat/start", asking("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]

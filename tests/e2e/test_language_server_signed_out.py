@@ -1,4 +1,4 @@
-"""The real Copilot language server behind the real daemon, with nobody signed in and no way to GitHub."""
+"""The real Copilot language server behind the real daemon, signed out and without a route to GitHub."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOGIN = f"jumpseat login --provider {PROVIDER}"
     "language-server:not-ready", "language-server:status", "8:auth-status", "6:authentication"
 )
 @pytest.mark.parametrize("chat_api", ["auto", "conversation", "completion"])
-async def test_every_question_says_that_nobody_is_signed_in_and_how_to_mend_it(home, chat_api):
+async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home, chat_api):
     async with house(home, None, chat_api=chat_api) as inside:
         daemon = inside.daemon
         status = (await daemon.request("auth/status", {"provider": PROVIDER})).result
@@ -62,14 +62,14 @@ async def test_shutdown_leaves_no_process_behind(home, manner):
 
 
 @pytest.mark.requirement("language-server:initialize", "language-server:shutdown")
-async def test_the_server_is_told_which_editor_asks_and_when_it_leaves(home):
+async def test_the_server_gets_the_name_of_the_editor_and_its_shutdown(home):
     async with house(home, None, manner="tee") as inside:
         await inside.daemon.request("auth/status", {"provider": PROVIDER})
-        opened = inside.told()
+        opened = inside.received()
         await inside.daemon.request("shutdown")
         inside.daemon.notify("exit")
         await inside.daemon.exit_code()
-        left = inside.told()[len(opened) :]
+        left = inside.received()[len(opened) :]
 
     assert [message.get("method") for message in opened[:3]] == [
         "initialize",

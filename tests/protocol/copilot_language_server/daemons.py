@@ -38,7 +38,7 @@ async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
     return await daemon.request("chat/start", asked)
 
 
-async def told(daemon: Daemon, method: str) -> Any:
+async def next_notification(daemon: Daemon, method: str) -> Any:
     """The params of the next notification of this method."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message

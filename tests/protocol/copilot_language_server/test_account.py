@@ -14,7 +14,7 @@ from jumpseat.adapters.github.language_server.identity import STATUS_SECONDS
 from tests.daemon import Daemon, running_daemon
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, MODELS
-from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, listed, told
+from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, listed, next_notification
 
 
 @pytest.mark.requirement("language-server:sign-in", "language-server:sign-out", "language-server:did-change")
@@ -32,7 +32,7 @@ async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
     fake.on("signInConfirm", confirm)
     before = (await served.request("auth/status", CLS)).result
     request_id = served.start("auth/signIn", {**CLS, "token": "mine"})
-    prompt = await told(served, "auth/prompt")
+    prompt = await next_notification(served, "auth/prompt")
     approved.set()
     signing_in = await served.read_until(request_id)
     answer = await chat(served)
@@ -66,7 +66,7 @@ async def test_a_sign_in_that_a_person_gives_up_is_taken_back(
 
     fake.on("signInWithDeviceFlow", flow)
     request_id = served.start("auth/signIn", CLS)
-    prompt = await told(served, "auth/prompt")
+    prompt = await next_notification(served, "auth/prompt")
 
     served.notify("$/cancelRequest", {"id": request_id})
     error = (await served.read_until(request_id)).error
@@ -89,7 +89,7 @@ async def test_a_foreign_sign_in_page_is_not_shown(served: Daemon, fake: FakeLan
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_what_the_server_notifies_of_the_account_is_told_with_the_models(
+async def test_a_change_of_the_account_is_reported_with_the_models(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     await served.request("auth/status", CLS)
@@ -99,8 +99,8 @@ async def test_what_the_server_notifies_of_the_account_is_told_with_the_models(
 
     fake.notify("didChangeStatus/v2", {"statuses": [row]})
 
-    assert await told(served, "models/didChange") == CLS
-    change = await told(served, "auth/didChange")
+    assert await next_notification(served, "models/didChange") == CLS
+    change = await next_notification(served, "auth/didChange")
     assert (change["provider"], change["state"]) == ("cls", "signed_out")
     assert "Gone." in change["message"]
 
@@ -110,7 +110,7 @@ async def test_what_the_server_notifies_of_the_account_is_told_with_the_models(
     ("status", "code"),
     [({"status": "NotSignedIn"}, 1000), ({"status": "NotAuthorized", "user": "octocat"}, 1001)],
 )
-async def test_a_chat_of_nobody_is_refused_with_the_command_that_mends_it(
+async def test_a_chat_while_signed_out_is_rejected_with_the_command_that_fixes_it(
     served: Daemon, fake: FakeLanguageServer, status: dict[str, Any], code: int
 ) -> None:
     fake.status = status

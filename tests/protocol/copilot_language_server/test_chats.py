@@ -43,7 +43,7 @@ async def test_a_whole_conversation_from_the_first_question_to_the_second_answer
 
 
 @pytest.mark.requirement("language-server:conversation")
-async def test_an_answer_is_told_while_it_comes(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_an_answer_is_streamed_while_it_arrives(served: Daemon, fake: FakeLanguageServer) -> None:
     rest = asyncio.Event()
     fake.on(
         "conversation/create",
@@ -88,8 +88,8 @@ async def test_a_server_without_conversations_completes_and_says_so_from_then_on
     again = await chat(served)
 
     assert exchange.result["text"] == "A completion."
-    told = [each for each in exchange.notifications if each["method"] == "providers/didChange"]
-    assert len(told) == 1
+    changes = [each for each in exchange.notifications if each["method"] == "providers/didChange"]
+    assert len(changes) == 1
     assert "providers/didChange" not in [each["method"] for each in again.notifications]
     assert before["capabilities"]["streaming"] is True
     assert after["capabilities"]["streaming"] is False

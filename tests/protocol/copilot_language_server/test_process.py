@@ -14,7 +14,15 @@ from tests.attempts import ATTEMPTS, is_quick
 from tests.daemon import Daemon, running_daemon, user
 from tests.fakes.language_server import FakeLanguageServer
 from tests.fakes.language_server_answers import begin, end, round_reply, turn
-from tests.protocol.copilot_language_server.daemons import CLS, KIND, chat, configure, listed, started, told
+from tests.protocol.copilot_language_server.daemons import (
+    CLS,
+    KIND,
+    chat,
+    configure,
+    listed,
+    next_notification,
+    started,
+)
 
 SECRET = "gho_thisIsTheChildsOwnSecret0123456789"
 
@@ -105,7 +113,7 @@ async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_
 async def test_no_client_can_have_a_program_started(
     home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, with_command: bool
 ) -> None:
-    # A program of the right name is on the PATH; nobody but the user may have it run.
+    # A program of the right name is on the PATH; it must run only if the user configures it.
     folder = home / "bin"
     folder.mkdir()
     witness = home / "ran"
@@ -177,7 +185,7 @@ async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_ha
     await served.read_delta("text_delta")
     configure(home, fake, timeout=77)
     served.notify("workspace/didChangeConfiguration", {"settings": {}})
-    await told(served, "providers/didChange")
+    await next_notification(served, "providers/didChange")
     running = list(fake.starts)
     more.set()
     first = await served.read_until(request_id)
@@ -191,7 +199,7 @@ async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_ha
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_the_server_is_told_which_editor_asks(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_the_server_gets_the_name_of_the_editor(served: Daemon, fake: FakeLanguageServer) -> None:
     await chat(served)
 
     (params,) = fake.params("initialize")

@@ -147,7 +147,7 @@ def test_warnings_and_a_cut_answer_are_told_on_stderr(tmp_path: Path) -> None:
     assert "--max-tokens" in done.stderr
 
 
-def test_a_daemon_that_dies_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_daemon_that_dies_is_reported_with_its_last_words(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [{"stderr": "\x1b[2Jout of luck\n"}, {"die": 7}])
     done = run(scenario, "chat", "Hi")
     assert done.returncode == 1

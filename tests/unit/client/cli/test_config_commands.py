@@ -53,7 +53,7 @@ def test_every_error_and_every_warning_is_a_line_with_its_place(home: Path) -> N
 
     assert done.returncode == 1
     assert "canary" not in done.stdout + done.stderr
-    told = [line.replace(f"{file}:", "") for line in done.stdout.splitlines()]
+    reported = [line.replace(f"{file}:", "") for line in done.stdout.splitlines()]
     starts = [
         "error: 1: default_provider: there is no such provider",
         "error: 6: providers.typo.kind: there is no kind 'opneai'",
@@ -63,8 +63,8 @@ def test_every_error_and_every_warning_is_a_line_with_its_place(home: Path) -> N
         "error: 14: settings.providers.gone: is no provider",
         "warning: 4: providers.good.api_kye: unknown key, which is ignored; did you mean api_key?",
     ]
-    assert len(told) == len(starts)
-    assert all(line.startswith(start) for line, start in zip(told, starts, strict=True)), told
+    assert len(reported) == len(starts)
+    assert all(line.startswith(start) for line, start in zip(reported, starts, strict=True)), reported
 
 
 def test_a_program_gets_the_same_as_json(tmp_path: Path, home: Path) -> None:
@@ -103,7 +103,7 @@ def test_warnings_and_a_missing_file_are_no_failure(home: Path, text: str | None
     assert ("does not exist yet" in done.stderr) == (text is None)
 
 
-def test_a_file_that_is_no_toml_is_told_with_line_and_column(home: Path) -> None:
+def test_a_file_that_is_not_toml_is_reported_with_line_and_column(home: Path) -> None:
     (home / "config.toml").write_text("a = 1\nb = = 2\n", "utf-8")
     done = jumpseat("config", "check")
 

@@ -40,7 +40,7 @@ def test_each_state_that_the_server_tells_has_its_own(answer: Any, state: str, l
 
 
 @pytest.mark.requirement("language-server:status")
-def test_a_state_that_nobody_knows_or_that_names_nobody_says_so() -> None:
+def test_an_unknown_state_or_one_without_a_user_is_reported() -> None:
     assert "'Dreaming'" in read_sign_in({"status": "Dreaming"}).words
     assert "who is signed in" in read_sign_in({"status": "MaybeOK"}).words
 

@@ -31,7 +31,7 @@ from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask
         (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
     ],
 )
-async def test_a_refusal_that_the_server_has_explained_meanwhile_is_told_so(
+async def test_a_refusal_that_the_server_has_explained_meanwhile_is_reported(
     fake: FakeLanguageServer, make: Make, chat_api: str, told: str | None, kind: type[Exception], words: str
 ) -> None:
     # It lets the chat begin, for there is a sign-in, and finds out only then what it is good for.
@@ -74,7 +74,7 @@ def test_a_host_that_is_none_is_a_fault_of_the_table(fake_free: Make) -> None:
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_the_server_is_told_of_the_client_that_is_attached_when_it_starts(
+async def test_the_server_gets_the_name_of_the_client_that_is_attached_when_it_starts(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     adapter = make()

@@ -79,7 +79,7 @@ async def test_what_no_way_has_a_word_for_is_left_out_and_said(
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_what_nobody_asked_for_is_not_warned_of(make: Make) -> None:
+async def test_options_that_were_not_requested_cause_no_warning(make: Make) -> None:
     adapter = make()
     assert await warnings(adapter, ask()) == []
     await adapter.list_models()

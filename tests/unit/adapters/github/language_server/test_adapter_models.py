@@ -52,7 +52,7 @@ async def test_a_server_that_completes_lists_what_it_completes_with(
 
 
 @pytest.mark.requirement("language-server:models-change", "language-server:not-ready")
-async def test_models_of_nobody_are_not_asked_for(fake: FakeLanguageServer, make: Make) -> None:
+async def test_models_are_not_requested_while_signed_out(fake: FakeLanguageServer, make: Make) -> None:
     fake.status = {"status": "NotSignedIn"}
 
     with pytest.raises(AuthenticationError) as caught:

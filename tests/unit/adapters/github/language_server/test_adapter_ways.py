@@ -91,7 +91,7 @@ async def test_a_server_that_was_started_again_may_be_a_newer_one(
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_table_that_asks_for_conversations_is_told_that_the_server_has_none(
+async def test_a_table_that_asks_for_conversations_gets_an_error_if_the_server_has_none(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     without_conversations(fake)

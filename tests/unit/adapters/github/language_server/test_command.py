@@ -69,7 +69,7 @@ def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("path", [None, "", ".", "nowhere"])
-def test_one_that_is_not_installed_is_told_with_the_line_that_installs_it(
+def test_one_that_is_not_installed_is_reported_with_the_line_that_installs_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
     # What lies in the working directory, somebody's workspace, is not run.
@@ -86,7 +86,7 @@ def test_one_that_is_not_installed_is_told_with_the_line_that_installs_it(
 
 
 @pytest.mark.parametrize("command", ["'/nowhere/server --stdio'", "'no-such-program-anywhere'", "['./none']"])
-def test_a_configured_one_that_does_not_exist_is_told_with_its_key(home: Path, command: str) -> None:
+def test_a_configured_one_that_does_not_exist_is_reported_with_its_key(home: Path, command: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* does not exist") as caught:
         find_command("cls", configured(home, f"command = {command}"), os.environ)
     assert "--stdio" not in caught.value.message
@@ -95,7 +95,7 @@ def test_a_configured_one_that_does_not_exist_is_told_with_its_key(home: Path, c
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 @pytest.mark.parametrize("name", ["package", "text"])
-def test_what_is_there_and_no_program_is_told_as_that(home: Path, name: str) -> None:
+def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str) -> None:
     (home / "package").mkdir()
     (home / "text").write_text("", "utf-8")
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* no program") as caught:

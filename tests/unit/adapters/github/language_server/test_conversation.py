@@ -28,7 +28,7 @@ from tests.unit.adapters.github.language_server.chats import (
 @pytest.mark.requirement("language-server:conversation")
 async def test_the_first_request_names_the_model_in_all_words_and_asks_for_nothing_more(fake):
     async with conversations(fake) as way:
-        told = await answer_of(way, asked("Hello", system="Be terse.", thinking="high"))
+        answer = await answer_of(way, asked("Hello", system="Be terse.", thinking="high"))
 
     (params,) = fake.params(CREATE)
     token = params.pop("workDoneToken")
@@ -44,12 +44,12 @@ async def test_the_first_request_names_the_model_in_all_words_and_asks_for_nothi
         "references": [],
         "computeSuggestions": False,
     }
-    assert told.text == "You said: <instructions>\nBe terse.\n</instructions>\n\nHello"
-    assert told.usage.output_tokens == 5
+    assert answer.text == "You said: <instructions>\nBe terse.\n</instructions>\n\nHello"
+    assert answer.usage.output_tokens == 5
 
 
 @pytest.mark.requirement("language-server:reports")
-async def test_a_level_without_any_reasoning_is_told(fake):
+async def test_a_level_without_any_reasoning_is_reported(fake):
     async with conversations(fake) as way:
         thinking = await events_of(way, asked("Hello", thinking="low"))
         plain = await events_of(way, asked("Hello"))
@@ -136,21 +136,21 @@ async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
     async with conversations(fake) as way:
         first = await answer_of(way, asked("One"))
         fork = [asked("One", first.text, word) for word in ("Two", "Due")]
-        told = await asyncio.gather(*(answer_of(way, each) for each in fork))
+        answers = await asyncio.gather(*(answer_of(way, each) for each in fork))
 
-    assert [each.text for each in told] == ["You said: Two", "You said: Due"]
+    assert [each.text for each in answers] == ["You said: Two", "You said: Due"]
     assert len(fake.params(TURN)) == 1
     assert len(fake.params(CREATE)) == 2
 
 
 @pytest.mark.requirement("language-server:second-turn-other")
-async def test_a_conversation_that_the_server_has_forgotten_is_begun_anew_once(fake):
+async def test_a_conversation_that_the_server_has_forgotten_is_started_again_once(fake):
     async with conversations(fake) as way:
         first = await answer_of(way, asked("One"))
         fake.current.conversations.clear()
-        told = await answer_of(way, asked("One", first.text, "Two"))
+        answer = await answer_of(way, asked("One", first.text, "Two"))
 
-    assert told.text == "You said: Two"
+    assert answer.text == "You said: Two"
     assert len(fake.params(TURN)) == 1
     assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": first.text}, {"request": "Two"}]
 
@@ -205,10 +205,10 @@ async def test_a_server_that_was_started_again_knows_no_conversation_and_has_its
         await fake.wait_for(CREATE, 2)
         fake.kill()
         error, _ = await dying
-        told = await answer_of(way, asked("One", first.text, "Two"))
+        answer = await answer_of(way, asked("One", first.text, "Two"))
 
     assert type(error) is ProtocolError
-    assert told.text == "You said: Two"
+    assert answer.text == "You said: Two"
     assert fake.params(TURN) == []
     assert len(fake.params("conversation/unregisterTools")) == 2
 
@@ -237,9 +237,9 @@ async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
 @pytest.mark.requirement("language-server:conversation")
 async def test_several_chats_at_once_keep_their_answers_apart(fake):
     async with conversations(fake) as way:
-        told = await asyncio.gather(*(answer_of(way, asked(f"Chat {number}")) for number in range(8)))
+        answers = await asyncio.gather(*(answer_of(way, asked(f"Chat {number}")) for number in range(8)))
 
-    assert [each.text for each in told] == [f"You said: Chat {number}" for number in range(8)]
+    assert [each.text for each in answers] == [f"You said: Chat {number}" for number in range(8)]
 
 
 @pytest.mark.requirement("language-server:requests")
@@ -250,6 +250,6 @@ async def test_what_the_server_asks_in_a_turn_does_not_hold_it_up(fake):
 
     fake.on(CREATE, ask_first)
     async with conversations(fake) as way:
-        told = await answer_of(way, asked(Message.user("Hello")))
+        answer = await answer_of(way, asked(Message.user("Hello")))
 
-    assert told.text == "[{'result': 'dismiss'}, None]"
+    assert answer.text == "[{'result': 'dismiss'}, None]"

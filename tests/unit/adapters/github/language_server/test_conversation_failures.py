@@ -110,10 +110,10 @@ async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake,
     quota = {"message": "No more.", "code": 402}
     fake.on(CREATE, ended(begin(), round_reply("Whole"), end()), ended(begin(), end(quota)))
     async with conversations(fake) as way:
-        told = await answer_of(way, asked("Hello"))
+        answer = await answer_of(way, asked("Hello"))
         error, _ = await failure_of(way, asked("Hello"))
 
-    assert (told.text, told.stop_reason) == ("Whole", "end_turn")
+    assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
     assert type(error) is QuotaExceededError
 
 

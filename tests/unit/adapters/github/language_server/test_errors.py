@@ -116,14 +116,14 @@ def test_the_words_of_a_failed_sign_in_are_kept():
         (1001, "The authorization request was denied.", "Start again: `jumpseat login --provider h`."),
     ],
 )
-def test_a_failed_sign_in_is_mended_where_it_failed(code, words, hint):
+def test_a_failed_sign_in_is_fixed_where_it_failed(code, words, hint):
     error = request_error(RpcError(code, words), provider="h")
 
     assert hint in error.hint
     assert ("jumpseat login" in error.hint) == ("denied" in words)
 
 
-def test_a_refusal_does_not_say_twice_that_nobody_is_signed_in():
+def test_a_refusal_does_not_report_the_missing_sign_in_twice():
     error = request_error(RpcError(1000, "Not authenticated: The token was revoked."), provider="h")
 
     assert error.message == "h is not signed in: The token was revoked."

@@ -33,7 +33,7 @@ def opened(fake: FakeLanguageServer) -> asyncio.Event:
 
 
 @pytest.mark.requirement("language-server:status")
-async def test_somebody_who_is_signed_in_is_told_with_host_and_source(user: User) -> None:
+async def test_a_signed_in_user_is_reported_with_host_and_source(user: User) -> None:
     status = await user.status()
 
     assert status == AuthStatus(
@@ -73,7 +73,7 @@ async def test_a_plan_that_the_server_does_not_know_leaves_the_sign_in_good(user
 
 
 @pytest.mark.requirement("language-server:status")
-async def test_nobody_is_signed_in_says_how_to(user: User) -> None:
+async def test_the_signed_out_state_says_how_to_sign_in(user: User) -> None:
     user.fake.status = {"status": "NotSignedIn"}
 
     for status in (await user.status(), await user.status(refresh=True)):
@@ -83,7 +83,7 @@ async def test_nobody_is_signed_in_says_how_to(user: User) -> None:
 
 
 @pytest.mark.requirement("language-server:status")
-async def test_an_account_without_copilot_is_told_with_its_name(user: User) -> None:
+async def test_an_account_without_copilot_is_reported_with_its_name(user: User) -> None:
     user.fake.status = {"status": "NotAuthorized", "user": "octocat"}
 
     status = await user.status()
@@ -160,7 +160,7 @@ async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who
 
 
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_server_that_was_silent_once_is_waited_for_again_when_it_is_asked_anew(
+async def test_a_server_that_was_silent_once_is_waited_for_again_at_the_next_request(
     fake: FakeLanguageServer, users: Users, opened: asyncio.Event
 ) -> None:
     user = users.make(status_seconds=0.05)

@@ -30,7 +30,7 @@ async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> 
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_what_comes_with_every_answer_is_told_once_and_never_asked_about(user: User) -> None:
+async def test_what_comes_with_every_answer_is_reported_once_and_never_asked_about(user: User) -> None:
     def answer(params: Any) -> Any:
         user.fake.notify("statusNotification", {"kind": "Normal", "status": "Normal", "busy": False})
         user.fake.notify("didChangeStatus", {"kind": "Normal", "busy": False})
@@ -47,7 +47,7 @@ async def test_what_comes_with_every_answer_is_told_once_and_never_asked_about(u
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_a_sign_in_that_has_run_out_is_told_as_that_and_stays_so(user: User) -> None:
+async def test_a_sign_in_that_has_expired_is_reported_as_expired_and_stays_so(user: User) -> None:
     await user.status()
     words = "The organization has revoked the token."
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
@@ -107,7 +107,7 @@ async def test_an_older_servers_notification_has_the_sign_in_asked_for(user: Use
 
 
 @pytest.mark.requirement("language-server:quotas", "language-server:did-change")
-async def test_a_quota_that_crosses_a_threshold_is_told_once(user: User) -> None:
+async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> None:
     await user.status(refresh=True)
     await user.settled()
 

@@ -15,7 +15,7 @@ def limit(left, reset="2026-12-01T10:00:00Z"):
     return {"type": "weekly", "rateLimit": numbers, "message": "You've used it."}
 
 
-def test_a_limit_that_comes_near_is_told_without_a_date():
+def test_a_limit_that_comes_near_is_reported_without_a_date():
     assert notice_in(RATE, limit(25.0)) == Notice("You've used it.")
 
 
@@ -38,7 +38,7 @@ def test_a_share_that_is_no_number_is_not_used_up(left):
     assert notice_in(RATE, limit(left)) == Notice("You've used it.")
 
 
-def test_a_quota_is_told_in_one_line():
+def test_a_quota_is_reported_in_one_line():
     assert notice_in("copilot/quotaWarning", {"message": "75%\nused", "severity": "info"}) == Notice(
         "75% used"
     )

@@ -135,7 +135,7 @@ def test_thinking_comes_before_the_text_of_its_report():
 
 @pytest.mark.requirement("language-server:reports")
 @pytest.mark.parametrize(("thought", "codes"), [("", ["thinking_ignored"]), ("Hm", [])])
-def test_reasoning_that_was_asked_for_and_never_came_is_told(thought, codes):
+def test_reasoning_that_was_requested_and_never_came_is_reported(thought, codes):
     decoder = ProgressDecoder("helper", "m", expects_thinking=True)
     values = [begin(), round_reply("x", thinking={"id": "t", "text": thought}), end()]
     events = [event for value in values for event in decoder.feed(value)] + decoder.finish(ANSWER)
@@ -192,7 +192,7 @@ def test_public_code_and_pages_of_a_search_are_cited_once():
 
 
 @pytest.mark.requirement("language-server:reports")
-def test_a_step_that_runs_is_told_once_and_what_becomes_of_it_is_not():
+def test_a_running_step_is_reported_once_and_its_outcome_is_not():
     step = {"id": "a", "title": "Searching", "status": "running"}
     events = decoded(
         begin(),
@@ -246,7 +246,7 @@ def test_no_notice_and_no_step_says_a_token_while_the_models_text_stays_as_it_is
     assert response(events).text == token
 
 
-def test_what_was_left_out_is_told_when_the_answer_begins():
+def test_what_was_left_out_is_reported_when_the_answer_begins():
     dropped = WarningEvent("thinking_dropped", "x")
     events = decoded(begin(), round_reply("a"), end(), warnings=[dropped])
 
@@ -344,7 +344,7 @@ def test_a_wish_for_another_sign_in_is_an_error():
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_cancel_that_nobody_asked_for_is_an_error():
+def test_a_cancel_that_was_not_requested_is_an_error():
     _, error = failed(begin(), round_reply("Half"), end(cancellationReason="CancelledByUser"))
 
     assert type(error) is ProtocolError

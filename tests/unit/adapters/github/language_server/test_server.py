@@ -80,7 +80,7 @@ async def test_what_it_says_before_it_answers_initialize_is_heard_in_order(
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_without_any_configuration_it_is_told_of_no_proxy_and_no_enterprise(
+async def test_without_any_configuration_it_gets_no_proxy_and_no_enterprise(
     house: House, fake: FakeLanguageServer
 ) -> None:
     await house.connection()
@@ -135,7 +135,7 @@ async def test_proxy_and_enterprise_are_told_as_configured(
     ],
 )
 @pytest.mark.requirement("language-server:command")
-async def test_what_is_configured_wrong_is_told_with_its_key_and_starts_nothing(
+async def test_what_is_configured_wrong_is_reported_with_its_key_and_starts_nothing(
     houses: Houses, fake: FakeLanguageServer, table: dict[str, Any], key: str
 ) -> None:
     error = await houses.make(**table).failure()

@@ -36,7 +36,7 @@ pytestmark = POSIX
     ids=["not executable", "exec format"],
 )
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_program_that_cannot_be_started_is_told_with_the_systems_reason(
+async def test_a_program_that_cannot_be_started_is_reported_with_the_systems_reason(
     houses: Houses, tmp_path: Path, content: str, mode: int, told: str
 ) -> None:
     program = script(tmp_path / "server", content)
@@ -49,7 +49,7 @@ async def test_a_program_that_cannot_be_started_is_told_with_the_systems_reason(
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_exits_at_once_is_told_with_its_exit_code_and_its_last_words(
+async def test_one_that_exits_at_once_is_reported_with_its_exit_code_and_its_last_words(
     houses: Houses, tmp_path: Path
 ) -> None:
     words = "Node.js 22.13 is required to run GitHub Copilot but found 20.1"
@@ -73,7 +73,7 @@ async def test_its_last_words_are_told_bounded_and_without_secrets(houses: House
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_answers_initialize_with_an_error_is_told_with_its_words_and_ended(
+async def test_one_that_answers_initialize_with_an_error_is_reported_with_its_words_and_ended(
     house: House, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", RpcError(-32603, "The extension host is on fire."))
@@ -101,7 +101,7 @@ async def test_one_that_never_answers_initialize_is_ended_and_told(
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_is_killed_before_it_is_ready_is_told_so(
+async def test_one_that_is_killed_before_it_is_ready_is_reported(
     house: House, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", lambda params: fake.kill() or NEVER)  # type: ignore[func-returns-value]
@@ -111,7 +111,7 @@ async def test_one_that_is_killed_before_it_is_ready_is_told_so(
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_breaks_off_while_another_process_holds_its_stderr_is_told_all_the_same(
+async def test_one_that_breaks_off_while_another_process_holds_its_stderr_is_still_reported(
     houses: Houses, tmp_path: Path
 ) -> None:
     program = script(
@@ -132,7 +132,7 @@ async def test_one_that_breaks_off_while_another_process_holds_its_stderr_is_tol
 
 
 @pytest.mark.requirement("language-server:failed-start", "language-server:broken-framing")
-async def test_one_that_prints_before_it_is_ready_is_told_so(house: House, fake: FakeLanguageServer) -> None:
+async def test_one_that_prints_before_it_is_ready_is_reported(house: House, fake: FakeLanguageServer) -> None:
     fake.on("initialize", lambda params: fake.send_bytes(b"Welcome!\n\n") or NEVER)  # type: ignore[func-returns-value]
     error = await house.failure()
     assert isinstance(error, ConnectionError)

@@ -1,4 +1,4 @@
-"""A language server that dies: who waits for it is told, and the next use starts it again."""
+"""A language server that dies: pending requests fail, and the next use starts it again."""
 
 from __future__ import annotations
 

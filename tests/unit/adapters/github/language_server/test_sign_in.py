@@ -186,7 +186,7 @@ async def test_a_code_that_is_none_is_never_shown(signed_out: User, code: Any) -
     "words",
     ["DeviceFlowError: The authorization request was denied.", "DeviceFlowError: This code has expired."],
 )
-async def test_a_sign_in_that_the_person_did_not_finish_is_told_in_the_servers_words(
+async def test_a_sign_in_that_the_person_did_not_finish_is_reported_in_the_servers_words(
     signed_out: User, older: bool, words: str
 ) -> None:
     if older:
@@ -321,7 +321,7 @@ async def test_a_server_that_dies_while_a_person_signs_in_ends_the_wait(
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_code_that_nobody_gives_is_not_waited_for(
+async def test_a_code_that_never_arrives_is_not_waited_for(
     signed_out: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jumpseat.adapters.github.language_server.sign_in.CODE_SECONDS", 0.05)

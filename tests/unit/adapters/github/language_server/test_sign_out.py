@@ -10,7 +10,7 @@ from tests.unit.adapters.github.language_server.users import User, v2
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_a_sign_out_is_the_servers_and_is_told(user: User) -> None:
+async def test_a_sign_out_is_done_by_the_server_and_reported(user: User) -> None:
     await user.status(refresh=True)
     await user.settled()
 
@@ -22,7 +22,7 @@ async def test_a_sign_out_is_the_servers_and_is_told(user: User) -> None:
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_a_sign_in_of_its_environment_stays_and_is_told(user: User) -> None:
+async def test_a_sign_in_of_its_environment_stays_and_is_reported(user: User) -> None:
     user.fake.on("signOut", {"status": "OK", "user": "octocat"})
 
     status = await user.identity.sign_out()
@@ -32,7 +32,9 @@ async def test_a_sign_in_of_its_environment_stays_and_is_told(user: User) -> Non
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_a_sign_in_of_its_environment_that_may_not_use_copilot_stays_and_is_told(user: User) -> None:
+async def test_a_sign_in_of_its_environment_that_may_not_use_copilot_stays_and_is_reported(
+    user: User,
+) -> None:
     user.fake.on("signOut", {"status": "NotAuthorized", "user": "octocat"})
 
     status = await user.identity.sign_out()

@@ -1,4 +1,4 @@
-"""Who is signed in to a scripted language server, and what was told of it."""
+"""The user of a scripted language server, and the reported changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMAND = "jumpseat login --provider cls"
 
 
 class User:
-    """One identity over one fake server, and what was told of it."""
+    """One identity on one fake server, and the reported changes."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
         config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
@@ -46,7 +46,7 @@ class User:
         return await self.identity.status(refresh=refresh)
 
     async def change(self) -> AuthStatus:
-        """The next change that is told."""
+        """The next reported change."""
         async with asyncio.timeout(WAIT_SECONDS):
             return await self.changes.get()
 
