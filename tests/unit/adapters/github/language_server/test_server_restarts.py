@@ -91,7 +91,7 @@ async def test_garbage_in_mid_chat_ends_it_and_the_next_use_starts_it_again(
     fake.send_bytes(garbage)
     error = await failure_of(task)
     assert isinstance(error, ProtocolError)
-    assert "no message" in error.message
+    assert "not a message" in error.message
     await fake.starts[0].ended()
     assert (await house.connection()).running
     assert len(fake.starts) == 2
