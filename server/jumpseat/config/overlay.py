@@ -1,7 +1,7 @@
 """Merges a client's overlay into the file, and refuses what it may not do.
 
 The file is the user's own. The overlay may come from a workspace of another author, so it may choose among
-what the user has, set values of settings, and add providers of literal values (section 7, trust).
+what the user has, set values of settings, and add providers of literal values (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations

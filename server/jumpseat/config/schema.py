@@ -1,4 +1,4 @@
-"""The configuration file as a schema. Shape: section 7 of the protocol page."""
+"""The configuration file as a schema. Its page: docs/configuration.md."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
