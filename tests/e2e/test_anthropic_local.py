@@ -4,6 +4,7 @@ import asyncio
 from importlib.util import find_spec
 
 import pytest
+import pytest_asyncio
 
 from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
@@ -25,21 +26,23 @@ pytestmark = [
     # One server for all of them, so that one worker runs them all.
     pytest.mark.xdist_group("anthropic-local"),
     pytest.mark.slow,
+    # The server's process belongs to the event loop that started it.
+    pytest.mark.asyncio(loop_scope="module"),
 ]
 
 QUESTION = "What is the capital of France? Answer with one word."
 
 
-@pytest.fixture(scope="module")
-def server():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
     assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
     running = LocalServer("local", MODEL, "small")
-    running.start()
+    await running.start()
     yield running
-    running.close()
+    await running.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def http():
     client = HttpClient()
     yield client

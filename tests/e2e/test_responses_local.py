@@ -5,6 +5,7 @@ import contextlib
 from importlib.util import find_spec
 
 import pytest
+import pytest_asyncio
 
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local.process import LocalServer
@@ -35,19 +36,21 @@ pytestmark = [
     # One server for all of them, so that one worker runs them all.
     pytest.mark.xdist_group("responses-local"),
     pytest.mark.slow,
+    # The server's process belongs to the event loop that started it.
+    pytest.mark.asyncio(loop_scope="module"),
 ]
 
 QUESTION = Message.user("What is the capital of France? Answer with one word.")
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
-@pytest.fixture(scope="module")
-def server():
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
     assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
     running = LocalServer("local", MODEL, "small")
-    running.start()
+    await running.start()
     yield running
-    running.close()
+    await running.close()
 
 
 @contextlib.asynccontextmanager

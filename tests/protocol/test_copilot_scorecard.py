@@ -109,7 +109,7 @@ def check_store(home: Path) -> None:
     """The files of the store are complete and private."""
     for path in (home / "auth").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-        if path.suffix != ".lock" and not path.name.startswith("."):
+        if path.suffix not in (".lock", ".beat") and not path.name.startswith("."):
             assert isinstance(json.loads(path.read_bytes()), dict), path
     assert stat.S_IMODE((home / "auth").stat().st_mode) == 0o700
 
