@@ -60,13 +60,15 @@ class Program:
 
 
 async def started(fake: FakeLanguageServer, *arguments: str, **env: str) -> Program:
+    # Counted before: on a busy machine the program may start while its creation is still awaited.
+    count = len(fake.starts) + 1
     pipe = subprocess.PIPE
     program = Program(
         await asyncio.create_subprocess_exec(
             *fake.command, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **env}
         )
     )
-    await fake.wait_for_start(len(fake.starts) + 1)
+    await fake.wait_for_start(count)
     return program
 
 
