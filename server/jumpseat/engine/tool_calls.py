@@ -112,7 +112,7 @@ class ToolCalls:
     def warnings(self) -> Iterator[WarningEvent]:
         """What the client has to know about results that were added, moved or joined."""
         if missing := sum(not call.results for call in self):
-            message = f"{missing} tool calls had no result; the model is told that they were not run."
+            message = f"{missing} tool calls had no result; an error result was added to each."
             yield WarningEvent("tool_result_missing", message)
         if late := sum(call.late for call in self):
             message = f"{late} tool calls were answered late; the results were moved to their calls."

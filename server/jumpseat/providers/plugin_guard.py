@@ -191,6 +191,7 @@ class GuardedAdapter(Adapter):
         self._guard = _Guard(provider, origin)
         self.traits = adapter.traits
         self.settings_rows = adapter.settings_rows
+        # A class variable in the interface; each wrapper has its plug-in's.
         self.options = adapter.options  # type: ignore[misc]
         self.account = adapter.account and GuardedAccount(adapter.account, provider, origin)
         self._client = adapter if isinstance(adapter, IdentifiesClient) else None
@@ -206,6 +207,7 @@ class GuardedAdapter(Adapter):
         )
 
     @property
+    # Plug-ins may change it while they run, so it is read and checked at each use.
     def capabilities(self) -> Capabilities:  # type: ignore[override]
         return self._guard.read(
             "capabilities", lambda: self._adapter.capabilities, _is(Capabilities), Capabilities()

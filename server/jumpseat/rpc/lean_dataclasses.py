@@ -36,6 +36,7 @@ def compile_lazily() -> bool:
     if create is None or create.__code__.co_varnames[: len(_KNOWN_PARAMETERS)] != _KNOWN_PARAMETERS:
         return False
 
+    # `globals` is the parameter's name in `_create_fn`, which typeshed does not declare.
     def create_lazily(name: str, *args: Any, globals: dict[str, Any] | None = None, **more: Any) -> Any:  # noqa: A002
         if globals is None or not globals["__name__"].startswith("jumpseat."):
             return create(name, *args, globals=globals, **more)

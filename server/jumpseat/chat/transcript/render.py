@@ -72,7 +72,7 @@ def _body(message: Message, form: Form) -> list[str]:
                     lines += [NEXT_TEXT, ""]
                 lines += form.in_text.write_block(block.text)
             case ThinkingBlock():
-                # Blank lines around it make Markdown of what stands inside an HTML element.
+                # Blank lines around it make Markdown of the text inside an HTML element.
                 written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
                 lines += [THINKING, "", *written, THINKING_END]
             case (

@@ -70,7 +70,7 @@ async def test_one_that_ignores_it_is_killed_with_all_it_has_started_in_the_daem
 
 @pytest.mark.parametrize("seconds", [0.05, 0.25], ids=["while shutting down", "while stopping"])
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_whoever_runs_out_of_time_while_it_closes_has_it_killed_at_once(
+async def test_a_cancelled_close_kills_the_server_at_once(
     house: House, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 60.0)
