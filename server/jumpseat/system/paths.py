@@ -6,9 +6,29 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 _APP = "jumpseat"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a user's files are; each path is absolute and may not exist yet."""
+
+    config_file: Path
+    """The configuration file to read if a client names no other."""
+
+    state_dir: Path
+    """Tokens and saved settings."""
+
+    data_dir: Path
+    """Downloaded models."""
+
+
+def places_of_process() -> Places:
+    """The places that this process's environment variables and working directory determine."""
+    return Places(config_file().absolute(), state_dir().absolute(), data_dir().absolute())
 
 
 def _home() -> Path | None:

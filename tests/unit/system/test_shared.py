@@ -1,0 +1,71 @@
+"""`system/shared.py`: one value per key, for as long as it is held."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from jumpseat.system.shared import Shared
+
+
+class _Value:
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    async def close(self) -> None:
+        self.closed.set()
+
+
+async def test_holders_of_equal_keys_have_one_value_and_those_of_others_have_another() -> None:
+    shared = Shared()
+    one = shared.hold(("pool", "a"), _Value, _Value.close)
+    same = shared.hold(("pool", "a"), _Value, _Value.close)
+    other = shared.hold(("pool", "b"), _Value, _Value.close)
+    assert one.value is same.value
+    assert one.value is not other.value
+
+
+async def test_the_value_is_closed_with_its_last_holder_and_made_again_for_the_next() -> None:
+    shared = Shared()
+    one, two = (shared.hold("key", _Value, _Value.close) for _ in range(2))
+    await one.release()
+    await one.release()  # A second release must not count.
+    assert not one.value.closed.is_set()
+    await two.release()
+    assert one.value.closed.is_set()
+    assert shared.hold("key", _Value, _Value.close).value is not one.value
+
+
+async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
+    shared = Shared()
+    one = shared.hold("key", _Value, _Value.close, linger=60)
+    await one.release()
+    again = shared.hold("key", _Value, _Value.close, linger=0.01)
+    assert again.value is one.value
+    await again.release()
+    async with asyncio.timeout(5):
+        await one.value.closed.wait()
+
+
+async def test_closing_ends_what_lingers_and_leaves_what_is_held_to_its_holder() -> None:
+    shared = Shared()
+    lingering = shared.hold("lingering", _Value, _Value.close, linger=60)
+    held = shared.hold("held", _Value, _Value.close, linger=60)
+    await lingering.release()
+    await shared.aclose()
+    assert lingering.value.closed.is_set()
+    assert not held.value.closed.is_set()
+    await held.release()
+    assert held.value.closed.is_set()
+
+
+async def test_a_value_that_fails_to_close_is_reported_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(value: object) -> None:
+        raise OSError("busy")
+
+    held = Shared().hold("key", object, fail)
+    with caplog.at_level(logging.ERROR):
+        await held.release()
+    assert "a shared value failed to close" in caplog.text
