@@ -42,7 +42,7 @@ class CopilotContract(AdapterContract):
     secret = TOKEN
 
     @pytest.fixture(autouse=True)
-    def _nobody_else_is_signed_in(self, home, monkeypatch):
+    def _no_other_sign_in(self, home, monkeypatch):
         for name in ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_COPILOT_TOKEN", "COPILOT_GITHUB_TOKEN"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HOME", str(home))
@@ -53,7 +53,7 @@ class CopilotContract(AdapterContract):
         recorded = {self.request_of(each).model for each in self.loaded_recordings()}
         rows = [listed(name, self.script.chat_path) for name in sorted({*self.models, *recorded})]
         upstream.default(Reply.json({"object": "list", "data": rows}), path="/models")
-        account = {"login": "somebody", "copilot_plan": "individual", "chat_enabled": True}
+        account = {"login": "octocat", "copilot_plan": "individual", "chat_enabled": True}
         upstream.default(Reply.json(account), path="/copilot_internal/user")
 
     def adapter_of(self, base_url, http, token):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.language_server_house import House, house
+from tests.e2e.language_server_harness import Harness, running_harness
 from tests.emulator import CopilotEmulator
 
 
 @pytest.fixture
-async def inside(home: Path, emulator: CopilotEmulator) -> AsyncIterator[House]:
-    async with house(home, emulator) as running:
+async def harness(home: Path, emulator: CopilotEmulator) -> AsyncIterator[Harness]:
+    async with running_harness(home, emulator) as running:
         yield running

@@ -165,7 +165,7 @@ async def test_ctrl_c_cancels_a_login_and_leaves_the_user_signed_out(env, emulat
 @pytest.mark.requirement("copilot:login-command")
 async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hint(env, emulator, home):
     configure(home, table(emulator), {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"})
-    for name, words in (("nobody", "no provider named"), ("copilot2", "providers.copilot2.api_key")):
+    for name, words in (("unconfigured", "no provider named"), ("copilot2", "providers.copilot2.api_key")):
         code, out, said = await run(env, "login", "--provider", name)
         assert (code, out) == (1, "")
         assert words in said
@@ -279,7 +279,7 @@ async def test_a_person_is_asked(env, signed_in, keys, code, policy):
     [
         ("claude-haiku-4.5", 2, "copilot:claude-haiku-4.5"),
         ("copilot:gpt-9", 1, "gpt-9"),
-        ("nobody:m", 1, "nobody"),
+        ("unconfigured:m", 1, "unconfigured"),
         ("copilot:claude-opus-4.7", 1, "The plan does not include it"),
     ],
 )

@@ -63,8 +63,8 @@ def adapter_for(server, http, **config):
 async def response_to(server, *messages, **more):
     """One answer over a connection of its own.
 
-    llama.cpp closes the connection behind a streamed answer though it promised to keep it. Whoever asks again
-    at once may be too quick for the close to be seen; in the daemon the engine's retry makes up for that.
+    llama.cpp closes the connection after a streamed answer although it promised keep-alive. A request that
+    follows at once can be sent before the close is seen; in the daemon the engine retries it.
     """
     fold, events = Fold("llama", "small"), []
     asked = {"messages": messages or (Message.user(QUESTION),), "model": "small", "max_tokens": 20}

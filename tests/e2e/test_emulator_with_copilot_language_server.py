@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jumpseat.wire import Peer
-from tests.e2e.language_server_house import WAIT_SECONDS, environment, program
+from tests.e2e.language_server_harness import WAIT_SECONDS, environment, program
 from tests.emulator import CopilotEmulator, faults
 from tests.fakes.loopback_proxy import LoopbackProxy
 

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from tests.copilot import prompted
-from tests.e2e.language_server_house import ENTERPRISE, MODEL, PROVIDER, asking, company, heard, house
+from tests.e2e.language_server_harness import (
+    ENTERPRISE,
+    MODEL,
+    PROVIDER,
+    asking,
+    enterprise_harness,
+    heard,
+    running_harness,
+)
 from tests.emulator import faults
 from tests.processes import command_line, descendants
 
@@ -15,9 +23,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 
 @pytest.mark.requirement("language-server:status", "language-server:quotas", "8:auth-status", "8:quotas")
-async def test_the_account_its_plan_and_its_quotas_are_the_servers(inside, emulator):
+async def test_the_account_its_plan_and_its_quotas_are_the_servers(harness, emulator):
     emulator.account().premium.charge(75)
-    status = (await inside.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
+    status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
     assert {key: status[key] for key in ("provider", "state", "login", "plan", "host")} == {
         "provider": PROVIDER,
         "state": "signed_in",
@@ -31,8 +39,8 @@ async def test_the_account_its_plan_and_its_quotas_are_the_servers(inside, emula
 
 
 @pytest.mark.requirement("language-server:models")
-async def test_the_models_are_those_that_the_server_offers_for_chats(inside):
-    answer = (await inside.daemon.request("models/list", {"provider": PROVIDER})).result
+async def test_the_models_are_those_that_the_server_offers_for_chats(harness):
+    answer = (await harness.daemon.request("models/list", {"provider": PROVIDER})).result
     rows = {row["model"]: row for row in answer["models"]}
     assert answer["errors"] == []
     assert {"gpt-4.1", "gpt-5-mini", MODEL, "gpt-5.3-codex", "gemini-2.5-pro"} <= set(rows)
@@ -45,13 +53,13 @@ async def test_the_models_are_those_that_the_server_offers_for_chats(inside):
 
 
 @pytest.mark.requirement("language-server:terms", "3:set-policy")
-async def test_terms_are_accepted_by_the_server_and_that_is_checked(inside, emulator):
+async def test_terms_are_accepted_by_the_server_and_that_is_checked(harness, emulator):
     model = f"{PROVIDER}:claude-haiku-4.5"
-    listed = (await inside.daemon.request("models/list", {"provider": PROVIDER})).result["models"]
+    listed = (await harness.daemon.request("models/list", {"provider": PROVIDER})).result["models"]
     before = next(row for row in listed if row["id"] == model)["policy"]
     untouched = emulator.requests(path="/models/claude-haiku-4.5/policy")
-    row = (await inside.daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).result
-    chat = await inside.ask("Hello", model="claude-haiku-4.5")
+    row = (await harness.daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).result
+    chat = await harness.ask("Hello", model="claude-haiku-4.5")
 
     assert (before, row["model"]["policy"]) == ("unconfigured", "enabled")
     assert untouched == []
@@ -61,22 +69,22 @@ async def test_terms_are_accepted_by_the_server_and_that_is_checked(inside, emul
 
 
 @pytest.mark.requirement("language-server:expired-token", "8:token-expires")
-async def test_a_token_that_expires_between_two_chats_goes_unnoticed(inside, emulator):
-    await inside.ask("Hello")
+async def test_a_token_that_expires_between_two_chats_goes_unnoticed(harness, emulator):
+    await harness.ask("Hello")
     emulator.expire_copilot_tokens()
-    chat = await inside.daemon.request("chat/start", asking("Again"))
+    chat = await harness.daemon.request("chat/start", asking("Again"))
     assert heard(chat.result) == "Again"
     assert chat.delta_types.count("response") == 1
 
 
 @pytest.mark.requirement("8:expired-sign-in", "6:authentication")
-async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(inside, emulator):
-    await inside.ask("Hello")
+async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(harness, emulator):
+    await harness.ask("Hello")
     for credential in emulator.credentials.all():
         credential.revoked = True
     emulator.expire_copilot_tokens()
-    chats = [await inside.daemon.request("chat/start", asking("Again")) for _ in range(2)]
-    status = (await inside.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
+    chats = [await harness.daemon.request("chat/start", asking("Again")) for _ in range(2)]
+    status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
     assert [chat.error["code"] for chat in chats] == [1000, 1000]
     assert all("jumpseat login" in chat.error["data"]["hint"] for chat in chats)
     assert status["state"] == "expired"
@@ -89,9 +97,9 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(inside, 
 @pytest.mark.requirement("6:authorization")
 async def test_an_account_without_copilot_is_1001(home, emulator):
     emulator.suspend()
-    async with house(home, emulator) as inside:
-        status = (await inside.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
-        chat = (await inside.daemon.request("chat/start", asking("Hello"))).error
+    async with running_harness(home, emulator) as harness:
+        status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
+        chat = (await harness.daemon.request("chat/start", asking("Hello"))).error
     assert status["state"] == "not_authorized"
     assert chat["code"] == 1001
     assert "octocat" in chat["message"]
@@ -103,14 +111,14 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
 ):
     emulator.devices.interval = 0.2
     where = {"provider": PROVIDER}
-    async with company(home, emulator, authority) as inside:
-        daemon = inside.daemon
+    async with enterprise_harness(home, emulator, authority) as harness:
+        daemon = harness.daemon
         before = (await daemon.request("auth/status", where)).result
         request = daemon.start("auth/signIn", where)
         prompt = await prompted(daemon)
         emulator.approve(prompt["userCode"])
         signed_in = await daemon.read_until(request)
-        chat = await inside.ask("Hello")
+        chat = await harness.ask("Hello")
     assert (before["state"], before["host"]) == ("signed_out", ENTERPRISE)
     assert prompt["verificationUri"] == f"https://{ENTERPRISE}/login/device"
     assert prompt["provider"] == PROVIDER
@@ -123,8 +131,8 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
 async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, authority):
     emulator.devices.interval = 0.2
     where = {"provider": PROVIDER}
-    async with company(home, emulator, authority) as inside:
-        daemon = inside.daemon
+    async with enterprise_harness(home, emulator, authority) as harness:
+        daemon = harness.daemon
         request = daemon.start("auth/signIn", where)
         code = (await prompted(daemon))["userCode"]
         daemon.notify("$/cancelRequest", {"id": request})
@@ -152,8 +160,8 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
     "language-server:no-secrets", "6:no-secrets", "8:no-token-leaks", "8:credential-host"
 )
 async def test_no_credential_leaves_the_server(home, emulator):
-    async with house(home, emulator, "--log-level", "debug") as inside:
-        daemon = inside.daemon
+    async with running_harness(home, emulator, "--log-level", "debug") as harness:
+        daemon = harness.daemon
         seen: list[Any] = [
             await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True}),
             await daemon.request("models/list", {"provider": PROVIDER, "refresh": True}),

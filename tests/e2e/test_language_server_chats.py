@@ -8,7 +8,16 @@ import pytest
 
 from jumpseat.testing.upstream import Gate
 from tests.daemon import WAIT_SECONDS, user
-from tests.e2e.language_server_house import MESSAGES, MODEL, PROVIDER, answered, asking, begun, heard, house
+from tests.e2e.language_server_harness import (
+    MESSAGES,
+    MODEL,
+    PROVIDER,
+    answered,
+    asking,
+    begun,
+    heard,
+    running_harness,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-emulator")]
 
@@ -27,10 +36,10 @@ PICTURE = {"type": "image", "source": PNG, "mediaType": "image/png"}
         ("gpt-5.3-codex", "/responses"),
     ],
 )
-async def test_an_answer_streams_whichever_way_the_server_takes(inside, emulator, model, path):
+async def test_an_answer_streams_whichever_way_the_server_takes(harness, emulator, model, path):
     # In lines: for some models the server forwards only whole lines.
     question = "One line\nand another"
-    chat = await inside.daemon.request("chat/start", asking(question, model=model))
+    chat = await harness.daemon.request("chat/start", asking(question, model=model))
 
     assert answered(chat) == chat.result["text"]
     assert heard(chat.result) == question
@@ -50,10 +59,10 @@ async def test_an_answer_streams_whichever_way_the_server_takes(inside, emulator
     ("model", "path"),
     [("gpt-4.1", "/chat/completions"), (MODEL, MESSAGES), ("gpt-5.3-codex", "/responses")],
 )
-async def test_the_system_prompt_and_an_image_reach_the_model(inside, emulator, model, path):
+async def test_the_system_prompt_and_an_image_reach_the_model(harness, emulator, model, path):
     content = [{"type": "text", "text": "What is this?"}, PICTURE]
     params = {"model": f"{PROVIDER}:{model}", "messages": [user(content)], "system": "Speak like a pirate."}
-    chat = (await inside.daemon.request("chat/start", params)).result
+    chat = (await harness.daemon.request("chat/start", params)).result
 
     assert chat["text"].endswith("I see 1 image.")
     (request,) = emulator.requests(path=path)
@@ -64,13 +73,13 @@ async def test_the_system_prompt_and_an_image_reach_the_model(inside, emulator, 
 @pytest.mark.requirement("language-server:second-turn")
 async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_starts_a_new_one(home, emulator):
     system = "Speak like a pirate."
-    async with house(home, emulator, manner="tee") as inside:
-        first = await inside.ask("My name is Ada.", system=system)
+    async with running_harness(home, emulator, manner="tee") as harness:
+        first = await harness.ask("My name is Ada.", system=system)
         before = [user("My name is Ada."), {"role": "assistant", "content": first["content"]}]
-        second = await inside.ask("Repeat my first message", messages=before, system=system)
+        second = await harness.ask("Repeat my first message", messages=before, system=system)
         edited = [user("My name is Grace."), {"role": "assistant", "content": "Hello, Grace."}]
-        third = await inside.ask("Repeat my first message", messages=edited, system=system)
-        methods = [message.get("method") for message in inside.received()]
+        third = await harness.ask("Repeat my first message", messages=edited, system=system)
+        methods = [message.get("method") for message in harness.received()]
 
     assert [method for method in methods if method in ("conversation/create", "conversation/turn")] == [
         "conversation/create",
@@ -87,30 +96,30 @@ async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_starts_a_new
     assert not any(request.json.get("tools") for request in asked)
 
 
-async def test_two_chats_at_once_do_not_mix(inside, emulator):
+async def test_two_chats_at_once_do_not_mix(harness, emulator):
     gate = Gate()
-    slow = await begun(inside, emulator, gate)
-    quick = inside.daemon.start("chat/start", asking("Are you there?", stream=False))
+    slow = await begun(harness, emulator, gate)
+    quick = harness.daemon.start("chat/start", asking("Are you there?", stream=False))
     async with asyncio.timeout(WAIT_SECONDS):
-        while (message := await inside.daemon.read()).get("id") != quick:
+        while (message := await harness.daemon.read()).get("id") != quick:
             assert "id" not in message, "the slow one is held back"
     gate.open()
-    ended = (await inside.daemon.read_until(slow)).result
+    ended = (await harness.daemon.read_until(slow)).result
     assert heard(message["result"]) == "Are you there?"
     assert ended["text"].endswith("29 30")
 
 
 @pytest.mark.requirement("language-server:completion", "language-server:capabilities", "2:degradation")
 async def test_a_completion_is_an_answer_in_one_piece_and_says_what_it_cannot_do(home, emulator):
-    async with house(home, emulator, chat_api="completion") as inside:
-        providers = (await inside.daemon.request("providers/list", {})).result["providers"]
-        chat = await inside.daemon.request("chat/start", asking("What is a monad?"))
+    async with running_harness(home, emulator, chat_api="completion") as harness:
+        providers = (await harness.daemon.request("providers/list", {})).result["providers"]
+        chat = await harness.daemon.request("chat/start", asking("What is a monad?"))
         picture = (
-            await inside.daemon.request("chat/start", asking("Look", messages=[user([PICTURE])]))
+            await harness.daemon.request("chat/start", asking("Look", messages=[user([PICTURE])]))
         ).error
         tool = {"name": "t", "description": "A tool.", "parameters": {"type": "object"}}
-        tools = (await inside.daemon.request("chat/start", asking("Use it", tools=[tool]))).error
-        json_mode = await inside.daemon.request("chat/start", asking("Hello", outputMode="json"))
+        tools = (await harness.daemon.request("chat/start", asking("Use it", tools=[tool]))).error
+        json_mode = await harness.daemon.request("chat/start", asking("Hello", outputMode="json"))
 
     (row,) = [row for row in providers if row["id"] == PROVIDER]
     capabilities = ("streaming", "toolCalls", "jsonMode", "vision", "thinking")
@@ -127,22 +136,22 @@ async def test_a_completion_is_an_answer_in_one_piece_and_says_what_it_cannot_do
 
 @pytest.mark.requirement("language-server:history")
 @pytest.mark.parametrize("words", ["/help me with this", "/tests", "@github what is this?"])
-async def test_what_looks_like_a_command_of_an_editors_reaches_the_model(inside, emulator, words):
-    first = await inside.ask(words)
+async def test_what_looks_like_a_command_of_an_editors_reaches_the_model(harness, emulator, words):
+    first = await harness.ask(words)
     before = [user(words), {"role": "assistant", "content": first["content"]}]
-    second = await inside.ask(words, messages=before)
+    second = await harness.ask(words, messages=before)
     assert [heard(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
     assert len(emulator.charges) == 2
 
 
 @pytest.mark.requirement("2:thinking")
-async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(inside, emulator):
-    chat = await inside.ask("Hello", model="gemini-2.5-pro", thinking="low")
+async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(harness, emulator):
+    chat = await harness.ask("Hello", model="gemini-2.5-pro", thinking="low")
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
     # For models that it reaches through another endpoint the server drops the effort and the thinking.
-    dropped = await inside.daemon.request("chat/start", asking("Hello", thinking="low"))
+    dropped = await harness.daemon.request("chat/start", asking("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"
     (request,) = emulator.requests(path=MESSAGES)
@@ -150,20 +159,20 @@ async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(ins
 
 
 @pytest.mark.requirement("4:default-provider")
-async def test_a_chat_that_names_nothing_goes_to_the_servers_own_default_model(inside):
-    chat = (await inside.daemon.request("chat/start", {"messages": [user("Hello")]})).result
+async def test_a_chat_that_names_nothing_goes_to_the_servers_own_default_model(harness):
+    chat = (await harness.daemon.request("chat/start", {"messages": [user("Hello")]})).result
     assert (chat["provider"], chat["model"], heard(chat)) == (PROVIDER, "gpt-4.1", "Hello")
 
 
 @pytest.mark.requirement("language-server:cancel", "2:cancel-request")
-async def test_a_cancel_drops_the_upstream_connection_at_once(inside, emulator):
-    request = await begun(inside, emulator, Gate())
-    inside.daemon.notify("$/cancelRequest", {"id": request})
-    ended = await inside.daemon.read_until(request)
+async def test_a_cancel_drops_the_upstream_connection_at_once(harness, emulator):
+    request = await begun(harness, emulator, Gate())
+    harness.daemon.notify("$/cancelRequest", {"id": request})
+    ended = await harness.daemon.read_until(request)
     upstream = await emulator.wait_for(MESSAGES)
     async with asyncio.timeout(WAIT_SECONDS):
         await upstream.disconnected.wait()
     assert ended.error["code"] == -32800
     assert ended.error["data"]["partial"]["text"].startswith("1")
     assert ended.deltas[-1]["stopReason"] == "cancelled"
-    assert heard(await inside.ask("Still there?")) == "Still there?"
+    assert heard(await harness.ask("Still there?")) == "Still there?"

@@ -11,7 +11,7 @@ import pytest
 
 from jumpseat.testing.upstream import Gate
 from tests.attempts import is_quick
-from tests.e2e.language_server_house import MESSAGES, MODEL, PROVIDER, asking, begun, heard, house
+from tests.e2e.language_server_harness import MESSAGES, MODEL, PROVIDER, asking, begun, heard, running_harness
 from tests.emulator import faults
 from tests.processes import descendants, is_gone
 
@@ -19,12 +19,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 
 @pytest.mark.requirement("language-server:errors", "6:quota", "6:rate-limit", "6:content-filter", "6:data")
-async def test_an_error_of_the_service_is_reported_by_kind(inside, emulator):
+async def test_an_error_of_the_service_is_reported_by_kind(harness, emulator):
     async def error_of(*behaviours: Any) -> Any:
         emulator.script(MODEL, *behaviours)
-        return (await inside.daemon.request("chat/start", asking("Hello"))).error
+        return (await harness.daemon.request("chat/start", asking("Hello"))).error
 
-    assert (await inside.ask("Hello"))["stopReason"] == "end_turn"
+    assert (await harness.ask("Hello"))["stopReason"] == "end_turn"
     refusals = {
         1003: [faults.quota_exceeded()],
         1002: [faults.rate_limited(600)],
@@ -37,15 +37,15 @@ async def test_an_error_of_the_service_is_reported_by_kind(inside, emulator):
         assert error["data"]["provider"] == PROVIDER
         assert error["data"]["hint"]
         assert "Request ID" not in error["message"]
-    unknown = (await inside.daemon.request("chat/start", asking("Hello", model="gpt-99"))).error
+    unknown = (await harness.daemon.request("chat/start", asking("Hello", model="gpt-99"))).error
     assert unknown["code"] == 1004
     assert "gpt-99" in unknown["message"]
 
 
 @pytest.mark.requirement("language-server:limits", "6:rate-limit", "2:retry")
-async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daemon(inside, emulator):
+async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daemon(harness, emulator):
     emulator.script(MODEL, *[faults.rate_limited(1)] * 12)
-    chat = await inside.daemon.request("chat/start", asking("Hello"))
+    chat = await harness.daemon.request("chat/start", asking("Hello"))
     assert chat.error["code"] == 1002
     assert chat.error["data"]["retryable"] is True
     assert "retry" not in chat.delta_types
@@ -53,18 +53,18 @@ async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daem
 
 
 @pytest.mark.requirement("language-server:terms", "6:authorization")
-async def test_a_model_with_unaccepted_terms_is_1001(inside, emulator):
-    chat = await inside.daemon.request("chat/start", asking("Hello", model="claude-haiku-4.5"))
+async def test_a_model_with_unaccepted_terms_is_1001(harness, emulator):
+    chat = await harness.daemon.request("chat/start", asking("Hello", model="claude-haiku-4.5"))
     assert chat.error["code"] == 1001
     assert f"`jumpseat accept-terms {PROVIDER}:claude-haiku-4.5`" in chat.error["data"]["hint"]
     assert emulator.charges == []
 
 
 @pytest.mark.requirement("2:retry", "6:server")
-async def test_a_service_that_fails_is_retried_by_the_daemon_too(inside, emulator):
+async def test_a_service_that_fails_is_retried_by_the_daemon_too(harness, emulator):
     # The server itself tries twice.
     emulator.script(MODEL, faults.server_error(), faults.server_error())
-    chat = await inside.daemon.request("chat/start", asking("Hello"))
+    chat = await harness.daemon.request("chat/start", asking("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]
     assert retry["error"]["code"] == 1007
     assert heard(chat.result) == "Hello"
@@ -73,16 +73,16 @@ async def test_a_service_that_fails_is_retried_by_the_daemon_too(inside, emulato
 @pytest.mark.requirement("language-server:crash", "2:error-in-mid-stream", "6:protocol")
 @pytest.mark.parametrize("manner", ["direct", "npm"])
 async def test_a_server_that_is_killed_in_mid_chat_costs_that_chat_alone(home, emulator, manner):
-    async with house(home, emulator, manner=manner) as inside:
+    async with running_harness(home, emulator, manner=manner) as harness:
 
-        async def seconds_until_it_is_told() -> float:
-            request = await begun(inside, emulator, Gate())
-            started = descendants(inside.daemon.process.pid)
+        async def seconds_until_it_is_reported() -> float:
+            request = await begun(harness, emulator, Gate())
+            started = descendants(harness.daemon.process.pid)
             killed = time.monotonic()
             os.kill(started[0], signal.SIGKILL)
-            ended = await inside.daemon.read_until(request)
+            ended = await harness.daemon.read_until(request)
             took = time.monotonic() - killed
-            again = await inside.ask("Still there?")
+            again = await harness.ask("Still there?")
 
             assert ended.error["code"] == 1009
             assert ended.error["data"]["partial"]["text"].startswith("1")
@@ -93,28 +93,28 @@ async def test_a_server_that_is_killed_in_mid_chat_costs_that_chat_alone(home, e
             assert all([await is_gone(pid) for pid in started]), "npm's entry had started the server"
             return took
 
-        await is_quick(seconds_until_it_is_told, within=1)
+        await is_quick(seconds_until_it_is_reported, within=1)
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:stdin-eof")
 @pytest.mark.parametrize("manner", ["direct", "npm"])
 async def test_a_daemon_that_is_killed_in_mid_chat_leaves_no_process(home, emulator, manner):
-    async with house(home, emulator, manner=manner) as inside:
-        await begun(inside, emulator, Gate())
-        started = descendants(inside.daemon.process.pid)
-        inside.daemon.process.kill()
-        await inside.daemon.exit_code()
+    async with running_harness(home, emulator, manner=manner) as harness:
+        await begun(harness, emulator, Gate())
+        started = descendants(harness.daemon.process.pid)
+        harness.daemon.process.kill()
+        await harness.daemon.exit_code()
         assert len(started) == (1 if manner == "direct" else 2)
         assert all([await is_gone(pid) for pid in started])
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:exit-code", "1:shutdown-cancels")
-async def test_a_daemon_that_is_shut_down_in_mid_chat_leaves_no_process(inside, emulator):
-    await begun(inside, emulator, Gate())
-    started = descendants(inside.daemon.process.pid)
-    shutdown = inside.daemon.start("shutdown")
-    while (await inside.daemon.read()).get("id") != shutdown:
+async def test_a_daemon_that_is_shut_down_in_mid_chat_leaves_no_process(harness, emulator):
+    await begun(harness, emulator, Gate())
+    started = descendants(harness.daemon.process.pid)
+    shutdown = harness.daemon.start("shutdown")
+    while (await harness.daemon.read()).get("id") != shutdown:
         pass
-    inside.daemon.notify("exit")
-    assert await inside.daemon.exit_code() == 0
+    harness.daemon.notify("exit")
+    assert await harness.daemon.exit_code() == 0
     assert all([await is_gone(pid) for pid in started])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.language_server_house import PROVIDER, asking, house
+from tests.e2e.language_server_harness import PROVIDER, asking, running_harness
 from tests.processes import descendants, is_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-signed-out")]
@@ -17,8 +17,8 @@ LOGIN = f"jumpseat login --provider {PROVIDER}"
 )
 @pytest.mark.parametrize("chat_api", ["auto", "conversation", "completion"])
 async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home, chat_api):
-    async with house(home, None, chat_api=chat_api) as inside:
-        daemon = inside.daemon
+    async with running_harness(home, None, chat_api=chat_api) as harness:
+        daemon = harness.daemon
         status = (await daemon.request("auth/status", {"provider": PROVIDER})).result
         refreshed = (await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
         models = (await daemon.request("models/list", {"provider": PROVIDER})).result
@@ -37,21 +37,21 @@ async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home,
 
 @pytest.mark.requirement("8:sign-in-errors")
 async def test_a_sign_in_that_cannot_reach_github_says_so(home):
-    async with house(home, None) as inside:
-        error = (await inside.daemon.request("auth/signIn", {"provider": PROVIDER})).error
-        status = (await inside.daemon.request("auth/status", {"provider": PROVIDER})).result
+    async with running_harness(home, None) as harness:
+        error = (await harness.daemon.request("auth/signIn", {"provider": PROVIDER})).error
+        status = (await harness.daemon.request("auth/status", {"provider": PROVIDER})).result
 
     assert error["code"] == 1000
     assert "github.com" in error["message"]
     assert status["state"] == "signed_out"
-    assert "github.com:443" in inside.proxy.refused
+    assert "github.com:443" in harness.proxy.refused
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:exit-code")
 @pytest.mark.parametrize("manner", ["direct", "npm"])
 async def test_shutdown_leaves_no_process_behind(home, manner):
-    async with house(home, None, manner=manner) as inside:
-        daemon = inside.daemon
+    async with running_harness(home, None, manner=manner) as harness:
+        daemon = harness.daemon
         await daemon.request("auth/status", {"provider": PROVIDER})
         started = descendants(daemon.process.pid)
         await daemon.request("shutdown")
@@ -63,13 +63,13 @@ async def test_shutdown_leaves_no_process_behind(home, manner):
 
 @pytest.mark.requirement("language-server:initialize", "language-server:shutdown")
 async def test_the_server_gets_the_name_of_the_editor_and_its_shutdown(home):
-    async with house(home, None, manner="tee") as inside:
-        await inside.daemon.request("auth/status", {"provider": PROVIDER})
-        opened = inside.received()
-        await inside.daemon.request("shutdown")
-        inside.daemon.notify("exit")
-        await inside.daemon.exit_code()
-        left = inside.received()[len(opened) :]
+    async with running_harness(home, None, manner="tee") as harness:
+        await harness.daemon.request("auth/status", {"provider": PROVIDER})
+        opened = harness.received()
+        await harness.daemon.request("shutdown")
+        harness.daemon.notify("exit")
+        await harness.daemon.exit_code()
+        left = harness.received()[len(opened) :]
 
     assert [message.get("method") for message in opened[:3]] == [
         "initialize",
@@ -79,6 +79,6 @@ async def test_the_server_gets_the_name_of_the_editor_and_its_shutdown(home):
     options = opened[0]["params"]["initializationOptions"]
     assert options["editorInfo"] == {"name": "tests", "version": "0"}
     assert options["editorPluginInfo"]["name"] == "jumpseat"
-    assert opened[0]["params"]["processId"] == inside.daemon.process.pid
+    assert opened[0]["params"]["processId"] == harness.daemon.process.pid
     assert opened[2]["params"]["settings"] == {"telemetry": {"telemetryLevel": "off"}}
     assert left[0]["method"] == "shutdown"

@@ -77,7 +77,7 @@ def test_a_key_without_a_value_exits_with_1_and_a_message_on_stderr() -> None:
     [
         ("max_tokens", "many", "settings.max_tokens"),
         ("providers.groq.temperature", "9", "at most 2"),
-        ("default_provider", "nobody", "groq"),
+        ("default_provider", "unconfigured", "groq"),
         ("colour", "red", "default_provider"),
     ],
 )

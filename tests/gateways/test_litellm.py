@@ -16,13 +16,13 @@ from tests.daemon import Daemon, running_daemon, user
 from tests.gateways.litellm_proxy import KEY, Gateway, running_gateway
 
 MODELS = {
-    # Names that tell nothing: what the models refuse is to be learned from the gateway.
-    "house-4o": "openai/gpt-4o",
-    "house-o": "openai/o3",
-    "house-5": "openai/gpt-5",
-    "house-p": "perplexity/sonar",
-    "house-m": "mistral/mistral-large-latest",
-    "house-c": "anthropic/claude-sonnet-4-5",
+    # Neutral names, so that jumpseat learns from the gateway what the models refuse.
+    "alias-4o": "openai/gpt-4o",
+    "alias-o": "openai/o3",
+    "alias-5": "openai/gpt-5",
+    "alias-p": "perplexity/sonar",
+    "alias-m": "mistral/mistral-large-latest",
+    "alias-c": "anthropic/claude-sonnet-4-5",
 }
 KINDS = ("openai", "openai-responses", "anthropic")
 ANSWERS = {
@@ -107,7 +107,7 @@ def hold(behind: FakeUpstream) -> Gate:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", ["house-4o", "house-m", "house-c"])
+@pytest.mark.parametrize("model", ["alias-4o", "alias-m", "alias-c"])
 async def test_an_answer_comes_piece_by_piece(
     asking: Daemon, behind: FakeUpstream, kind: str, model: str
 ) -> None:
@@ -136,14 +136,14 @@ async def test_a_tool_is_called_and_its_result_comes_back(
             Reply.events(response_stream(function_call("call_1", "weather", '{"city": ', '"Rome"}')))
         )
     tools = {"tools": [TOOL]}
-    first = (await asking.request("chat/start", chat(kind, "house-4o", **tools))).result
+    first = (await asking.request("chat/start", chat(kind, "alias-4o", **tools))).result
     assert first["stopReason"] == "tool_use"
     (called,) = first["toolCalls"]
     assert (called["name"], called["arguments"]) == ("weather", {"city": "Rome"})
     result = {"type": "tool_result", "toolUseId": called["id"], "content": "Sunny"}
     round_trip = [user("Hi"), {"role": "assistant", "content": first["content"]}]
     round_trip.append({"role": "user", "content": [result]})
-    second = await asking.request("chat/start", chat(kind, "house-4o", *round_trip, **tools))
+    second = await asking.request("chat/start", chat(kind, "alias-4o", *round_trip, **tools))
     assert (second.result["text"], codes(second.result)) == ("OK", [])
     sent = behind.requests[-1].body.decode()
     assert "Sunny" in sent
@@ -151,35 +151,35 @@ async def test_a_tool_is_called_and_its_result_comes_back(
 
 
 REFUSED = [
-    ("openai", "house-4o", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
-    ("openai", "house-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
-    ("openai", "house-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
-    ("openai", "house-m", {"settings": {"frequency_penalty": 1}}, "frequency_penalty", "parameter_dropped"),
-    ("openai", "house-o", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
-    ("openai", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
-    ("openai-responses", "house-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
-    ("openai-responses", "house-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
-    ("openai-responses", "house-c", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    ("openai", "alias-4o", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("openai", "alias-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
+    ("openai", "alias-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    ("openai", "alias-m", {"settings": {"frequency_penalty": 1}}, "frequency_penalty", "parameter_dropped"),
+    ("openai", "alias-o", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("openai", "alias-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("openai-responses", "alias-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
+    ("openai-responses", "alias-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("openai-responses", "alias-c", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
     (
         "openai-responses",
-        "house-m",
+        "alias-m",
         {"settings": {"frequency_penalty": 1}},
         "frequency_penalty",
         "parameter_dropped",
     ),
-    ("openai-responses", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
-    ("anthropic", "house-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
-    ("anthropic", "house-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
-    ("anthropic", "house-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
-    ("anthropic", "house-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
+    ("openai-responses", "alias-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("anthropic", "alias-4o", {"thinking": "low"}, "effort", "thinking_dropped"),
+    ("anthropic", "alias-m", {"thinking": "low"}, "reasoning_effort", "thinking_dropped"),
+    ("anthropic", "alias-p", {"stopSequences": ["END"]}, "stop", "parameter_dropped"),
+    ("anthropic", "alias-p", {"settings": {"seed": 7}}, "seed", "parameter_dropped"),
     (
         "anthropic",
-        "house-m",
+        "alias-m",
         {"settings": {"frequency_penalty": 1}},
         "frequency_penalty",
         "parameter_dropped",
     ),
-    ("anthropic", "house-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
+    ("anthropic", "alias-5", {"settings": {"temperature": 0.2}}, "temperature", "parameter_dropped"),
 ]
 
 
@@ -207,7 +207,7 @@ async def test_what_it_refuses_one_by_one_is_left_out_within_one_chat(
     asking: Daemon, behind: FakeUpstream
 ) -> None:
     asked = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
-    result = (await asking.request("chat/start", chat("openai", "house-p", **asked))).result
+    result = (await asking.request("chat/start", chat("openai", "alias-p", **asked))).result
     assert result["text"] == "OK"
     assert sorted(codes(result)) == ["parameter_dropped", "parameter_dropped", "thinking_dropped"]
 
@@ -220,7 +220,7 @@ async def test_what_the_provider_behind_it_refuses_is_left_out_too(
     refusal = {"message": words, "type": "invalid_request_error", "param": "temperature"}
     behind.script(Reply.json({"error": {**refusal, "code": "unsupported_parameter"}}, 400))
     asked = {"settings": {"temperature": 0.2}}
-    result = (await asking.request("chat/start", chat(kind, "house-4o", **asked))).result
+    result = (await asking.request("chat/start", chat(kind, "alias-4o", **asked))).result
     assert (result["text"], codes(result)) == ("OK", ["parameter_dropped"])
     first, second = behind.requests
     assert first.json["temperature"] == 0.2
@@ -241,7 +241,7 @@ async def test_an_error_of_the_provider_behind_it_keeps_its_kind(
     asking: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
 ) -> None:
     behind.script(Reply.json({"error": {"message": words, "code": code}}, status))
-    failed = (await asking.request("chat/start", chat(kind, "house-4o"))).error
+    failed = (await asking.request("chat/start", chat(kind, "alias-4o"))).error
     assert failed["code"] == error, failed
     assert KEY not in str(failed)
 
@@ -251,7 +251,7 @@ async def test_a_cancel_reaches_the_provider_behind_it(
     asking: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     hold(behind)
-    request = asking.start("chat/start", chat(kind, "house-4o", turnId="t"))
+    request = asking.start("chat/start", chat(kind, "alias-4o", turnId="t"))
     await asking.read_delta("text_delta")
     asking.notify("$/cancelRequest", {"id": request})
     failed = (await asking.read_until(request)).error

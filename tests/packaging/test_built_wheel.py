@@ -51,7 +51,7 @@ class Environment:
             input=stdin,
             capture_output=True,
             cwd=self.directory,
-            # pip needs the settings of whoever runs the tests; our own commands are to have none.
+            # pip needs the settings of the test run's user; jumpseat's own commands get none.
             env=kept if program == "python" else {**kept, **environment_of(self.directory / "home")},
             timeout=COMMAND_SECONDS,
             check=False,

@@ -63,7 +63,7 @@ async def test_a_refused_parameter_is_dropped_with_a_warning_and_remembered(
             {"type": "enabled", "budget_tokens": 2048},
         ),
         (
-            "house-model",
+            "custom-model",
             "low",
             '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".',
             {"type": "enabled", "budget_tokens": 2048},
@@ -105,7 +105,7 @@ async def test_thinking_that_is_refused_in_every_form_is_left_out(upstream, http
     upstream.script(refused(text), refused(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
-    request = request_for(model="house-model", thinking="low")
+    request = request_for(model="custom-model", thinking="low")
     reasons = [(await collect(adapter, request))[1].reason for _ in range(2)]
     assert len(set(reasons)) == 2
     events, error = await collect(adapter, request)
@@ -121,7 +121,7 @@ LITELLM = (
 
 
 @pytest.mark.requirement("messages:refused-parameter")
-@pytest.mark.parametrize("model", ["claude-opus-4-6", "house-model"])
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "custom-model"])
 @pytest.mark.parametrize(
     "text", [LITELLM.replace("{}", "reasoning_effort"), "m doesn't support `reasoning.effort`"]
 )
@@ -177,7 +177,7 @@ async def test_the_models_limit_is_learnt_from_the_refusal(upstream, http):
     text = "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for x"
     upstream.script(refused(text), Reply.events(message_stream()))
     adapter = adapter_for(upstream, http)
-    request = request_for(model="house-model", max_tokens=64_000)
+    request = request_for(model="custom-model", max_tokens=64_000)
     _, replan = await collect(adapter, request)
     assert replan.reason == "refused_parameter:max_tokens"
     assert (await collect(adapter, request))[1] is None

@@ -145,7 +145,7 @@ async def test_a_link_in_the_files_place_is_refused(
 async def test_a_broken_file_is_set_aside_and_a_new_one_created(
     store: TokenStore, directory: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
     await store.write(HOSTS, TOKEN)
     (directory / FILE_NAME).write_text(content)
 

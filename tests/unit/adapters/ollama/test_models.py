@@ -63,7 +63,7 @@ async def test_a_configured_context_is_taken(server, http, parameters):
 
 @pytest.mark.requirement("ollama:num-ctx-unknown")
 @pytest.mark.parametrize(
-    "told",
+    "answer",
     [
         error("broken", 500),
         Reply.json({"license": "MIT"}),
@@ -73,12 +73,12 @@ async def test_a_configured_context_is_taken(server, http, parameters):
         Reply.raw(b"").close_after(0),
     ],
 )
-async def test_an_unknown_context_is_warned_of(server, http, upstream, told):
-    upstream.script(told, path="/api/show")
+async def test_an_unknown_context_is_warned_of(server, http, upstream, answer):
+    upstream.script(answer, path="/api/show")
     sent, warned = await options_sent(server, http)
     assert "num_ctx" not in sent
     assert warned == ["context_unknown"]
-    upstream.script(told, path="/api/show")
+    upstream.script(answer, path="/api/show")
     assert await options_sent(server, http, parameters={"num_ctx": 100}) == (
         {"num_predict": 8192, "num_ctx": 100},
         [],

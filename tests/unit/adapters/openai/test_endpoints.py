@@ -93,9 +93,9 @@ async def test_what_a_reasoning_model_refuses_is_left_out_with_a_warning(upstrea
     warnings, error = await ask(adapter, model="o3", settings={"temperature": 0.2}, stop_sequences=("END",))
     assert error is None
     assert [warning.code for warning in warnings] == ["parameter_dropped"] * 3
-    told = " ".join(warning.message for warning in warnings)
-    assert all(f"'{name}'" in told for name in ("stop", "temperature", "top_p"))
-    assert "o3" in told
+    messages = " ".join(warning.message for warning in warnings)
+    assert all(f"'{name}'" in messages for name in ("stop", "temperature", "top_p"))
+    assert "o3" in messages
     sent = upstream.requests[0].json
     assert not {"temperature", "top_p", "stop"} & sent.keys()
     assert (sent["seed"], sent["max_completion_tokens"]) == (1, 8192)

@@ -281,8 +281,8 @@ async def test_an_unknown_model_names_model_and_provider(upstream, adapter):
     upstream.script(refusal("The model `fake-model` does not exist", 404, code="model_not_found"))
     _, error = await collect(adapter)
     assert isinstance(error, UnknownModelError)
-    told = "The model `fake-model` does not exist."
-    assert error.message == f"The provider acme has no model 'fake-model': {told}"
+    words = "The model `fake-model` does not exist."
+    assert error.message == f"The provider acme has no model 'fake-model': {words}"
 
 
 async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstream, adapter):

@@ -22,7 +22,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.emulator import CopilotEmulator
 
 EXCHANGE = "/copilot_internal/v2/token"
-NOBODY = "ghu_" + "0" * 36
+UNKNOWN_TOKEN = "ghu_" + "0" * 36
 
 
 class Person:
@@ -82,7 +82,7 @@ def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 async def test_a_rejected_sign_in_of_an_editor_is_replaced_by_the_next_and_not_tried_again(
     person: Person, emulator: CopilotEmulator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    person.leave("hosts.json", NOBODY)
+    person.leave("hosts.json", UNKNOWN_TOKEN)
     person.leave("apps.json", emulator.issue_token("octocat"))
     account = person.account()
 
@@ -101,8 +101,8 @@ async def test_where_all_are_rejected_the_last_one_is_reported_and_the_search_is
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
     gh_runs = fake_gh("")
-    person.leave("hosts.json", NOBODY)
-    person.leave("apps.json", NOBODY.replace("0", "1"))
+    person.leave("hosts.json", UNKNOWN_TOKEN)
+    person.leave("apps.json", UNKNOWN_TOKEN.replace("0", "1"))
     account = person.account()
 
     with pytest.raises(AuthenticationError, match=r"apps\.json"):
@@ -127,11 +127,11 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     person.leave("hosts.json", emulator.issue_token("octocat"))
     table = {}
     if named == "config":
-        table = {"github_token": NOBODY}
+        table = {"github_token": UNKNOWN_TOKEN}
     elif named == "file":
-        await TokenStore().write(person.hosts, hidden(NOBODY))
+        await TokenStore().write(person.hosts, hidden(UNKNOWN_TOKEN))
     else:
-        monkeypatch.setenv("COPILOT_GITHUB_TOKEN", NOBODY)
+        monkeypatch.setenv("COPILOT_GITHUB_TOKEN", UNKNOWN_TOKEN)
         monkeypatch.setenv("GH_HOST", person.host)
     account = person.account(**table)
 

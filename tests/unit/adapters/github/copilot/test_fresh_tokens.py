@@ -286,7 +286,7 @@ async def test_another_account_provider_or_plane_shares_nothing(
 async def test_a_broken_file_costs_one_exchange(
     make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
     await make().get()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.write_text(content)

@@ -1,4 +1,4 @@
-"""What the tests of the language server share: a scripted one, and who is made over it."""
+"""Fixtures of the language-server tests: a scripted server, and the parts that run over it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.adapters import Make
-from tests.unit.adapters.github.language_server.house import House, Houses
+from tests.unit.adapters.github.language_server.harness import Harness, Harnesses
 from tests.unit.adapters.github.language_server.users import User, Users
 
 
@@ -35,20 +35,20 @@ def user(users: Users) -> User:
 
 
 @pytest.fixture
-async def houses(fake: FakeLanguageServer) -> AsyncIterator[Houses]:
-    made = Houses(fake)
+async def harnesses(fake: FakeLanguageServer) -> AsyncIterator[Harnesses]:
+    made = Harnesses(fake)
     yield made
     await made.aclose()
 
 
 @pytest.fixture
-def house(houses: Houses) -> House:
-    return houses.make()
+def harness(harnesses: Harnesses) -> Harness:
+    return harnesses.make()
 
 
 @pytest.fixture
 async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
-    """Makes adapters of the fake, which are closed at the end."""
+    """Creates adapters over the fake, and closes them at the end."""
     made: list[LanguageServerAdapter] = []
 
     def one(**table: Any) -> LanguageServerAdapter:
@@ -63,7 +63,7 @@ async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
 
 @pytest.fixture
 def fake_free() -> Make:
-    """Makes adapters whose program does not exist: whatever starts it fails."""
+    """Creates adapters whose program does not exist, so that any start fails."""
 
     def one(**table: Any) -> LanguageServerAdapter:
         config = ProviderConfig(kind="copilot-language-server", **{"command": ["/nothing/here"], **table})

@@ -33,10 +33,10 @@ from tests.fakes.language_server_answers import QUOTA
         (None, "signed_out", None),
     ],
 )
-def test_each_state_that_the_server_tells_has_its_own(answer: Any, state: str, login: str | None) -> None:
-    told = read_sign_in(answer)
+def test_each_state_of_the_server_maps_to_one_of_ours(answer: Any, state: str, login: str | None) -> None:
+    status = read_sign_in(answer)
 
-    assert (told.state, told.login) == (state, login)
+    assert (status.state, status.login) == (state, login)
 
 
 @pytest.mark.requirement("language-server:status")
@@ -49,12 +49,12 @@ def test_an_unknown_state_or_one_without_a_user_is_reported() -> None:
 def test_the_servers_words_are_shown_without_what_looks_like_a_token() -> None:
     row = {"message": "\x1b[31mBad token gho_0123456789abcdef.", "askToReSignin": True}
 
-    told = read_sign_in({"status": "NotSignedIn"}, row)
+    status = read_sign_in({"status": "NotSignedIn"}, row)
 
-    assert told.state == "expired"
-    assert "Bad token" in told.words
-    assert "gho_0123456789abcdef" not in told.words
-    assert "\x1b" not in told.words
+    assert status.state == "expired"
+    assert "Bad token" in status.words
+    assert "gho_0123456789abcdef" not in status.words
+    assert "\x1b" not in status.words
 
 
 @pytest.mark.requirement("language-server:status")
@@ -120,7 +120,7 @@ def test_the_numbers_of_an_unlimited_quota_are_no_amounts() -> None:
 
 @pytest.mark.requirement("language-server:quotas")
 @pytest.mark.parametrize(
-    "told",
+    "answer",
     [
         {},
         {"chat": None},
@@ -130,6 +130,6 @@ def test_the_numbers_of_an_unlimited_quota_are_no_amounts() -> None:
         {"copilotPlan": 7},
     ],
 )
-def test_a_quota_that_cannot_be_read_is_left_out(told: dict[str, Any]) -> None:
-    assert read_quotas(told) == []
-    assert read_plan(told) is None
+def test_a_quota_that_cannot_be_read_is_left_out(answer: dict[str, Any]) -> None:
+    assert read_quotas(answer) == []
+    assert read_plan(answer) is None

@@ -25,19 +25,19 @@ from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask
 @pytest.mark.requirement("language-server:not-ready")
 @pytest.mark.parametrize("chat_api", ["conversation", "completion"])
 @pytest.mark.parametrize(
-    ("told", "kind", "words"),
+    ("status", "kind", "words"),
     [
         ("NotAuthorized", AuthorizationError, "octocat at github.com may not use Copilot"),
         (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
     ],
 )
 async def test_a_refusal_that_the_server_has_explained_meanwhile_is_reported(
-    fake: FakeLanguageServer, make: Make, chat_api: str, told: str | None, kind: type[Exception], words: str
+    fake: FakeLanguageServer, make: Make, chat_api: str, status: str | None, kind: type[Exception], words: str
 ) -> None:
-    # It lets the chat begin, for there is a sign-in, and finds out only then what it is good for.
+    # A sign-in exists, so the server accepts the chat, and only then learns that the sign-in is refused.
     def refuse(params: Any) -> RpcError:
-        if told is not None:
-            row = {"category": "auth", "kind": "Error", "result": {"status": told, "user": "octocat"}}
+        if status is not None:
+            row = {"category": "auth", "kind": "Error", "result": {"status": status, "user": "octocat"}}
             fake.notify("didChangeStatus/v2", {"statuses": [row]})
         return RpcError(1000, "Not authenticated: HTTP 500.")
 
@@ -129,10 +129,10 @@ async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
     fake: FakeLanguageServer, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    adapter, told = make(), asyncio.Queue[AuthStatus]()
-    adapter.account.on_auth_change = told.put_nowait
+    adapter, changes = make(), asyncio.Queue[AuthStatus]()
+    adapter.account.on_auth_change = changes.put_nowait
     await adapter.account.files_changed()
-    assert (fake.starts, adapter.account.watched_files()) == ([], []), "nobody starts a server for this"
+    assert (fake.starts, adapter.account.watched_files()) == ([], []), "no server is started for this"
     fake.status = {"status": "NotSignedIn"}
     await adapter.account.auth_status()
 
@@ -140,7 +140,7 @@ async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
     fake.status = {"status": "OK", "user": "octocat"}
     await adapter.account.files_changed()
     async with asyncio.timeout(WAIT_SECONDS):
-        change = await told.get()
+        change = await changes.get()
 
     assert (change.state, change.login) == ("signed_in", "octocat")
     assert fake.params("checkStatus")[-1] == {"options": {"localChecksOnly": True}}

@@ -65,16 +65,16 @@ async def test_a_conversation_takes_images(fake: FakeLanguageServer, make: Make)
     ],
 )
 @pytest.mark.parametrize("chat_api", ["conversation", "completion"])
-async def test_what_no_way_has_a_word_for_is_left_out_and_said(
+async def test_a_parameter_that_neither_api_has_is_dropped_with_a_warning(
     make: Make, chat_api: str, wanted: dict[str, Any], code: str, word: str
 ) -> None:
     adapter = make(chat_api=chat_api)
     await adapter.list_models()
     model = await adapter.find_default_model()
 
-    ((told, message),) = await warnings(adapter, ask(model=model, **wanted))
+    ((warned, message),) = await warnings(adapter, ask(model=model, **wanted))
 
-    assert told == code
+    assert warned == code
     assert word in message
 
 

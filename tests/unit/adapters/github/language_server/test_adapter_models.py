@@ -139,8 +139,8 @@ async def test_a_model_whose_terms_were_not_accepted_is_refused_with_the_command
         await events(adapter, ask(model=model))
 
     assert type(caught.value) is kind
-    is_told = "`jumpseat accept-terms cls:claude-sonnet-4.6`" in (caught.value.hint or "")
-    assert is_told is (kind is AuthorizationError)
+    is_hinted = "`jumpseat accept-terms cls:claude-sonnet-4.6`" in (caught.value.hint or "")
+    assert is_hinted is (kind is AuthorizationError)
     if heard and model != "gone":
         assert len(fake.params("copilot/models")) == 1
     assert fake.params("copilot/setModelPolicy") == []

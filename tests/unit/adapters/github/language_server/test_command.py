@@ -28,7 +28,7 @@ from jumpseat.system import commands as commands_module
 from jumpseat.system.secrets import hidden, redact
 
 INSTALL_LINE = "npm install -g @github/copilot-language-server"
-SECRET = "sk-of-somebody-else-0815"
+SECRET = "sk-of-another-provider-0815"
 
 pytestmark = pytest.mark.requirement("language-server:command")
 
@@ -50,8 +50,8 @@ def configured(home: Path, text: str) -> ProviderConfig:
 
 def fault(home: Path, text: str) -> str:
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
-    (told,) = load_config(None, None, kinds=KINDS).faults["cls"]
-    return str(told)
+    (found,) = load_config(None, None, kinds=KINDS).faults["cls"]
+    return str(found)
 
 
 def environment(config: ProviderConfig, environ: Mapping[str, str]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: P
 def test_one_that_is_not_installed_is_reported_with_the_line_that_installs_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
-    # What lies in the working directory, somebody's workspace, is not run.
+    # A program in the working directory, a user's workspace, is not run.
     program_at(tmp_path / PROGRAM)
     monkeypatch.chdir(tmp_path)
     environ = {} if path is None else {"PATH": path}
@@ -140,7 +140,7 @@ def test_a_relative_path_lies_beside_the_configuration_and_a_tilde_is_the_home(
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "rule"),
     [
         ("5", "must be an array"),
         ("''", "must not be empty"),
@@ -150,10 +150,10 @@ def test_a_relative_path_lies_beside_the_configuration_and_a_tilde_is_the_home(
         ("""'a "b'""", "must be a command line whose quotes are closed"),
     ],
 )
-def test_a_command_of_another_form_is_the_tables_fault(home: Path, value: str, told: str) -> None:
+def test_a_malformed_command_is_a_fault_of_the_table(home: Path, value: str, rule: str) -> None:
     text = fault(home, f"command = {value}")
     assert "providers.cls.command" in text
-    assert told in text
+    assert rule in text
 
 
 def test_chat_api_is_one_of_three(home: Path) -> None:

@@ -116,7 +116,7 @@ def test_an_item_may_replace_lines_before_the_last(line, character, text, added)
         ("Look:\n\n## User accounts\n\n## Assistants", "Look:\n\n## User accounts\n\n## Assistants"),
     ],
 )
-async def test_an_answer_ends_where_the_model_speaks_for_somebody_else(fake, said, answer):
+async def test_an_answer_ends_where_the_model_writes_another_role(fake, said, answer):
     fake.on(PANEL, {"items": [{"insertText": said}, {"insertText": "A second."}]})
     async with completions(fake) as way:
         assert (await answer_of(way, asked("Hello"))).text == answer

@@ -14,12 +14,12 @@ from jumpseat.chat import ConnectionError
 from jumpseat.system.secrets import hidden
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
-from tests.unit.adapters.github.language_server.house import (
+from tests.unit.adapters.github.language_server.harness import (
     GITHUB_TOKEN,
     PATIENCE_SECONDS,
     POSIX,
     SECRET,
-    House,
+    Harness,
     failure_of,
     started_request,
 )
@@ -31,11 +31,11 @@ pytestmark = POSIX
 
 
 async def test_a_request_has_its_answer_and_an_error_as_the_server_said_it(
-    house: House, fake: FakeLanguageServer
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("ask", lambda params: params["a"] + 1)
     fake.on("refuse", RpcError(1002, "Not available.", {"why": "policy"}))
-    connection = await house.connection()
+    connection = await harness.connection()
     assert await connection.request("ask", {"a": 1}, seconds=PATIENCE_SECONDS) == 2
     with pytest.raises(RpcError) as caught:
         await connection.request("refuse", {}, seconds=None)
@@ -44,16 +44,16 @@ async def test_a_request_has_its_answer_and_an_error_as_the_server_said_it(
         "Not available.",
         {"why": "policy"},
     )
-    connection.notify("told", [1])
-    assert await fake.wait_for("told") == [1]
+    connection.notify("note", [1])
+    assert await fake.wait_for("note") == [1]
     assert connection.running
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-async def test_what_an_error_says_is_without_secrets(house: House, fake: FakeLanguageServer) -> None:
+async def test_what_an_error_says_is_without_secrets(harness: Harness, fake: FakeLanguageServer) -> None:
     hidden(SECRET)
     fake.on("refuse", RpcError(1001, f"bad token {GITHUB_TOKEN} and {SECRET}."))
-    connection = await house.connection()
+    connection = await harness.connection()
     with pytest.raises(RpcError) as caught:
         await connection.request("refuse", {}, seconds=PATIENCE_SECONDS)
     assert caught.value.message == "bad token *** and ***."
@@ -61,9 +61,9 @@ async def test_what_an_error_says_is_without_secrets(house: House, fake: FakeLan
 
 @pytest.mark.requirement("language-server:silence")
 async def test_a_request_that_is_not_answered_in_time_is_taken_back(
-    house: House, fake: FakeLanguageServer
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    connection = await house.connection()
+    connection = await harness.connection()
     task = await started_request(connection, fake, 0.2)
     error = await failure_of(task)
     assert isinstance(error, ConnectionError)
@@ -74,8 +74,8 @@ async def test_a_request_that_is_not_answered_in_time_is_taken_back(
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancelled_caller_takes_the_request_back(house: House, fake: FakeLanguageServer) -> None:
-    connection = await house.connection()
+async def test_a_cancelled_caller_takes_the_request_back(harness: Harness, fake: FakeLanguageServer) -> None:
+    connection = await harness.connection()
     task = await started_request(connection, fake)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -85,20 +85,20 @@ async def test_a_cancelled_caller_takes_the_request_back(house: House, fake: Fak
 
 
 async def test_progress_comes_by_token_in_order_and_none_is_lost_that_comes_early(
-    house: House, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
+    harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def tell(params: Any) -> str:
         for number in range(100):
             fake.progress("one", {"n": number})
             fake.progress("two", {"m": number})
-            fake.progress("nobody's", {})
+            fake.progress("unknown", {})
         fake.notify("$/progress", {"token": "one", "value": "no object"})
         fake.notify("$/progress", {"token": ["one"], "value": {}})
         fake.notify("$/progress", None)
         return "done"
 
     fake.on("ask", tell)
-    connection = await house.connection()
+    connection = await harness.connection()
     with connection.progress("one") as one, connection.progress(2) as other:
         assert await connection.request("ask", {}, seconds=PATIENCE_SECONDS) == "done"
         assert [one.get_nowait() for _ in range(one.qsize())] == [{"n": number} for number in range(100)]
@@ -110,7 +110,7 @@ async def test_progress_comes_by_token_in_order_and_none_is_lost_that_comes_earl
     fake.on("ask", "done")
     assert await connection.request("ask", {}, seconds=PATIENCE_SECONDS) == "done"
     assert one.empty()
-    assert "$/progress" not in [method for method, _ in house.notifications]
+    assert "$/progress" not in [method for method, _ in harness.notifications]
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
@@ -119,11 +119,11 @@ async def test_progress_comes_by_token_in_order_and_none_is_lost_that_comes_earl
 
 @pytest.mark.requirement("language-server:no-secrets")
 async def test_its_stderr_is_in_the_log_without_secrets(
-    house: House, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
+    harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     hidden(SECRET)
     caplog.set_level(logging.INFO)
-    connection = await house.connection()
+    connection = await harness.connection()
     fake.stderr(
         f"plain words\nkey {SECRET}\nAuthorization: Bearer abc.def\n{GITHUB_TOKEN} tid=1;exp=2:x end\n"
     )
@@ -142,11 +142,11 @@ async def test_its_stderr_is_in_the_log_without_secrets(
 @pytest.mark.requirement("language-server:no-secrets")
 @pytest.mark.parametrize("before", [0, MAX_LINE_CHARACTERS - len(SECRET) // 2, MAX_LINE_CHARACTERS])
 async def test_no_half_of_a_secret_is_left_where_a_long_line_is_cut(
-    house: House, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture, before: int
+    harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture, before: int
 ) -> None:
     hidden(SECRET)
     caplog.set_level(logging.INFO)
-    task = await started_request(await house.connection(), fake)
+    task = await started_request(await harness.connection(), fake)
     fake.stderr(f"{'x' * before}{SECRET}{'y' * 30_000}\n")
     fake.exit(1)
     error = await failure_of(task)

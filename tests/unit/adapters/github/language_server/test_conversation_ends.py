@@ -100,10 +100,10 @@ async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch)
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole"), end(), result=NEVER))
     async with conversations(fake) as way:
-        told = await answer_of(way, asked("Hello"))
+        answer = await answer_of(way, asked("Hello"))
         await fake.wait_for("$/cancelRequest")
 
-    assert (told.text, told.stop_reason) == ("Whole", "end_turn")
+    assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
 
 
 @pytest.mark.requirement("language-server:silence")
@@ -133,9 +133,9 @@ async def test_an_end_that_comes_after_the_answer_still_counts(fake):
         await fake.request("workspace/workspaceFolders")
         fake.progress(token, round_reply("Late"))
         fake.progress(token, end())
-        told = await answering
+        answer = await answering
 
-    assert told.text == "Late"
+    assert answer.text == "Late"
 
 
 def test_the_grace_is_five_seconds():

@@ -1,4 +1,4 @@
-"""The Copilot language server's refusals: what they become, and what a person is told to do."""
+"""How the Copilot language server's errors become errors of the vocabulary, with their hints."""
 
 from datetime import UTC, datetime
 
@@ -82,14 +82,14 @@ def test_a_refused_request_is_of_its_kind_with_its_words_and_a_hint(code, words,
 
 
 def test_one_wrapping_in_another_is_taken_off():
-    told = "Request x/y failed with message: failed: monthly free code completions exhausted"
+    text = "Request x/y failed with message: failed: monthly free code completions exhausted"
 
-    error = request_error(RpcError(-32603, told), provider="h")
+    error = request_error(RpcError(-32603, text), provider="h")
 
     assert error.message == "The allowance of h is used up: monthly free code completions exhausted."
 
 
-def test_a_question_that_the_server_does_not_repeat_for_now_is_told_by_why_it_failed():
+def test_a_request_that_the_server_does_not_retry_yet_reports_why_it_failed():
     error = request_error(RpcError(-32603, "Throttled: connect ECONNREFUSED 127.0.0.1:1"), provider="h")
 
     assert error.message == "The connection of h to its service failed: connect ECONNREFUSED 127.0.0.1:1."
@@ -219,9 +219,9 @@ ENDED = [
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-@pytest.mark.parametrize(("told", "kind", "status", "hint"), ENDED)
-def test_the_error_of_a_turn_is_of_its_kind_with_its_status_and_a_hint(told, kind, status, hint):
-    error = turn_error(told, provider="helper", model="m")
+@pytest.mark.parametrize(("raw", "kind", "status", "hint"), ENDED)
+def test_the_error_of_a_turn_is_of_its_kind_with_its_status_and_a_hint(raw, kind, status, hint):
+    error = turn_error(raw, provider="helper", model="m")
 
     assert type(error) is kind
     assert (error.provider, error.status_code) == ("helper", status)
@@ -244,9 +244,9 @@ def test_an_unknown_error_says_the_servers_own_sentence_and_the_request_id_moves
 
 def test_the_json_in_a_refusal_gives_its_words():
     body = '{"error":{"code":"invalid_request_body","message":"whatever"}}'
-    told = {"message": f"{WRAPPED}unhandled status from server: 400 {body}\n{IDS}", "code": 400}
+    raw = {"message": f"{WRAPPED}unhandled status from server: 400 {body}\n{IDS}", "code": 400}
 
-    error = turn_error(told, provider="helper")
+    error = turn_error(raw, provider="helper")
 
     assert error.message == "helper refused the request: whatever."
 
@@ -255,22 +255,24 @@ def test_the_json_in_a_refusal_gives_its_words():
 def test_a_rate_limit_says_how_long_to_wait_and_when_it_ends():
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     link = " [Learn More](https://aka.ms/x)"
-    told = {"message": f"You've reached your weekly rate limit.{link}{IDS}", "code": 429}
+    raw = {"message": f"You've reached your weekly rate limit.{link}{IDS}", "code": 429}
 
-    waiting = turn_error(told | {"retryAfter": 400}, provider="helper", reset_at=reset)
-    untold = turn_error(told, provider="helper", reset_at=reset)
+    waiting = turn_error(raw | {"retryAfter": 400}, provider="helper", reset_at=reset)
+    without_wait = turn_error(raw, provider="helper", reset_at=reset)
     refused = request_error(
         RpcError(-32603, "failed: Rate limited by server. Retry in 40s."), provider="helper"
     )
 
     assert (waiting.retry_after, waiting.reset_at, waiting.retryable) == (400, None, True)
-    assert (untold.retry_after, untold.reset_at) == (None, reset)
-    assert untold.message == "helper is limiting requests for now: You've reached your weekly rate limit."
+    assert (without_wait.retry_after, without_wait.reset_at) == (None, reset)
+    assert (
+        without_wait.message == "helper is limiting requests for now: You've reached your weekly rate limit."
+    )
     assert (type(refused), refused.retry_after) == (RateLimitError, 40)
 
 
 @pytest.mark.requirement("language-server:limits")
-def test_an_error_without_a_kind_is_a_rate_limit_where_a_limit_was_just_told_to_be_used_up():
+def test_an_error_without_a_kind_after_a_used_up_limit_is_a_rate_limit():
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     facts = {"provider": "h", "reset_at": reset, "is_limited": True}
 
@@ -355,10 +357,10 @@ def test_only_the_limit_of_output_is_a_cut_off_answer():
 
 @pytest.mark.requirement("language-server:no-secrets")
 @pytest.mark.parametrize("code", [None, 402, 429, 500])
-def test_no_error_of_a_turn_says_a_token(code):
-    told = {"message": "Oops, bad token gho_abcdefghijklmnop1234 and Bearer tid=0815;x", "code": code}
+def test_no_error_of_a_turn_shows_a_token(code):
+    raw = {"message": "Oops, bad token gho_abcdefghijklmnop1234 and Bearer tid=0815;x", "code": code}
 
-    error = turn_error(told, provider="h")
+    error = turn_error(raw, provider="h")
 
     assert "gho_" not in error.message
     assert "0815" not in error.message

@@ -134,7 +134,7 @@ async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does
     assert status.state == "signed_out"
     assert (status.message or "").startswith("The language server has not answered within 0.05 s")
     assert (later.state, later.login) == ("signed_in", "octocat")
-    assert len(fake.params("checkStatus")) == 1, "the question goes on, and is not asked anew"
+    assert len(fake.params("checkStatus")) == 1, "the first request goes on; no second one is sent"
 
 
 @pytest.mark.requirement("language-server:status-silence")
@@ -146,14 +146,14 @@ async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who
     await user.status()
     await fake.wait_for("checkStatus")
 
-    async def seconds_until_ten_are_told() -> float:
+    async def seconds_until_ten_are_reported() -> float:
         began = asyncio.get_running_loop().time()
         statuses = [await user.status() for _ in range(10)]
         assert {status.state for status in statuses} == {"signed_out"}
         return asyncio.get_running_loop().time() - began
 
     # It is less than one of them would wait.
-    await is_quick(seconds_until_ten_are_told, within=1.0)
+    await is_quick(seconds_until_ten_are_reported, within=1.0)
     await user.aclose()
 
     assert len(fake.params("checkStatus")) == 1
@@ -201,7 +201,7 @@ async def test_a_status_under_way_ends_with_the_daemon(user: User) -> None:
 
 
 @pytest.mark.requirement("language-server:not-ready")
-async def test_a_chat_asks_once_whether_somebody_is_signed_in(user: User) -> None:
+async def test_a_chat_asks_once_for_the_sign_in(user: User) -> None:
     await user.require()
     await user.require()
 
@@ -260,7 +260,7 @@ async def test_a_look_at_the_disk_does_not_undo_what_github_refused(user: User) 
     await user.status(refresh=True)
 
     assert (await user.status()).state == "not_authorized"
-    assert (await user.status()).state == "signed_in", "somebody else is signed in now"
+    assert (await user.status()).state == "signed_in", "another user is signed in now"
 
 
 @pytest.mark.requirement("language-server:not-ready")

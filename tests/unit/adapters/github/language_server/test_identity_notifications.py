@@ -23,8 +23,8 @@ async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> 
     (back,) = await user.settled()
 
     assert (out.state, out.login) == ("signed_out", None)
-    told = "The language server is not signed in to github.com."
-    assert out.message == f"{told} Sign in: `{COMMAND}`.", "the server's words say no more"
+    reason = "The language server is not signed in to github.com."
+    assert out.message == f"{reason} Sign in: `{COMMAND}`.", "the server's own message adds nothing"
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
     assert len(user.fake.params("checkStatus")) == asked
 
@@ -111,21 +111,23 @@ async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> 
     await user.status(refresh=True)
     await user.settled()
 
-    def told(percent: float) -> dict[str, Any]:
+    def change(percent: float) -> dict[str, Any]:
         premium = {"percentRemaining": percent, "unlimited": False, "quota": 300, "used": 300 - 3 * percent}
         return {"premium_interactions": premium, "copilotPlan": "individual"}
 
     for percent in (50, 19, 18):
-        user.fake.notify("copilot/quotaChange", told(percent))
+        user.fake.notify("copilot/quotaChange", change(percent))
     (crossed,) = await user.settled()
 
     (premium,) = (quota for quota in crossed.quotas or () if quota.name == "premium_interactions")
     assert (premium.percent_remaining, premium.entitlement, premium.remaining) == (19.0, 300.0, 57.0)
-    assert next(quota.name for quota in crossed.quotas or ()) == "chat", "what was not told anew is kept"
+    assert next(quota.name for quota in crossed.quotas or ()) == "chat", (
+        "quotas that the change omits are kept"
+    )
 
 
 @pytest.mark.requirement("language-server:quotas")
-async def test_plan_and_quotas_of_somebody_else_are_forgotten(user: User) -> None:
+async def test_a_changed_user_drops_the_plan_and_quotas_of_the_last(user: User) -> None:
     await user.status(refresh=True)
     user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
     await user.settled()

@@ -48,7 +48,7 @@ class Server:
         self.asked: list[tuple[str, Any]] = []
 
     async def request(self, method: str, params: Any = None, *, seconds: float | None) -> Any:
-        assert seconds is not None, "a question that nobody watches needs a bound"
+        assert seconds is not None, "an unattended request needs a timeout"
         self.asked.append((method, params))
         answers = self.answers[method]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -218,7 +218,7 @@ FREE = {"isPremium": True, "multiplier": 0, "tokenPrices": {"default": {"inputPr
 
 
 @pytest.mark.requirement("language-server:models")
-def test_a_multiplier_that_the_server_makes_up_for_what_has_prices_is_not_told() -> None:
+def test_a_made_up_multiplier_of_a_model_with_prices_is_dropped() -> None:
     (model,) = read_models([row("a", billing=PRICED)], "cls")
 
     assert model.billing == Billing(None, None, PRICED["tokenPrices"])

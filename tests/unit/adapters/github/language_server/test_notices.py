@@ -23,9 +23,9 @@ def test_a_limit_that_comes_near_is_reported_without_a_date():
     "reset", ["2026-12-01T10:00:00Z", "2026-12-01T10:00:00", "2026-12-01T11:00:00+01:00"]
 )
 def test_a_limit_that_is_used_up_says_when_it_ends(reset):
-    told = notice_in(RATE, limit(0, reset))
+    notice = notice_in(RATE, limit(0, reset))
 
-    assert told == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
+    assert notice == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("reset", ["soon", "", None, True, "9999-12-31T23:59:59-23:59"])
@@ -46,9 +46,9 @@ def test_a_quota_is_reported_in_one_line():
 
 @pytest.mark.requirement("language-server:no-secrets")
 def test_a_notice_says_no_token():
-    told = notice_in("copilot/quotaWarning", {"message": "gho_abcdefghijklmnop1234 has used it"})
+    notice = notice_in("copilot/quotaWarning", {"message": "gho_abcdefghijklmnop1234 has used it"})
 
-    assert told == Notice("*** has used it")
+    assert notice == Notice("*** has used it")
 
 
 @pytest.mark.parametrize(

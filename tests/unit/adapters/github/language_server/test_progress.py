@@ -63,7 +63,7 @@ def of(kind, events):
 def test_pieces_are_text_wherever_a_version_puts_them(piece):
     events = decoded(begin(), piece("Hel"), piece("lo"), end())
 
-    told = response(events)
+    answer = response(events)
     assert [event.type for event in events] == [
         "response",
         "text_start",
@@ -72,7 +72,7 @@ def test_pieces_are_text_wherever_a_version_puts_them(piece):
         "text_done",
         "done",
     ]
-    assert (told.text, told.stop_reason, told.response_id) == ("Hello", "end_turn", "turn-1")
+    assert (answer.text, answer.stop_reason, answer.response_id) == ("Hello", "end_turn", "turn-1")
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
@@ -206,7 +206,7 @@ def test_a_running_step_is_reported_once_and_its_outcome_is_not():
 
 
 @pytest.mark.requirement("language-server:limits", "language-server:reports")
-def test_notices_are_warnings_each_told_once():
+def test_each_notice_is_one_warning():
     decoder = ProgressDecoder("helper", "m")
     events = decoder.feed(begin())
     decoder.notice(Notice("75% used"))
@@ -221,7 +221,7 @@ def test_notices_are_warnings_each_told_once():
 
 
 @pytest.mark.requirement("language-server:limits")
-def test_a_limit_that_was_told_to_be_used_up_says_when_it_ends():
+def test_an_error_gives_the_reset_time_of_a_used_up_limit():
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     decoder = ProgressDecoder("helper", "m")
     decoder.notice(Notice("All used.", reset))
@@ -238,8 +238,8 @@ def test_a_limit_that_was_told_to_be_used_up_says_when_it_ends():
 def test_no_notice_and_no_step_says_a_token_while_the_models_text_stays_as_it_is():
     token = "gho_abcdefghijklmnop1234"
     steps = [{"id": "a", "title": f"With {token}", "status": "running"}]
-    told = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
-    events = decoded(begin(), told, round_reply(token), end())
+    reported = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
+    events = decoded(begin(), reported, round_reply(token), end())
 
     assert of(WarningEvent, events)[0].message == "Slow for ***"
     assert of(ProgressEvent, events)[0].message == "With ***"
@@ -297,33 +297,33 @@ def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-@pytest.mark.parametrize("told", ["No more.", True, [], 0, "", {}])
-@pytest.mark.parametrize("place", [lambda told: {"error": told}, lambda told: {"result": {"error": told}}])
-def test_an_error_of_an_unknown_shape_is_still_an_error(told, place):
-    events, error = failed(begin(), round_reply("Half"), end() | place(told))
+@pytest.mark.parametrize("raw", ["No more.", True, [], 0, "", {}])
+@pytest.mark.parametrize("place", [lambda raw: {"error": raw}, lambda raw: {"result": {"error": raw}}])
+def test_an_error_of_an_unknown_shape_is_still_an_error(raw, place):
+    events, error = failed(begin(), round_reply("Half"), end() | place(raw))
 
     assert type(error) is ProtocolError
-    assert ("No more" in error.message) is (told == "No more.")
+    assert ("No more" in error.message) is (raw == "No more.")
     assert "Half" in [getattr(event, "text", None) for event in events]
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
 def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
-    told = {
+    reported = {
         "message": "Oops, the response got too long. Try to reformulate your question.",
         "responseIsIncomplete": True,
     }
-    done = decoded(begin(), round_reply("Half"), end(told))[-1]
+    done = decoded(begin(), round_reply("Half"), end(reported))[-1]
 
     assert (done.stop_reason, done.raw_stop_reason) == ("max_tokens", "length")
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
-    told = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
+    reported = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
 
-    assert decoded(begin(), round_reply("Half"), end(told))[-1].stop_reason == "content_filter"
-    assert type(failed(begin(), end(told))[1]) is ContentFilterError
+    assert decoded(begin(), round_reply("Half"), end(reported))[-1].stop_reason == "content_filter"
+    assert type(failed(begin(), end(reported))[1]) is ContentFilterError
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")

@@ -1,4 +1,4 @@
-"""The language server as a process: begun once for all who need it, and told who asks."""
+"""The language server as a process: started once for all requests, and initialized with the client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jumpseat.adapters.github.language_server.server import editor_info
 from jumpseat.chat import ConfigError
 from jumpseat.system.secrets import hidden
 from tests.fakes.language_server import FakeLanguageServer
-from tests.unit.adapters.github.language_server.house import GITHUB_TOKEN, POSIX, SECRET, House, Houses
+from tests.unit.adapters.github.language_server.harness import GITHUB_TOKEN, POSIX, SECRET, Harness, Harnesses
 
 pytestmark = POSIX
 
@@ -24,22 +24,22 @@ pytestmark = POSIX
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_it_is_started_when_it_is_needed_and_told_who_asks(
-    house: House, fake: FakeLanguageServer
+async def test_the_first_use_starts_the_server_and_names_the_client(
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    assert house.server.running is None
+    assert harness.server.running is None
     assert not fake.starts
-    connection = await house.connection()
-    assert house.server.running is connection
+    connection = await harness.connection()
+    assert harness.server.running is connection
     assert connection.server_version == "1.539.0"
     assert fake.starts[0].argv == ["--stdio"]
-    told = fake.params("initialize")[0]
-    assert told["processId"] == os.getpid()
-    assert told["initializationOptions"] == {
+    params = fake.params("initialize")[0]
+    assert params["processId"] == os.getpid()
+    assert params["initializationOptions"] == {
         "editorInfo": {"name": "Neovim", "version": "0.11.0"},
         "editorPluginInfo": {"name": "jumpseat", "version": jumpseat.__version__},
     }
-    assert told["capabilities"] == {"window": {"showDocument": {"support": True}}}
+    assert params["capabilities"] == {"window": {"showDocument": {"support": True}}}
     await fake.wait_for("workspace/didChangeConfiguration")
     assert fake.methods[:3] == ["initialize", "initialized", "workspace/didChangeConfiguration"]
 
@@ -54,15 +54,15 @@ async def test_it_is_started_when_it_is_needed_and_told_who_asks(
     ],
 )
 @pytest.mark.requirement("language-server:initialize")
-def test_the_editor_is_the_configured_one_else_the_attached_one_else_ourselves(
+def test_the_editor_is_the_configured_one_else_the_client_else_jumpseat(
     configured: str | None, client: ClientInfo | None, expected: dict[str, str]
 ) -> None:
     assert editor_info(LanguageServerOptions(editor_version=configured), client) == expected
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_what_it_says_before_it_answers_initialize_is_heard_in_order(
-    house: House, fake: FakeLanguageServer
+async def test_messages_sent_before_the_initialize_result_are_handled_in_order(
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     asked = asyncio.ensure_future(fake.wait_for("initialize"))
 
@@ -74,18 +74,18 @@ async def test_what_it_says_before_it_answers_initialize_is_heard_in_order(
         return await fake.default("initialize", params)
 
     fake.on("initialize", chatty)
-    await house.connection()
-    assert house.notifications[:3] == [("early", 0), ("early", 1), ("early", 2)]
-    assert ("copilot/hook/didChange", {}) in house.notifications
+    await harness.connection()
+    assert harness.notifications[:3] == [("early", 0), ("early", 1), ("early", 2)]
+    assert ("copilot/hook/didChange", {}) in harness.notifications
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_without_any_configuration_it_gets_no_proxy_and_no_enterprise(
-    house: House, fake: FakeLanguageServer
+async def test_without_configuration_the_server_gets_no_proxy_and_no_enterprise(
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    await house.connection()
-    told = await fake.wait_for("workspace/didChangeConfiguration")
-    assert told == {"settings": {"telemetry": {"telemetryLevel": "off"}}}
+    await harness.connection()
+    changed = await fake.wait_for("workspace/didChangeConfiguration")
+    assert changed == {"settings": {"telemetry": {"telemetryLevel": "off"}}}
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ async def test_without_any_configuration_it_gets_no_proxy_and_no_enterprise(
     ],
 )
 @pytest.mark.requirement("language-server:initialize")
-async def test_proxy_and_enterprise_are_told_as_configured(
-    houses: Houses,
+async def test_the_configured_proxy_and_enterprise_are_passed(
+    harnesses: Harnesses,
     fake: FakeLanguageServer,
     monkeypatch: pytest.MonkeyPatch,
     table: dict[str, Any],
     expected: dict[str, Any],
 ) -> None:
     monkeypatch.setenv("MY_PROXY", "https://[::1]:3128")
-    await houses.make(**table).connection()
-    told = await fake.wait_for("workspace/didChangeConfiguration")
-    assert told == {"settings": {"telemetry": {"telemetryLevel": "off"}, **expected}}
+    await harnesses.make(**table).connection()
+    changed = await fake.wait_for("workspace/didChangeConfiguration")
+    assert changed == {"settings": {"telemetry": {"telemetryLevel": "off"}, **expected}}
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ async def test_proxy_and_enterprise_are_told_as_configured(
     ],
 )
 @pytest.mark.requirement("language-server:command")
-async def test_what_is_configured_wrong_is_reported_with_its_key_and_starts_nothing(
-    houses: Houses, fake: FakeLanguageServer, table: dict[str, Any], key: str
+async def test_a_configuration_fault_is_reported_with_its_key_and_starts_nothing(
+    harnesses: Harnesses, fake: FakeLanguageServer, table: dict[str, Any], key: str
 ) -> None:
-    error = await houses.make(**table).failure()
+    error = await harnesses.make(**table).failure()
     assert isinstance(error, ConfigError)
     assert key in error.message
     assert "hunter2" not in error.message
@@ -146,15 +146,15 @@ async def test_what_is_configured_wrong_is_reported_with_its_key_and_starts_noth
 
 
 @pytest.mark.requirement("language-server:environment")
-async def test_no_other_providers_key_is_in_its_environment_and_none_in_its_arguments(
-    houses: Houses, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
+async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_arguments(
+    harnesses: Harnesses, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    monkeypatch.setenv("SOMEBODYS", hidden(SECRET).reveal())
+    monkeypatch.setenv("UNRELATED", hidden(SECRET).reveal())
     monkeypatch.setenv("GITHUB_TOKEN", GITHUB_TOKEN)
     monkeypatch.setenv("GH_COPILOT_TOKEN", "its-own")
     table = {"env": {"FOR_IT": "alone"}, "proxy": f"http://me:{SECRET}@proxy.corp:1"}
-    await houses.make(**table).connection()
+    await harnesses.make(**table).connection()
     (start,) = fake.starts
     assert start.env["GH_COPILOT_TOKEN"] == "its-own"
     assert start.env["FOR_IT"] == "alone"
@@ -168,7 +168,7 @@ async def test_no_other_providers_key_is_in_its_environment_and_none_in_its_argu
 
 
 @pytest.mark.requirement("language-server:restart")
-async def test_many_who_need_it_at_once_start_one(house: House, fake: FakeLanguageServer) -> None:
+async def test_simultaneous_first_uses_start_one_server(harness: Harness, fake: FakeLanguageServer) -> None:
     ready = asyncio.Event()
 
     async def slowly(params: Any) -> Any:
@@ -176,11 +176,11 @@ async def test_many_who_need_it_at_once_start_one(house: House, fake: FakeLangua
         return await fake.default("initialize", params)
 
     fake.on("initialize", slowly)
-    tasks = [asyncio.ensure_future(house.connection()) for _ in range(50)]
+    tasks = [asyncio.ensure_future(harness.connection()) for _ in range(50)]
     await fake.wait_for("initialize")
     tasks[7].cancel()
     ready.set()
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(found.pop(7), asyncio.CancelledError)
-    assert set(found) == {house.server.running}
+    assert set(found) == {harness.server.running}
     assert len(fake.starts) == 1

@@ -1,4 +1,4 @@
-"""Starts of a language server that fail: each is told with its reason, and leaves nothing behind."""
+"""Failed starts of a language server: each reports its reason and leaves no process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from jumpseat.chat import ConnectionError
 from jumpseat.system.secrets import hidden
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import NEVER, FakeLanguageServer
-from tests.unit.adapters.github.language_server.house import (
+from tests.unit.adapters.github.language_server.harness import (
     GITHUB_TOKEN,
     PATIENCE_SECONDS,
     POSIX,
     SECRET,
-    House,
-    Houses,
+    Harness,
+    Harnesses,
     script,
 )
 
@@ -31,30 +31,30 @@ pytestmark = POSIX
 
 
 @pytest.mark.parametrize(
-    ("content", "mode", "told"),
+    ("content", "mode", "reason"),
     [("#!/bin/sh\n", 0o644, "Permission denied"), ("neither", 0o755, "Exec format error")],
     ids=["not executable", "exec format"],
 )
 @pytest.mark.requirement("language-server:failed-start")
 async def test_a_program_that_cannot_be_started_is_reported_with_the_systems_reason(
-    houses: Houses, tmp_path: Path, content: str, mode: int, told: str
+    harnesses: Harnesses, tmp_path: Path, content: str, mode: int, reason: str
 ) -> None:
     program = script(tmp_path / "server", content)
     program.chmod(mode)
-    error = await houses.make(command=[str(program)]).failure()
+    error = await harnesses.make(command=[str(program)]).failure()
     assert isinstance(error, ConnectionError)
-    assert told in error.message
+    assert reason in error.message
     assert str(program) in (error.hint or "")
     assert not error.retryable
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_exits_at_once_is_reported_with_its_exit_code_and_its_last_words(
-    houses: Houses, tmp_path: Path
+async def test_a_server_that_exits_at_once_is_reported_with_its_exit_code_and_last_lines(
+    harnesses: Harnesses, tmp_path: Path
 ) -> None:
     words = "Node.js 22.13 is required to run GitHub Copilot but found 20.1"
     program = script(tmp_path / "server", f"#!/bin/sh\necho '{words}' >&2\nexit 24\n")
-    error = await houses.make(command=[str(program)]).failure()
+    error = await harnesses.make(command=[str(program)]).failure()
     assert isinstance(error, ConnectionError)
     assert "exit code 24" in error.message
     assert words in (error.hint or "")
@@ -63,56 +63,58 @@ async def test_one_that_exits_at_once_is_reported_with_its_exit_code_and_its_las
 
 
 @pytest.mark.requirement("language-server:failed-start", "language-server:no-secrets")
-async def test_its_last_words_are_told_bounded_and_without_secrets(houses: Houses, tmp_path: Path) -> None:
+async def test_the_last_stderr_lines_are_reported_bounded_and_without_secrets(
+    harnesses: Harnesses, tmp_path: Path
+) -> None:
     hidden(SECRET)
     lines = ["no " * 1000, f"password {SECRET}", f"token {GITHUB_TOKEN}", "the end"]
     program = script(tmp_path / "server", "".join(["#!/bin/sh\n", *(f"echo {x} >&2\n" for x in lines)]))
-    hint = (await houses.make(command=[str(program)]).failure()).hint or ""
+    hint = (await harnesses.make(command=[str(program)]).failure()).hint or ""
     assert hint.endswith("password *** / token *** / the end")
     assert len(hint) < MAX_WORDS_CHARACTERS + 200
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_answers_initialize_with_an_error_is_reported_with_its_words_and_ended(
-    house: House, fake: FakeLanguageServer
+async def test_a_server_that_refuses_initialize_is_reported_with_its_message_and_ended(
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", RpcError(-32603, "The extension host is on fire."))
-    error = await house.failure()
+    error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert error.message.endswith("refuses to start: The extension host is on fire.")
     await fake.starts[0].ended()
-    assert house.server.running is None
+    assert harness.server.running is None
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_never_answers_initialize_is_ended_and_told(
-    house: House, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
+async def test_a_server_that_never_answers_initialize_is_ended_and_reported(
+    harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.stubborn = True
     fake.on("initialize", NEVER)
     for seconds in (0.2, 2.0, 10.0):
         monkeypatch.setattr(server_module, "INITIALIZE_SECONDS", seconds)
-        error = await house.failure()
+        error = await harness.failure()
         assert isinstance(error, ConnectionError)
         assert f"not ready within {seconds:g} s" in error.message
         if "initialize" in fake.methods:
-            break  # Else the machine was too busy to have it begin at all.
+            break  # Otherwise the machine was too busy to start the fake in time.
     await fake.starts[0].ended()
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_is_killed_before_it_is_ready_is_reported(
-    house: House, fake: FakeLanguageServer
+async def test_a_server_that_is_killed_before_it_is_ready_is_reported(
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", lambda params: fake.kill() or NEVER)  # type: ignore[func-returns-value]
-    error = await house.failure()
+    error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert "killed by signal 9" in error.message
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_one_that_breaks_off_while_another_process_holds_its_stderr_is_still_reported(
-    houses: Houses, tmp_path: Path
+async def test_a_server_that_closes_its_output_while_another_process_holds_its_stderr_is_still_reported(
+    harnesses: Harnesses, tmp_path: Path
 ) -> None:
     program = script(
         tmp_path / "server",
@@ -125,35 +127,37 @@ async def test_one_that_breaks_off_while_another_process_holds_its_stderr_is_sti
         "time.sleep(60)\n",
     )
     try:
-        error = await houses.make(command=[str(program)]).failure()
+        error = await harnesses.make(command=[str(program)]).failure()
     finally:
         os.kill(int((tmp_path / "pid").read_text("utf-8")), signal.SIGKILL)
     assert error.message.endswith("was not ready when it closed its output.")
 
 
 @pytest.mark.requirement("language-server:failed-start", "language-server:broken-framing")
-async def test_one_that_prints_before_it_is_ready_is_reported(house: House, fake: FakeLanguageServer) -> None:
+async def test_a_server_that_prints_before_it_is_ready_is_reported(
+    harness: Harness, fake: FakeLanguageServer
+) -> None:
     fake.on("initialize", lambda params: fake.send_bytes(b"Welcome!\n\n") or NEVER)  # type: ignore[func-returns-value]
-    error = await house.failure()
+    error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert "it sent something that is not a message" in error.message
     await fake.starts[0].ended()
 
 
 @pytest.mark.requirement("language-server:failed-start", "language-server:restart")
-async def test_a_start_that_failed_is_forgotten(house: House, fake: FakeLanguageServer) -> None:
+async def test_a_failed_start_does_not_prevent_the_next(harness: Harness, fake: FakeLanguageServer) -> None:
     fake.on("initialize", RpcError(-32603, "Not now."), lambda params: {})
-    await house.failure()
-    connection = await house.connection()
+    await harness.failure()
+    connection = await harness.connection()
     assert connection.running
     assert connection.server_version is None
     assert len(fake.starts) == 2
     for number in range(2, MAX_STARTS + 1):
         assert len(fake.starts) == number
-        connection = await house.connection()
+        connection = await harness.connection()
         fake.exit(3)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await connection.ended()
         if number < MAX_STARTS:
-            await house.connection()
-    assert ((await house.failure()).hint or "").endswith(" The last time it ended with exit code 3.")
+            await harness.connection()
+    assert ((await harness.failure()).hint or "").endswith(" The last time it ended with exit code 3.")

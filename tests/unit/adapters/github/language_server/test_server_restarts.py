@@ -15,12 +15,12 @@ from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
 from jumpseat.wire.child import FramedChild, start_child
 from tests.attempts import is_quick
 from tests.fakes.language_server import FakeLanguageServer
-from tests.unit.adapters.github.language_server.house import (
+from tests.unit.adapters.github.language_server.harness import (
     AT_ONCE_SECONDS,
     PATIENCE_SECONDS,
     POSIX,
-    House,
-    Houses,
+    Harness,
+    Harnesses,
     failure_of,
     script,
     started_request,
@@ -31,10 +31,10 @@ pytestmark = POSIX
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
 async def test_after_kill_9_who_waits_fails_within_a_second_and_the_next_use_starts_it_again(
-    house: House, fake: FakeLanguageServer
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_all_fail() -> float:
-        connection = await house.connection()
+        connection = await harness.connection()
         count = len(fake.starts)
         tasks = [await started_request(connection, fake) for _ in range(3)]
         fake.stderr("terrible things\n")
@@ -46,12 +46,12 @@ async def test_after_kill_9_who_waits_fails_within_a_second_and_the_next_use_sta
             assert isinstance(error, ProtocolError)
             assert "killed by signal 9" in error.message
             assert not error.retryable
-        assert house.server.running is None
+        assert harness.server.running is None
         with pytest.raises(ProtocolError, match="signal 9"):
             connection.notify("more")
         with pytest.raises(ProtocolError, match="signal 9"):
             await connection.request("more", seconds=PATIENCE_SECONDS)
-        again = await house.connection()
+        again = await harness.connection()
         assert again is not connection
         assert again.running
         assert len(fake.starts) == count + 1
@@ -62,7 +62,7 @@ async def test_after_kill_9_who_waits_fails_within_a_second_and_the_next_use_sta
 
 @pytest.mark.requirement("language-server:crash")
 async def test_its_last_words_are_with_the_failure_and_not_those_of_its_start(
-    house: House, fake: FakeLanguageServer
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def noisily(params: Any) -> Any:
         fake.stderr("no keyring\n")
@@ -70,7 +70,7 @@ async def test_its_last_words_are_with_the_failure_and_not_those_of_its_start(
         return await fake.default("initialize", params)
 
     fake.on("initialize", noisily)
-    connection = await house.connection()
+    connection = await harness.connection()
     task = await started_request(connection, fake)
     fake.stderr("out of memory\n")
     fake.exit(134)
@@ -84,22 +84,22 @@ async def test_its_last_words_are_with_the_failure_and_not_those_of_its_start(
 )
 @pytest.mark.requirement("language-server:broken-framing", "language-server:restart")
 async def test_garbage_in_mid_chat_ends_it_and_the_next_use_starts_it_again(
-    house: House, fake: FakeLanguageServer, garbage: bytes
+    harness: Harness, fake: FakeLanguageServer, garbage: bytes
 ) -> None:
-    connection = await house.connection()
+    connection = await harness.connection()
     task = await started_request(connection, fake)
     fake.send_bytes(garbage)
     error = await failure_of(task)
     assert isinstance(error, ProtocolError)
     assert "not a message" in error.message
     await fake.starts[0].ended()
-    assert (await house.connection()).running
+    assert (await harness.connection()).running
     assert len(fake.starts) == 2
 
 
 @pytest.mark.requirement("language-server:restart")
 async def test_the_next_one_is_not_started_before_the_last_one_is_gone(
-    house: House, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends: list[asyncio.Task[str]] = []
     were_gone: list[bool] = []
@@ -111,53 +111,53 @@ async def test_the_next_one_is_not_started_before_the_last_one_is_gone(
         return child
 
     monkeypatch.setattr(server_module, "start_child", start)
-    task = await started_request(await house.connection(), fake)
+    task = await started_request(await harness.connection(), fake)
     fake.send_bytes(b"Hello?\r\n\r\n")
     await failure_of(task)
-    await house.connection()
-    await house.server.aclose()
+    await harness.connection()
+    await harness.server.aclose()
     await asyncio.gather(*ends)
     assert were_gone == [True]
 
 
 @pytest.mark.requirement("language-server:restart")
 async def test_it_is_started_five_times_in_three_minutes_and_then_not_before_these_are_over(
-    house: House, fake: FakeLanguageServer
+    harness: Harness, fake: FakeLanguageServer
 ) -> None:
     for number in range(MAX_STARTS):
-        connection = await house.connection()
-        assert await house.connection() is connection
-        house.now += 10
+        connection = await harness.connection()
+        assert await harness.connection() is connection
+        harness.now += 10
         fake.exit(1)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await connection.ended()
         assert len(fake.starts) == number + 1
-    error = await house.failure()
+    error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert f"{MAX_STARTS} times within 3 minutes" in error.message
     assert error.retry_after == pytest.approx(STARTS_WITHIN_SECONDS - 50)
     assert "130 s" in (error.hint or "")
     assert (error.hint or "").endswith(" The last time it ended with exit code 1.")
-    house.now += 129
-    await house.failure()
+    harness.now += 129
+    await harness.failure()
     assert len(fake.starts) == MAX_STARTS
-    house.now += 1
-    assert (await house.connection()).running
+    harness.now += 1
+    assert (await harness.connection()).running
     assert len(fake.starts) == MAX_STARTS + 1
 
 
 @pytest.mark.requirement("language-server:restart", "language-server:failed-start")
 async def test_starts_that_fail_count_and_what_is_configured_wrong_does_not(
-    houses: Houses, fake: FakeLanguageServer, tmp_path: Path
+    harnesses: Harnesses, fake: FakeLanguageServer, tmp_path: Path
 ) -> None:
     program = tmp_path / "server"
-    house = houses.make(command=[str(program)])
+    harness = harnesses.make(command=[str(program)])
     for _ in range(2 * MAX_STARTS):
-        assert isinstance(await house.failure(), ConfigError)
+        assert isinstance(await harness.failure(), ConfigError)
     script(program, "#!/bin/sh\necho 'Node is too old' >&2\nexit 1\n")
     for _ in range(MAX_STARTS):
-        assert "exit code 1" in (await house.failure()).message
-    error = await house.failure()
+        assert "exit code 1" in (await harness.failure()).message
+    error = await harness.failure()
     assert "times within" in error.message
     why = "The last time it was not ready when it ended with exit code 1. Its last words: Node is too old"
     assert (error.hint or "").endswith(why)

@@ -88,7 +88,7 @@ async def test_an_older_server_signs_in_by_a_code_and_a_wait(signed_out: User) -
 
 @pytest.mark.requirement("language-server:sign-in")
 @pytest.mark.parametrize("method", ["signInWithDeviceFlow", "signIn"])
-async def test_somebody_who_is_signed_in_already_is_asked_for_nothing(user: User, method: str) -> None:
+async def test_a_signed_in_user_gets_no_prompt(user: User, method: str) -> None:
     user.fake.on(method, {"status": "AlreadySignedIn", "user": "octocat"})
 
     status = await user.sign_in()
@@ -239,7 +239,7 @@ async def test_of_two_sign_ins_at_the_same_moment_one_is_refused_though_the_serv
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel")
-async def test_whoever_cancels_a_sign_in_may_begin_another_in_the_same_breath(
+async def test_a_new_sign_in_can_begin_right_after_a_cancel(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
     signed_out.fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})

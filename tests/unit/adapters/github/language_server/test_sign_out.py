@@ -44,7 +44,7 @@ async def test_a_sign_in_of_its_environment_that_may_not_use_copilot_stays_and_i
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_whoever_signs_out_of_a_sign_in_that_has_run_out_is_signed_out(user: User) -> None:
+async def test_an_expired_sign_in_can_be_signed_out(user: User) -> None:
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
     await user.status()
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="Over.", askToReSignin=True))

@@ -90,7 +90,7 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
 
 
 @dataclass(frozen=True)
-class House:
+class Harness:
     """A daemon with the program as its backend, and their surroundings."""
 
     daemon: Daemon
@@ -120,11 +120,11 @@ def asking(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
     return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
 
 
-async def begun(inside: House, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
+async def begun(harness: Harness, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
     """Start a chat whose answer stops after its first words; returns the request's id when they arrived."""
     emulator.script(MODEL, faults.gated(gate, after=8))
-    request = inside.daemon.start("chat/start", asking("Count to 30", model=MODEL, **params))
-    await inside.daemon.read_delta("text_delta")
+    request = harness.daemon.start("chat/start", asking("Count to 30", model=MODEL, **params))
+    await harness.daemon.read_delta("text_delta")
     return request
 
 
@@ -141,9 +141,9 @@ def answered(exchange: Any) -> str:
 
 
 @contextlib.asynccontextmanager
-async def house(
+async def running_harness(
     home: Path, emulator: CopilotEmulator | None, *flags: str, manner: Manner = "direct", **table: Any
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Harness]:
     """An initialized daemon with the program as its only provider, `ls`.
 
     Args:
@@ -155,14 +155,14 @@ async def house(
     """
     async with LoopbackProxy() as proxy:
         env = environment(home, proxy.url, emulator)
-        async with _daemon(home, env, flags, proxy, manner, table) as inside:
-            yield inside
+        async with _daemon(home, env, flags, proxy, manner, table) as harness:
+            yield harness
 
 
 @contextlib.asynccontextmanager
-async def company(
+async def enterprise_harness(
     home: Path, emulator: CopilotEmulator, authority: Authority, *flags: str
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Harness]:
     """The same, signed out, with a GitHub Enterprise Server behind TLS and a proxy."""
     context = authority.server(ENTERPRISE, f"*.{ENTERPRISE}")
     async with contextlib.AsyncExitStack() as stack:
@@ -185,7 +185,7 @@ async def _daemon(
     proxy: LoopbackProxy,
     manner: Manner,
     table: dict[str, Any],
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Harness]:
     copy = home / "received"
     parents = {
         "direct": [],
@@ -197,4 +197,4 @@ async def _daemon(
     (home / "config.toml").write_text(f"[providers.{PROVIDER}]\n{text}", "utf-8")
     async with running_daemon(home, *flags, env=env, wait_seconds=WAIT_SECONDS) as daemon:
         await daemon.initialize()
-        yield House(daemon, proxy, copy)
+        yield Harness(daemon, proxy, copy)

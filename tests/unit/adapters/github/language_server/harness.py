@@ -1,4 +1,4 @@
-"""Language servers made as the adapter makes them, over a script or a program of the test's own."""
+"""Runs `LanguageServer` over the fake server, or over a program that the test writes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SECRET = "hunter2-correct-horse-battery"
 GITHUB_TOKEN = "ghu_0123456789abcdefghij"
 AT_ONCE_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
-"""Far more than anything here takes: a loaded machine is slow, a hang is for ever."""
+"""Far longer than any step takes on a loaded machine."""
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 
 
-class House:
-    """A server made as the adapter makes it, with everything that it told the adapter."""
+class Harness:
+    """One `LanguageServer` as the adapter creates it; records its notifications."""
 
     def __init__(self, provider: str, config: ProviderConfig) -> None:
         self.client: ClientInfo | None = ClientInfo("Neovim", "0.11.0")
@@ -54,28 +54,28 @@ class House:
         return caught.value
 
 
-class Houses:
-    """Makes them, and closes them at the end."""
+class Harnesses:
+    """Creates harnesses over one fake, and closes them."""
 
     def __init__(self, fake: FakeLanguageServer) -> None:
         self._fake = fake
-        self._made: list[House] = []
+        self._harnesses: list[Harness] = []
 
-    def make(self, **table: Any) -> House:
+    def make(self, **table: Any) -> Harness:
         table.setdefault("command", self._fake.command)
-        self._made.append(House("cls", ProviderConfig(kind="copilot-language-server", **table)))
-        return self._made[-1]
+        self._harnesses.append(Harness("cls", ProviderConfig(kind="copilot-language-server", **table)))
+        return self._harnesses[-1]
 
     async def aclose(self) -> None:
-        for house in self._made:
+        for harness in self._harnesses:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await house.server.aclose()
+                await harness.server.aclose()
 
 
 async def started_request(
     connection: ServerConnection, fake: FakeLanguageServer, seconds: float | None = None
 ) -> asyncio.Task[Any]:
-    """A request that has arrived and is not answered."""
+    """A request that the fake has received and does not answer."""
     fake.on("ask", NEVER)
     task = asyncio.ensure_future(connection.request("ask", {}, seconds=seconds))
     await fake.wait_for("ask", len(fake.params("ask")) + 1)
