@@ -1,7 +1,6 @@
 """The canonical vocabulary: messages, blocks, tools, events, responses, model facts and errors.
 
-Everything above speaks it; it imports nothing of ours and does no I/O. Public for plug-ins, and kept
-stable: `tests/unit/test_public_names.py` holds the names.
+Public for plug-ins; `tests/unit/test_public_names.py` checks that the names are stable.
 """
 
 from jumpseat.chat.blocks import (

@@ -1,9 +1,4 @@
-"""Messages and the blocks they are made of.
-
-Everything a conversation can hold, in one vocabulary that no provider owns. A block is an immutable
-value; the wire form (camelCase keys, `type` discriminators) is made and read by `rpc/` alone.
-Shapes: section 2 of the protocol page.
-"""
+"""Messages and their blocks. Shapes: section 2 of the protocol page; `rpc/` makes and reads the wire form."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a block: opaque data is replayed only to this provider and model."""
+    """The provider and model that made a block; its opaque data is replayed only to them."""
 
     provider: str
     model: str
@@ -40,18 +35,18 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockBase:
-    """What any block may carry."""
+    """The fields that every block has."""
 
     origin: Origin | None = None
-    """The provider and model that made the block, if one did."""
+    """None for a block that no model made."""
 
     opaque: str | None = None
-    """Provider data that must travel with the block, byte for byte; only the adapter reads it."""
+    """Provider data that is replayed byte for byte; only the adapter reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextBlock(BlockBase):
-    """Plain text (Markdown, by custom)."""
+    """Plain text, usually Markdown."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
@@ -59,12 +54,12 @@ class TextBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock(BlockBase):
-    """An image: base64 bytes, a `data:` URL, or an `https:` URL that is passed on, never fetched."""
+    """An image: base64 bytes, a `data:` URL, or an `https:` URL. The daemon never fetches the URL."""
 
     type: ClassVar[Literal["image"]] = "image"
     source: str
     media_type: str | None = None
-    """The MIME type, needed where `source` is bare base64."""
+    """The MIME type; required if `source` is base64 without a `data:` prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +76,23 @@ class ContextBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseBlock(BlockBase):
-    """The model's call of a tool, which the client runs."""
+    """A model's call of a tool; the client runs it."""
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
     id: str
     name: str
     arguments: Mapping[str, Any] | None
-    """The parsed arguments; None where the JSON could not be read (then `error` says why)."""
+    """The parsed arguments; None if the JSON is invalid, with the reason in `error`."""
 
     raw: str
-    """The exact JSON text the model wrote, replayed as it is."""
+    """The JSON text of the model, replayed unchanged."""
 
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultBlock(BlockBase):
-    """What a tool answered, in a user message."""
+    """The result of a tool call; only in user messages."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
@@ -107,7 +102,7 @@ class ToolResultBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock(BlockBase):
-    """The model's reasoning. `thinking` may be empty while `signature` still has to be replayed."""
+    """The model's reasoning. `signature` must be replayed even if `thinking` is empty."""
 
     type: ClassVar[Literal["thinking"]] = "thinking"
     thinking: str
@@ -124,7 +119,7 @@ class RedactedThinkingBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class OtherBlock(BlockBase):
-    """Whatever a provider sent that has no type here: its server tools, compaction and the like."""
+    """Provider output without a type of its own: server tools, compaction and others."""
 
     type: ClassVar[Literal["other"]] = "other"
     kind: str
@@ -147,7 +142,7 @@ BLOCK_CLASSES: tuple[type[ContentBlock], ...] = get_args(ContentBlock)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. A system prompt is never a message."""
+    """One message of a conversation. The system prompt is not a message."""
 
     role: Role
     content: Sequence[ContentBlock]

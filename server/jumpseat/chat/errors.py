@@ -1,4 +1,4 @@
-"""Everything that can go wrong with a chat, as one tree.
+"""The tree of errors.
 
     ChatError
     ├── AuthenticationError        no credential, or a bad one
@@ -9,15 +9,15 @@
     │   ├── UnknownModelError      the provider has no such model
     │   ├── ContextExceededError   the prompt is too long
     │   ├── ContentFilterError     the prompt was blocked
-    │   └── InvalidRequestError    the caller's own values break their rules
+    │   └── InvalidRequestError    the caller's values are invalid
     ├── ServerError                the provider failed (retryable)
     ├── ConnectionError            the provider could not be reached, or went silent (retryable)
     ├── ProtocolError              the provider's answer broke its own protocol or ended early
     ├── ConfigError                a provider's configuration is wrong
     └── ChatCancelled              the turn was cancelled
 
-`message` is one sentence a person can act on: no traceback, no secret, no raw HTML. Codes and wire
-names are `rpc/faults.py`'s business; a test there fails if a class of this tree has no code.
+`message` is one sentence a person can act on: no traceback, no secret, no raw HTML. `rpc/faults.py` assigns
+the codes; its test fails if a class of this tree has none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ChatError(Exception):
-    """The root: what failed, in words, and the facts a program can act on."""
+    """The base class: a message for people, and facts for programs."""
 
     kind: ClassVar[str] = "internal"
     default_retryable: ClassVar[bool] = False
@@ -53,14 +53,14 @@ class ChatError(Exception):
         """
         Args:
             message: one plain sentence.
-            status_code: the HTTP status, where there was one.
+            status_code: the HTTP status, if there was one.
             provider: the configured provider's id.
             provider_code: the provider's own error code.
             retry_after: seconds to wait, as the provider asked.
             reset_at: when the limit is lifted.
-            provider_request_id: what the provider's support would ask for.
+            provider_request_id: the id to give to the provider's support.
             hint: what to do next: a command, a page, a setting.
-            retryable: whether the same request may succeed later; the class decides where None.
+            retryable: whether the same request may succeed later; None for the default of the class.
         """
         super().__init__(message)
         self.message = message
@@ -73,10 +73,10 @@ class ChatError(Exception):
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
         self.was_retried = False
-        """Whether the provider's own program has waited and tried again, so that the daemon does not."""
+        """The provider's own program has already retried; the daemon must not retry again."""
 
         self.partial: Response | None = None
-        """What had come before the failure, once the turn engine has seen the error."""
+        """The answer before the failure; set by the turn engine."""
 
 
 class AuthenticationError(ChatError):
@@ -86,13 +86,13 @@ class AuthenticationError(ChatError):
 
 
 class AuthorizationError(AuthenticationError):
-    """The credential is known but does not allow this: plan, policy, terms."""
+    """The credential is valid but does not allow this: plan, policy, terms."""
 
     kind = "authorization"
 
 
 class RateLimitError(ChatError):
-    """Too many requests for now; `retry_after` says how long, where the provider did."""
+    """Too many requests for now; `retry_after` is the delay, if the provider gave one."""
 
     kind = "rate_limit"
     default_retryable = True
@@ -105,7 +105,7 @@ class QuotaExceededError(ChatError):
 
 
 class RequestError(ChatError):
-    """The provider, or the daemon for it, refuses the request: bad parameter, unknown model."""
+    """The provider or the daemon refuses the request: bad parameter, unknown model."""
 
     kind = "request"
 
@@ -128,14 +128,14 @@ class ContentFilterError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One value that breaks its rule. `path` is dotted, with list indices: `messages.0.role`."""
+    """One invalid value. `path` is dotted, with list indices: `messages.0.role`."""
 
     path: str
     message: str
 
 
 class InvalidRequestError(RequestError):
-    """The caller's own values break their rules; found before anything was sent."""
+    """The caller's values are invalid. Raised before a request is sent."""
 
     kind = "invalid_params"
 
@@ -180,7 +180,7 @@ class ConfigError(ChatError):
     kind = "config"
 
 
-class ChatCancelled(ChatError):  # noqa: N818 - it is a wish, not a failure
-    """The client cancelled the turn; `partial` holds what had come."""
+class ChatCancelled(ChatError):  # noqa: N818 - not a failure
+    """The client cancelled the turn; `partial` holds the answer so far."""
 
     kind = "cancelled"

@@ -1,12 +1,12 @@
-"""What happens while a model answers.
+"""The events of a turn.
 
-A turn is a sequence of these. Laws, which the fold and every adapter keep (section 2 of the protocol
-page): `block` numbers rise in first-seen order and index the response's content; for one block, start
-comes before its deltas and they before done; deltas concatenated equal the done block's text (or `raw`);
-exactly one `DoneEvent` ends the sequence.
+Laws for every adapter (section 2 of the protocol page):
 
-An adapter yields everything but `StartEvent` and `RetryEvent`, which are the turn engine's.
-Deltas are made by the ten thousand, so they are plain slotted objects: treat all of these as immutable.
+- `block` numbers rise in first-seen order and index the response's content.
+- The events of one block are start, deltas, done. The joined deltas equal the done block's text (or `raw`).
+- Exactly one `DoneEvent` ends the sequence.
+
+The engine alone makes `StartEvent` and `RetryEvent`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from jumpseat.chat.usage import StopReason, Usage
 from jumpseat.chat.warning import WarningEvent
 
 
+# The events are not frozen because freezing makes construction slow, and an answer has thousands of deltas.
+# Treat them as immutable.
 @dataclass(slots=True)
 class StartEvent:
-    """The request is valid and goes to this provider and model; nothing was sent yet."""
+    """The request is valid and will be sent to this provider and model."""
 
     type: ClassVar[str] = "start"
     provider: str
@@ -50,7 +52,7 @@ class RetryEvent:
 
 @dataclass(slots=True)
 class ProgressEvent:
-    """A wait that is not the model's: loading a model file, say. `percentage` is 0 to 100."""
+    """Progress of work before the answer, such as loading a model file. `percentage` is 0 to 100."""
 
     type: ClassVar[str] = "progress"
     message: str
@@ -59,10 +61,9 @@ class ProgressEvent:
 
 @dataclass(slots=True)
 class ResponseEvent:
-    """The provider's answer has begun; `model` is the one that really answers.
+    """The provider's answer has begun; `model` is the model that answers.
 
-    A second one in a turn takes the place of what came before: the blocks so far are void, and those that
-    follow are numbered from 0 again.
+    A second one in a turn discards all blocks so far; the numbers start from 0 again.
     """
 
     type: ClassVar[str] = "response"
@@ -153,7 +154,7 @@ class ToolUseDoneEvent:
 
 @dataclass(slots=True)
 class BlockDoneEvent:
-    """A block that has no deltas came whole."""
+    """A complete block of a type without deltas."""
 
     type: ClassVar[str] = "block_done"
     block: int
@@ -162,7 +163,7 @@ class BlockDoneEvent:
 
 @dataclass(slots=True)
 class CitationEvent:
-    """A source the model names, for a block if the provider says which."""
+    """A source that the model cites; `block` is None if the provider does not say which block cites it."""
 
     type: ClassVar[str] = "citation"
     block: int | None = None
@@ -172,7 +173,7 @@ class CitationEvent:
 
 @dataclass(slots=True)
 class UsageEvent:
-    """Tokens so far: a cumulative snapshot, never an increment."""
+    """The tokens so far: cumulative, not an increment."""
 
     type: ClassVar[str] = "usage"
     usage: Usage
@@ -180,7 +181,7 @@ class UsageEvent:
 
 @dataclass(slots=True)
 class DoneEvent:
-    """The end, always and once. `error` and `content` stand where the turn ends in an error.
+    """The last event of a turn. `error` and `content` are set only if the turn failed.
 
     An adapter may leave `usage` out if a `UsageEvent` reported it, or if the provider reported none.
     """
@@ -219,13 +220,13 @@ StreamEvent: TypeAlias = (
 )
 
 BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
-"""The events that are output of the model: after one of these an attempt is not repeated."""
+"""The events that are output of the model: after one of these an attempt is not retried."""
 
 
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
-    """The same events with neighbouring deltas of one block joined, the order untouched.
+    """The same events in the same order, with consecutive deltas of one block joined.
 
-    Used on the events of one upstream read: they arrived together, so joining them delays nothing.
+    Used on the events of one upstream read, so joining them delays nothing.
     """
     merged: list[StreamEvent] = []
     run: list[str] = []

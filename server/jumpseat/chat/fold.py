@@ -45,14 +45,12 @@ from jumpseat.chat.warning import WarningEvent
 
 @dataclass(slots=True)
 class Fold:
-    """Takes a turn's events one by one; gives the response, or what there is of it so far.
-
-    `provider` and `model` are what was asked for; events correct them (a router may answer with
-    another model).
-    """
+    """Folds a turn's events to its response, or to the part of it so far."""
 
     provider: str
     model: str
+    """The model of the request; from the first `ResponseEvent` on, the model that answers."""
+
     _done_blocks: dict[int, ContentBlock] = field(default_factory=dict)
     _open_text: dict[int, list[str]] = field(default_factory=dict)
     _response_id: str | None = None
@@ -62,18 +60,18 @@ class Fold:
     _raw_stop_reason: str | None = None
     _warnings: list[WarningEvent] = field(default_factory=list)
     _origin: Origin = field(init=False)
-    """Who is asked, by the name in the request: what a decoder writes into the blocks it finishes."""
+    """The provider and model of the request, as decoders write it into finished blocks."""
 
     def __post_init__(self) -> None:
         self._origin = Origin(self.provider, self.model)
 
     def add(self, event: StreamEvent) -> None:
-        """Take the next event."""
+        """Add the next event."""
         match event:
             case TextDeltaEvent():
                 self._open_text[event.block].append(event.text)
             case ThinkingDeltaEvent() | ToolUseDeltaEvent():
-                pass  # They count only once their block is done.
+                pass  # Partial thinking and calls cannot be replayed; the done event has the whole block.
             case TextStartEvent():
                 self._open_text[event.block] = []
             case TextDoneEvent():
@@ -84,7 +82,7 @@ class Fold:
             case UsageEvent():
                 self._usage = event.usage
             case ResponseEvent():
-                # A second one: the provider started again, so the blocks before it are not in the answer.
+                # A second one means that the provider started again; the blocks before it are void.
                 self._done_blocks.clear()
                 self._open_text.clear()
                 self.model = event.model or self.model
@@ -108,11 +106,11 @@ class Fold:
                 assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
-        """Forget what came so far but the warnings: another attempt begins, with an answer of its own.
+        """Start another attempt: forget everything except the warnings.
 
         Args:
-            provider: whom the new attempt asks.
-            model: what it asks for.
+            provider: the provider of the new attempt.
+            model: the model of its request.
         """
         fresh = Fold(provider, model, _warnings=self._warnings)
         for each in fields(self):
@@ -120,17 +118,17 @@ class Fold:
 
     @property
     def usage(self) -> Usage | None:
-        """The last snapshot of the tokens; None where none was reported."""
+        """The last reported usage; None if there was none."""
         return self._usage
 
     @property
     def warnings(self) -> Sequence[WarningEvent]:
-        """The warnings so far, each once."""
+        """The warnings so far, without duplicates."""
         return self._warnings
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why the model stopped, once it has."""
+        """Why the model stopped; None before the end."""
         return self._stop_reason
 
     def response(self) -> Response:
@@ -138,7 +136,7 @@ class Fold:
         return self._build([self._done_blocks[number] for number in sorted(self._done_blocks)])
 
     def partial(self) -> Response:
-        """What has come so far, fit to be sent back: no unsigned thinking, no unfinished tool call."""
+        """The answer so far, safe to send back: no unsigned thinking, no unfinished tool call."""
         blocks = dict(self._done_blocks)
         for number, pieces in self._open_text.items():
             if pieces:
@@ -150,7 +148,7 @@ class Fold:
                 block
                 for block in content
                 if _is_replayable(block)
-                # Providers that want unsigned thinking back want it beside its tool call, and only there.
+                # Some chat completions servers require unsigned thinking back, but only with its tool call.
                 or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
             ]
         )

@@ -1,4 +1,4 @@
-"""What is known of a model."""
+"""The facts of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """How a model is billed, as far as its provider says."""
+    """How a model is billed; None for what the provider does not report."""
 
     is_premium: bool | None = None
     multiplier: float | None = None
@@ -20,11 +20,11 @@ class Billing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """One row of a provider's list. Unknown limits and abilities are None, never guessed."""
+    """One row of a provider's model list. Unknown limits and abilities are None."""
 
     provider: str
     model: str
-    """The provider's own name, as it goes into requests."""
+    """The provider's name for the model, as in requests."""
 
     name: str
     family: str
@@ -34,7 +34,7 @@ class ModelInfo:
     max_prompt_tokens: int | None = None
     max_output_tokens: int | None = None
     supports_vision: bool | None = None
-    """None where the provider does not say; then its own capabilities count. So for all but `streaming`."""
+    """None if the provider does not report it; its capabilities apply then. The same holds below."""
 
     supports_tool_use: bool | None = None
     supports_streaming: bool = True
@@ -50,7 +50,7 @@ class ModelInfo:
     billing: Billing | None = None
     endpoints: Sequence[str] | None = None
     messages: Sequence[str] | None = None
-    """Warnings of the provider's that a person should see."""
+    """The provider's warnings about the model, for people."""
 
     @property
     def id(self) -> str:

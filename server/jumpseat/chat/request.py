@@ -1,4 +1,4 @@
-"""What an adapter is asked: one turn, already resolved to a provider's model."""
+"""The request for an adapter: one turn, resolved to a provider's model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ThinkingLevel: TypeAlias = Literal["off", "low", "medium", "high"]
 Initiator: TypeAlias = Literal["user", "agent"]
 
 DEFAULT_MAX_TOKENS = 8192
-"""Output tokens of an answer where neither the caller nor a saved setting says otherwise."""
+"""Limit of output tokens if neither the caller nor a saved setting has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class ChatRequest:
     conversation_id: str | None = None
     initiator: Initiator | None = None
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What an adapter's set-up leaves for the other hooks of the same attempt; never sent to anybody."""
+    """Data that an adapter's set-up hook leaves for the other hooks of the same attempt; never sent."""
 
     def effective_initiator(self) -> Initiator:
-        """Who caused this request: the caller's word, else `user` for a last message of the user's own."""
+        """The caller's initiator; by default `user` if the last message is the user's, not tool results."""
         if self.initiator is not None:
             return self.initiator
         last = self.messages[-1]

@@ -12,11 +12,10 @@ from jumpseat.chat.warning import WarningEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A finished answer, or the part of one that came before an error or a cancel.
+    """A finished answer, or the part of one before an error or a cancel.
 
-    `content` is always a list of blocks, empty if the model said nothing. To go on with the
-    conversation, append `as_message()`: every block goes back as it came. `signature`, `data`, `opaque`
-    and `raw` are replayed byte for byte to the provider and model in `origin`, and to no other.
+    To continue the conversation, append `as_message()`. `signature`, `data`, `opaque` and `raw` are replayed
+    byte for byte, only to the provider and model in `origin`.
     """
 
     provider: str
@@ -26,15 +25,15 @@ class Response:
     """None in a partial response."""
 
     raw_stop_reason: str | None = None
-    """The provider's own word for why it stopped."""
+    """The provider's own value."""
 
     response_id: str | None = None
     provider_request_id: str | None = None
     usage: Usage | None = None
-    """None where the provider reported none."""
+    """None if the provider reported none."""
 
     warnings: Sequence[WarningEvent] = ()
-    """What was changed or dropped on the way."""
+    """What was changed or dropped in the request or the answer."""
 
     @property
     def text(self) -> str:

@@ -27,7 +27,7 @@ ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedTool
 
 
 def as_tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Tools as definitions; a plain mapping needs `name`, may have `description` and `parameters`.
+    """Convert mappings with `name` and optional `description` and `parameters` to definitions.
 
     Raises:
         KeyError: a mapping has no `name`.

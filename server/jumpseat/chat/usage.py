@@ -1,4 +1,4 @@
-"""Why a turn stopped, and the tokens and the money it took."""
+"""Stop reasons, tokens and cost."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ StopReason: TypeAlias = Literal[
     "cancelled",
     "error",
 ]
-"""`cancelled` and `error` stand only in the last event of a turn that ends in an error."""
+"""`cancelled` and `error` occur only in the last event of a turn that ends in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the provider said the turn cost."""
+    """The cost of a turn, as the provider reports it."""
 
     amount: float
     currency: str
@@ -30,7 +30,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one turn: `input_tokens` counts cached ones too, `output_tokens` reasoning too."""
+    """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes reasoning."""
 
     input_tokens: int = 0
     output_tokens: int = 0

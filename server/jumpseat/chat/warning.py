@@ -1,4 +1,4 @@
-"""The event that reports what was changed or dropped; a response keeps them all."""
+"""The event that reports what was changed or dropped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(slots=True)
 class WarningEvent:
-    """Something of the request was changed or dropped; `code` is snake_case."""
+    """Part of the request or the answer was changed or dropped; `code` is snake_case."""
 
     type: ClassVar[str] = "warning"
     code: str

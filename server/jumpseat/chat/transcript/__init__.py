@@ -1,9 +1,6 @@
-"""A conversation as one Markdown text that people edit, save and read back.
+"""A conversation as Markdown text that people edit, save and reopen: section 5 of the protocol page.
 
-Sections under `## Me` and `## Assistant` are messages; thinking stands in a `<details>`, everything else
-that is no text in a fenced block with an info string; front matter holds model, system prompt and
-settings. `parse(render(x))` is `x` but for what is not text (`opaque`, `signature`, `origin`). Above it is
-`rpc`; it does no I/O. The form: section 5 of the protocol page.
+`parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """
 
 from jumpseat.chat.transcript.form import RoleNames, Section, Transcript

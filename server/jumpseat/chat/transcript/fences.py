@@ -1,7 +1,7 @@
-"""Blocks that are no text, as fenced blocks: what is in the info string and what between the fences.
+"""Blocks other than text and thinking, as fenced blocks of Markdown.
 
-An info string is the block's type and `key=value` pairs; a value with anything unusual in it is a JSON
-string. Between the fences stands the block's own text, byte for byte.
+The info string is the block's type and `key=value` pairs; a value with unusual characters is a JSON string.
+The content is the block's text, byte for byte.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _TICKS = re.compile("`+")
 
 
 def fence_for(text: str) -> str:
-    """A fence that no line of the text can close."""
+    """A fence longer than any run of backticks in the text, so that no line closes it."""
     return "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
 
 
 def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
-    """What stands behind the fence, and what between the fences; None for nothing at all."""
+    """The info string and the content; the content is None for a block without text."""
     match block:
         case ToolUseBlock():
             return _info(block.type, id=block.id, name=block.name, error=block.error), block.raw
@@ -50,24 +50,22 @@ def info_and_text(block: FencedBlock) -> tuple[str, str | None]:
             error = "true" if block.is_error else None
             return _info(block.type, id=block.tool_use_id, is_error=error), block.content
         case ContextBlock():
-            place = _place(block.range) if block.range else None
-            info = _info(
-                block.type, uri=block.uri, language=block.language_id, range=place, label=block.label
-            )
+            span = _write_range(block.range) if block.range else None
+            info = _info(block.type, uri=block.uri, language=block.language_id, range=span, label=block.label)
             return info, block.text
         case ImageBlock():
             return _info(block.type, media_type=block.media_type), block.source
         case RedactedThinkingBlock():
-            return _info(block.type, origin=_origin(block.origin)), block.data
+            return _info(block.type, origin=_write_origin(block.origin)), block.data
         case OtherBlock():
-            return _info(block.type, kind=block.kind, origin=_origin(block.origin)), block.text
+            return _info(block.type, kind=block.kind, origin=_write_origin(block.origin)), block.text
         case _:
             assert_never(block)
 
 
 def read_info(info: str) -> dict[str, str] | None:
-    """The pairs of an info string; None where it is not made of pairs."""
-    found: dict[str, str] = {}
+    """The pairs of an info string; None if it does not consist of pairs."""
+    pairs: dict[str, str] = {}
     position, end = 0, len(info.rstrip(" \t\r"))
     while position < end:
         pair = _PAIR.match(info, position, end)
@@ -79,19 +77,19 @@ def read_info(info: str) -> dict[str, str] | None:
                 value = json.loads(value)
             except ValueError:
                 return None
-        found[key] = value
+        pairs[key] = value
         position = pair.end()
-    return found
+    return pairs
 
 
 def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: str) -> ContentBlock | None:
-    """The block of a fence; None where the pairs lack what such a block must have.
+    """The block of a fence; None if the pairs lack a required key.
 
     Args:
-        kind: the word that the info string begins with.
-        pairs: the rest of it.
-        lines: what stands between the fences, as it stands there.
-        text: the same, with nothing escaped.
+        kind: the first word of the info string.
+        pairs: the pairs of the info string.
+        lines: the lines between the fences, unchanged.
+        text: the same, without escapes.
     """
     match kind:
         case "tool_use" if "id" in pairs and "name" in pairs:
@@ -101,14 +99,15 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
         case "tool_result" if "id" in pairs:
             return ToolResultBlock(pairs["id"], text, pairs.get("is_error") == "true")
         case "context":
-            place = _range(pairs.get("range"))
-            return ContextBlock(text, pairs.get("uri"), pairs.get("language"), place, pairs.get("label"))
+            span = _read_range(pairs.get("range"))
+            return ContextBlock(text, pairs.get("uri"), pairs.get("language"), span, pairs.get("label"))
         case "image":
             return ImageBlock(text, pairs.get("media_type"))
         case "redacted_thinking":
             return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
         case "other" if "kind" in pairs:
             origin = _read_origin(pairs.get("origin"))
+            # One blank line is an empty text; no line is no text.
             return OtherBlock(pairs["kind"], text if lines else None, origin=origin)
     return None
 
@@ -118,11 +117,11 @@ def _info(kind: str, /, **pairs: str | None) -> str:
 
 
 def _value(value: str) -> str:
-    """A value as it stands, or as a JSON string without what an info string may not hold."""
     if _PLAIN.fullmatch(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
-    # Markdown allows no backticks here, and no line may seem to end.
+    # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). Some editors
+    # treat the other characters as line ends.
     return re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
@@ -134,21 +133,21 @@ def _arguments(raw: str) -> dict[str, object] | None:
     return arguments if isinstance(arguments, dict) else None
 
 
-def _origin(origin: Origin | None) -> str | None:
+def _write_origin(origin: Origin | None) -> str | None:
     return f"{origin.provider}:{origin.model}" if origin else None
 
 
 def _read_origin(text: str | None) -> Origin | None:
-    # The id of a provider has no colon.
+    # Provider ids have no colon; model names may have one.
     provider, colon, model = (text or "").partition(":")
     return Origin(provider, model) if colon else None
 
 
-def _place(span: Range) -> str:
+def _write_range(span: Range) -> str:
     return f"{span.start.line}:{span.start.character}-{span.end.line}:{span.end.character}"
 
 
-def _range(text: str | None) -> Range | None:
+def _read_range(text: str | None) -> Range | None:
     found = _RANGE.fullmatch(text or "")
     if found is None:
         return None

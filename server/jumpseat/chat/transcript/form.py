@@ -1,8 +1,7 @@
-"""The markers of a transcript, line by line, and how ordinary lines are escaped.
+"""The marker lines of a transcript, and the escape of text lines that look like one.
 
-Lines end with a line feed and nothing else. Each line is judged by itself, so an unclosed fence swallows
-nothing. A line of text that would be a marker gets a backslash in front; one that has backslashes in front of
-a marker gets one more.
+Only a line feed ends a line. Escaping adds one backslash, also to a line that already has backslashes before
+a marker, so unescaping restores the line exactly.
 """
 
 from __future__ import annotations
@@ -15,17 +14,19 @@ from typing import Any
 
 from jumpseat.chat.blocks import Message, Role
 
+# A marker is recognised by its line alone, so an unclosed fence cannot hide the headings after it.
+# `\r` is allowed at the end of every marker: an editor may save only some lines with CRLF.
 FRONT_MATTER = re.compile(r"---[ \t\r]*\Z")
 THINKING = "<details><summary>Thinking</summary>"
 THINKING_END = "</details>"
 NEXT_TEXT = "<!-- text -->"
-"""Between two text blocks that follow each other."""
+"""Separates two consecutive text blocks."""
 
 NO_BLOCKS = "<!-- empty -->"
-"""The body of a message without blocks; a section without anything is none."""
+"""The body of a message without blocks. A section without any line of content is no message."""
 
 FENCED_KINDS = ("tool_use", "tool_result", "context", "image", "redacted_thinking", "other")
-"""The blocks that stand in fences, by the word that their info string begins with."""
+"""The types of blocks in fences; the info string begins with one of them."""
 
 _KINDS = "|".join(FENCED_KINDS)
 _FENCE_LINE = rf"`{{3,}}(?:{_KINDS})(?:[ \t].*)?\r?\Z"
@@ -39,7 +40,7 @@ _BLANK_AT_AN_EDGE = re.compile(rf"\\*{_END}")
 
 @dataclass(frozen=True, slots=True)
 class RoleNames:
-    """What the headings of the two roles say."""
+    """The headings of the two roles."""
 
     user: str = "Me"
     assistant: str = "Assistant"
@@ -47,20 +48,20 @@ class RoleNames:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section of a text: lines count line feeds from 0, the end is exclusive."""
+    """One section of a text. Lines count from 0; the end is exclusive."""
 
     role: Role
     start_line: int
-    """That of the heading; of the first line with words where a text begins without one."""
+    """The line of the heading; the first line that is not blank if the text begins without a heading."""
 
     end_line: int
     message: int | None
-    """The index of the section's message; None for a section with nothing in it."""
+    """The index of the section's message; None for an empty section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """What a text holds."""
+    """The parsed text."""
 
     messages: Sequence[Message]
     system: str | None = None
@@ -71,29 +72,29 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A place for free text, and the lines that must not stand there as they are."""
+    """Where free text may occur, and which of its lines need an escape there."""
 
     needs_escape: re.Pattern[str]
     is_escaped: re.Pattern[str]
 
     @classmethod
-    def of(cls, *forms: str) -> Region:
-        """The region in which lines of these forms mean something."""
-        any_of = "|".join(forms)
+    def of(cls, *markers: str) -> Region:
+        """A region in which lines that match these patterns are markers."""
+        any_of = "|".join(markers)
         return cls(re.compile(rf"\\*(?:{any_of})"), re.compile(rf"\\+(?:{any_of})"))
 
     def write(self, text: str) -> list[str]:
-        """The lines of a text for a place where blank lines at its edges are kept."""
+        """The lines of a text, escaped; blank lines at the edges are kept."""
         needs = self.needs_escape.match
         return [f"\\{line}" if needs(line) else line for line in text.split("\n")]
 
     def read(self, lines: Sequence[str]) -> str:
-        """The text of such lines."""
+        """The text of lines from `write`."""
         is_escaped = self.is_escaped.match
         return "\n".join([line[1:] if is_escaped(line) else line for line in lines])
 
     def write_block(self, text: str) -> list[str]:
-        """The lines of a text for a place where blank lines at its edges mean nothing."""
+        """The lines of a text, escaped; also at the edges, where `read_block` drops blank lines."""
         lines = self.write(text)
         for edge in {0, len(lines) - 1}:
             if _BLANK_AT_AN_EDGE.match(lines[edge]):
@@ -101,7 +102,7 @@ class Region:
         return lines
 
     def read_block(self, lines: Sequence[str]) -> str | None:
-        """The text of such lines; None where all of them are blank."""
+        """The text of lines from `write_block`; None if all lines are blank."""
         first, last = 0, len(lines)
         while first < last and is_blank(lines[first]):
             first += 1
@@ -117,13 +118,14 @@ class Region:
 
 
 class Form:
-    """The form for certain names of the roles; the standard names are always understood."""
+    """The form with certain role names; headings with the standard names are always recognised."""
 
     def __init__(self, roles: RoleNames) -> None:
         standard = RoleNames()
         self.names: Mapping[Role, str] = {"user": roles.user, "assistant": roles.assistant}
         self._roles: dict[str, Role] = {standard.user: "user", standard.assistant: "assistant"}
         self._roles |= {roles.user: "user", roles.assistant: "assistant"}
+        # The longest name first: an alternation takes the first match, and one name may begin another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         heading = rf"##[ \t]+(?:{named}){_END}"
         marks = "|".join(re.escape(mark) for mark in (THINKING, NEXT_TEXT, NO_BLOCKS))
@@ -133,11 +135,11 @@ class Form:
         self.in_fence = Region.of(heading)
 
     def heading(self, role: Role) -> str:
-        """The line above a message."""
+        """The heading of a message."""
         return f"## {self.names[role]}"
 
     def role_of(self, line: str) -> Role | None:
-        """Whose message begins below this line; None where it is no heading of a role."""
+        """The role of a heading; None if the line is not a heading of a role."""
         found = self._heading.match(line) if line.startswith("##") else None
         return self._roles[found["name"]] if found else None
 
@@ -149,10 +151,10 @@ def form_of(roles: RoleNames) -> Form:
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line shows nothing."""
+    """Whether a line is empty or only white space."""
     return not line.strip(_BLANKS)
 
 
 def is_mark(line: str, mark: str) -> bool:
-    """Whether a line is this mark, with blanks behind it or not."""
+    """Whether a line is this mark, with or without trailing blanks."""
     return line.startswith(mark) and is_blank(line[len(mark) :])

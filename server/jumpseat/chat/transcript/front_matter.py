@@ -1,8 +1,7 @@
 """Front matter: model, system prompt and settings, between two lines of `---`.
 
-A subset of YAML 1.2: mappings, lists, strings, numbers, booleans and null, each of them what JSON has.
-`yes`, `off`, `010`, `12:30` and dates are strings. No anchors, no tags, no key twice. `settings` holds
-settings; any other key at the top is a setting too, as people write them.
+A subset of YAML 1.2 with the values of JSON: `yes`, `off`, `010`, `12:30` and dates are strings. No anchors,
+no tags, no repeated keys. Settings are in `settings`; any other key at the top is a setting too.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from jumpseat.chat.errors import InvalidRequestError
 from jumpseat.chat.transcript.form import FRONT_MATTER, is_blank
 
 LARGEST = 1 << 20
-"""Characters between the two lines: more than any system prompt has."""
+"""Characters between the two `---` lines; longer than any system prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands in it, and where the conversation begins."""
+    """The values, and the line where the conversation begins."""
 
     system: str | None = None
     model: str | None = None
@@ -29,10 +28,10 @@ class FrontMatter:
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """The front matter at the head of these lines; that of nothing where there is none.
+    """The front matter at the start of these lines; empty if there is none.
 
     Raises:
-        InvalidRequestError: it is not closed, too large, or not what the form allows.
+        InvalidRequestError: it is not closed, too large, or not in the subset.
     """
     if not lines or not FRONT_MATTER.match(lines[0]):
         return FrontMatter()
@@ -43,17 +42,18 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     if not text.strip():
         return FrontMatter(end_line=end + 1)
 
+    # PyYAML is slow to import, and most texts have no front matter.
     from jumpseat.chat.transcript.yaml_subset import YamlFault, read_yaml
 
     try:
         pairs = read_yaml(text)
     except YamlFault as fault:
-        # Counted from 0 within the text, which begins one line further down.
+        # `fault.line` counts from the line after the first `---`.
         raise _fault(fault.line + 1, fault.problem) from None
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
     for key, (value, line) in pairs.items():
-        if value is None:
+        if value is None:  # A key that a person has left empty.
             continue
         if key in ("model", "system"):
             if not isinstance(value, str):
@@ -64,17 +64,17 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
             raise _fault(line + 1, "settings must be keys with values")
         for name, setting in value.items() if key == "settings" else [(key, value)]:
             if name in settings:
-                raise _fault(line + 1, f"the setting {name} is there twice")
+                raise _fault(line + 1, f"the setting {name} is given twice")
             if setting is not None:
                 settings[name] = setting
     return FrontMatter(words.get("system"), words.get("model"), settings, end + 1)
 
 
 def write_front_matter(*, system: str | None, model: str | None, settings: Mapping[str, Any]) -> list[str]:
-    """The lines of the front matter, with its two `---`; none where there is nothing to say.
+    """The lines of the front matter, with both `---`; no lines if there are no values.
 
     Raises:
-        InvalidRequestError: it would be larger, or nested deeper, than can be read back.
+        InvalidRequestError: it would be larger, or nested deeper, than `read_front_matter` allows.
     """
     pairs = {
         "model": model,
@@ -105,11 +105,11 @@ def _closing(lines: Sequence[str]) -> int:
         if FRONT_MATTER.match(line):
             return index
         if line.startswith("## ") and not is_blank(line):
-            # A heading of any kind: what follows is a conversation, and a later `---` a rule in it.
+            # A heading: the conversation has begun, and a later `---` is a thematic break in it.
             raise _fault(0, f"the front matter is not closed by a line of --- before line {index + 1}")
     raise _fault(0, "the front matter is not closed by a line of ---")
 
 
 def _fault(line: int, problem: str) -> InvalidRequestError:
-    """The error for one line, which people count from 1."""
+    """The error for one line, counted from 0."""
     return InvalidRequestError.at("text", f"line {line + 1}: {problem}")

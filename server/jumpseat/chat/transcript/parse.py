@@ -1,4 +1,4 @@
-"""From a text to its conversation: every line is looked at a bounded number of times."""
+"""From text to conversation, in linear time."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from jumpseat.chat.transcript.front_matter import FrontMatter, read_front_matter
 
 
 def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | None = None) -> Transcript:
-    """What a text holds, written by `render` or by hand.
+    """Parse a text that was written by `render` or by hand.
 
-    What stands before the first heading is the user's message. A section with nothing in it, such as the
-    one in which the next question will be written, is no message. A fence or an element that is not
-    closed in its section, or lacks what it must have, is text.
+    Text before the first heading is a user message. An empty section is no message: it is where the user
+    writes the next question. A fence or an element that is not closed in its section, or lacks a required
+    key, is text.
 
     Args:
         text: the whole text.
-        roles: names of the headings, beside the standard ones.
-        front: the text's front matter where it was read before.
+        roles: names of the headings, in addition to the standard ones.
+        front: the text's front matter, if it was parsed before.
 
     Raises:
-        InvalidRequestError: the front matter cannot be read; the message names the line.
+        InvalidRequestError: the front matter is invalid; the message names the line.
     """
     form = form_of(roles or RoleNames())
     lines = lines_of(text)
@@ -63,7 +63,7 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
 
 
 def parse_front_matter(text: str) -> FrontMatter:
-    """The front matter alone, which says whose names of the roles the headings have.
+    """Parse only the front matter: its model determines the role names with which to parse the rest.
 
     Raises:
         InvalidRequestError: as `parse` does.
@@ -72,9 +72,10 @@ def parse_front_matter(text: str) -> FrontMatter:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without their ends; one that was saved with CRLF throughout has none in them."""
+    """The lines of a text without line ends, which are LF, or CRLF throughout."""
     text = text.removeprefix("\ufeff")
     ends = text.count("\n")
+    # In a text with mixed line ends, `\r` may be part of the content, so it stays.
     if ends and text.count("\r\n") == ends:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
@@ -84,11 +85,12 @@ def lines_of(text: str) -> list[str]:
 
 
 class _Body:
-    """The lines of a text, with what ends a fence or an element found beforehand."""
+    """The lines of a text, with an index of lines that may close a fence or an element."""
 
     def __init__(self, lines: Sequence[str], form: Form) -> None:
         self._lines = lines
         self._form = form
+        # Without these indexes, each unclosed opening would be a scan to the end of its section.
         self._fence_ends: dict[int, list[int]] = defaultdict(list)
         self._thinking_ends: list[int] = []
         for index, line in enumerate(lines):
@@ -99,15 +101,14 @@ class _Body:
                 self._thinking_ends.append(index)
 
     def sections(self, first: int) -> list[tuple[Role, int, int, int]]:
-        """For each section its role, the line of its heading, its first line, and its end."""
+        """Role, line of the heading, first line and end of each section."""
         total = len(self._lines)
         heads: list[tuple[Role, int, int]] = []
-        lead = first
-        while lead < total and is_blank(self._lines[lead]):
-            lead += 1
-        if lead < total and self._form.role_of(self._lines[lead]) is None:
-            heads.append(("user", lead, lead))
-        for index in range(lead, total):
+        while first < total and is_blank(self._lines[first]):
+            first += 1
+        if first < total and self._form.role_of(self._lines[first]) is None:
+            heads.append(("user", first, first))
+        for index in range(first, total):
             role = self._form.role_of(self._lines[index])
             if role is not None:
                 heads.append((role, index, index + 1))
@@ -115,16 +116,16 @@ class _Body:
         return [(*head, end) for head, end in zip(heads, ends, strict=False)]
 
     def blocks(self, first: int, end: int) -> list[ContentBlock] | None:
-        """The blocks of a section; None where there is nothing in it."""
+        """The blocks of a section; None if it is empty."""
         lines, form = self._lines, self._form
-        found: list[ContentBlock] = []
+        blocks: list[ContentBlock] = []
         marked_empty = False
         text: list[str] = []
 
         def flush() -> None:
-            said = form.in_text.read_block(text)
-            if said is not None:
-                found.append(TextBlock(said))
+            block_text = form.in_text.read_block(text)
+            if block_text is not None:
+                blocks.append(TextBlock(block_text))
             text.clear()
 
         index = first
@@ -136,14 +137,14 @@ class _Body:
                 if fenced is not None:
                     flush()
                     block, index = fenced
-                    found.append(block)
+                    blocks.append(block)
                     continue
             elif line.startswith("<"):
                 if is_mark(line, THINKING):
                     close = _next(self._thinking_ends, index - 1, end)
                     if close is not None:
                         flush()
-                        found.append(ThinkingBlock(form.in_thinking.read_block(lines[index:close]) or ""))
+                        blocks.append(ThinkingBlock(form.in_thinking.read_block(lines[index:close]) or ""))
                         index = close + 1
                         continue
                 elif is_mark(line, NEXT_TEXT):
@@ -154,23 +155,24 @@ class _Body:
                     continue
             text.append(line)
         flush()
-        return found if found or marked_empty else None
+        return blocks if blocks or marked_empty else None
 
     def _fenced(self, opening: int, end: int) -> tuple[ContentBlock, int] | None:
-        """The block that is fenced from this line on, and the line after it."""
-        found = FENCE.match(self._lines[opening])
-        pairs = read_info(found["info"] or "") if found else None
-        if found is None or pairs is None:
+        """The block whose fence opens at this line, and the line after it."""
+        fence = FENCE.match(self._lines[opening])
+        pairs = read_info(fence["info"] or "") if fence else None
+        if fence is None or pairs is None:
             return None
-        close = _next(self._fence_ends[len(found["ticks"])], opening, end)
+        # Exactly as long as the opening fence: `render` makes them equal, and all others are content.
+        close = _next(self._fence_ends[len(fence["ticks"])], opening, end)
         if close is None:
             return None
         inside = self._lines[opening + 1 : close]
-        block = block_of(found["kind"], pairs, inside, self._form.in_fence.read(inside))
+        block = block_of(fence["kind"], pairs, inside, self._form.in_fence.read(inside))
         return None if block is None else (block, close + 1)
 
 
-def _next(places: Sequence[int], after: int, end: int) -> int | None:
-    """The first of these places behind a line and before the end."""
-    at = bisect_right(places, after)
-    return places[at] if at < len(places) and places[at] < end else None
+def _next(lines: Sequence[int], after: int, end: int) -> int | None:
+    """The first of these lines after `after` and before `end`."""
+    at = bisect_right(lines, after)
+    return lines[at] if at < len(lines) and lines[at] < end else None

@@ -1,4 +1,4 @@
-"""From a conversation to its text."""
+"""From conversation to text."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def render(
     settings: Mapping[str, Any] | None = None,
     roles: RoleNames | None = None,
 ) -> str:
-    """The text of a conversation; empty where there is nothing to write.
+    """The text of a conversation; empty if there are no messages and no front matter.
 
     Args:
         messages: the conversation, oldest first.
         system: the system prompt.
-        model: the model's name, as the user has it.
-        settings: JSON values by the names of settings.
-        roles: what the headings say; None for the standard names.
+        model: the model's name, as the user wrote it.
+        settings: JSON values by setting.
+        roles: the role names in headings; None for the standard ones.
 
     Raises:
-        InvalidRequestError: the front matter would be larger, or nested deeper, than can be read back.
+        InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
     """
     form = form_of(roles or RoleNames())
     lines = write_front_matter(system=system, model=model, settings=settings or {})
@@ -72,7 +72,7 @@ def _body(message: Message, form: Form) -> list[str]:
                     lines += [NEXT_TEXT, ""]
                 lines += form.in_text.write_block(block.text)
             case ThinkingBlock():
-                # Blank lines around it make Markdown of the text inside an HTML element.
+                # Inside an HTML element Markdown is rendered only between blank lines (CommonMark 0.31, 4.6).
                 written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
                 lines += [THINKING, "", *written, THINKING_END]
             case (

@@ -1,9 +1,4 @@
-"""The part of YAML that front matter may use, by PyYAML with rules of its own for plain values.
-
-PyYAML reads YAML 1.1, where `no` is false and `12:30` is 750. Here plain values mean what they mean in
-JSON and everything else is a string. Imported only where there is front matter: the library is large.
-Values: section 10.2 of the YAML 1.2.2 specification (the JSON schema), with its case-insensitive words.
-"""
+"""The YAML of front matter: PyYAML with the plain values of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -28,19 +23,22 @@ from yaml.serializer import Serializer
 
 
 class _Mark(Protocol):
-    """Where something stands; PyYAML has one class for itself and one for libyaml."""
+    """A position; PyYAML has one class for its own parser and one for libyaml's."""
 
     line: int
 
 
 DEEPEST = 50
-"""Levels of nesting: a setting's JSON schema stays far below."""
+"""Levels of nesting; a setting's JSON schema has far fewer."""
 
 _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
 _SEQ, _MAP = f"{_TAG}seq", f"{_TAG}map"
+# A double has at most 309 digits before its point, and `int` refuses texts of more than 4300 digits.
 _LONGEST_NUMBER = 400
 
+# PyYAML's own rules are those of YAML 1.1, where `no` is false and `12:30` is 750. These are the JSON schema
+# of YAML 1.2.2 (section 10.2) with the spellings of words in its core schema (10.3); all else is a string.
 _PLAIN_VALUES = (
     (_BOOL, r"true|True|TRUE|false|False|FALSE", "tTfF"),
     (_NULL, r"null|Null|NULL|~|", "nN~"),
@@ -54,26 +52,26 @@ _LITERAL = re.compile(
 )
 
 
-class YamlFault(ValueError):  # noqa: N818 - what is at fault is the text
-    """The text is not of this subset."""
+class YamlFault(ValueError):  # noqa: N818 - the text is at fault
+    """The text is not in this subset."""
 
     def __init__(self, line: int, problem: str) -> None:
         """
         Args:
             line: counted from 0.
-            problem: the end of a sentence.
+            problem: the end of a sentence that names the line.
         """
         super().__init__(problem)
         self.line = line
         self.problem = problem
 
 
-class TooDeep(ValueError):  # noqa: N818 - what is at fault is the value
-    """A value is nested deeper than it could be read back."""
+class TooDeep(ValueError):  # noqa: N818 - the value is at fault
+    """A value is nested deeper than `read_yaml` allows."""
 
 
 class _Resolver(BaseResolver):
-    """What a plain value is."""
+    """The types of plain values."""
 
 
 for _tag, _form, _first in _PLAIN_VALUES:
@@ -82,7 +80,7 @@ for _tag, _form, _first in _PLAIN_VALUES:
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """A text as a tree of nodes."""
+    """Reads a text as a tree of nodes."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -95,7 +93,8 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
         event: Event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise YamlFault(_line(event.start_mark), "anchors and aliases are not taken here")
+            # A few aliases can expand to gigabytes.
+            raise YamlFault(_line(event.start_mark), "anchors and aliases are not supported")
         self._depth += 1
         if self._depth > DEEPEST:
             raise YamlFault(_line(event.start_mark), "this is nested too deep")
@@ -105,19 +104,19 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
 
 
 def read_yaml(text: str) -> dict[str, tuple[Any, int]]:
-    """The keys of a text at its top, each with its value and the line (from 0) at which it stands.
+    """The top-level keys of a text, each with its value and its line, counted from 0.
 
     Raises:
-        YamlFault: the text is not of this subset, or not keys with values.
+        YamlFault: the text is not in this subset, or is not a mapping.
     """
     try:
         root = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlFault(_line(mark), error.problem or "this cannot be read") from None
+        raise YamlFault(_line(mark), error.problem or "this is not valid YAML") from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position)
-        raise YamlFault(line, "a control character stands here") from None
+        raise YamlFault(line, "control characters are not allowed") from None
     except YAMLError as error:
         raise YamlFault(0, str(error)) from None
     except RecursionError:
@@ -138,9 +137,9 @@ def _pairs(mapping: MappingNode) -> list[tuple[str, Node]]:
     for key, value in mapping.value:
         line = _line(key.start_mark)
         if not isinstance(key, ScalarNode) or key.tag not in (_STR, _INT, _FLOAT, _BOOL, _NULL):
-            raise YamlFault(line, "a key must be a word")
+            raise YamlFault(line, "a key must be a plain word or a string")
         if key.value in found:
-            raise YamlFault(line, f"the key {key.value} is there twice")
+            raise YamlFault(line, f"the key {key.value} is given twice")
         found[key.value] = value
     return list(found.items())
 
@@ -169,12 +168,12 @@ def _value(node: Node) -> Any:
                 number = math.nan
             if math.isfinite(number):
                 return number
-            raise YamlFault(line, f"{text} is not a number that fits")
-    raise YamlFault(line, f"the tag {node.tag.removeprefix(_TAG)} is not taken here")
+            raise YamlFault(line, f"the number {text} is too large")
+    raise YamlFault(line, f"the tag {node.tag.removeprefix(_TAG)} is not supported")
 
 
 class _Dumper(Emitter, Serializer, _Resolver):
-    """A tree of nodes as a text."""
+    """Writes a tree of nodes as text."""
 
     def __init__(self, stream: StringIO) -> None:
         Emitter.__init__(self, stream, width=sys.maxsize, allow_unicode=True)
@@ -183,12 +182,10 @@ class _Dumper(Emitter, Serializer, _Resolver):
 
 
 def write_yaml(value: Mapping[str, Any]) -> str:
-    """The text of a JSON object, that `read_yaml` reads back.
-
-    Keys below the top are sorted: some clients have no order of keys, and a text must not change by itself.
+    """The text of a JSON object, which `read_yaml` parses to the same object.
 
     Raises:
-        TooDeep: it is nested deeper than `DEEPEST` levels.
+        TooDeep: the object is nested deeper than `DEEPEST` levels.
     """
     stream = StringIO()
     dumper = _Dumper(stream)
@@ -203,6 +200,7 @@ def _node(value: Any, levels: int) -> Node:
     if levels == 0:
         raise TooDeep("nested too deep")
     if isinstance(value, Mapping):
+        # Sorted, because some clients do not keep the order of keys and the text must be stable.
         pairs = [(_word(str(key)), _node(item, levels - 1)) for key, item in sorted(value.items())]
         return MappingNode(_MAP, pairs, flow_style=not pairs)
     if isinstance(value, list | tuple):
@@ -220,5 +218,5 @@ def _node(value: Any, levels: int) -> Node:
 def _word(text: str) -> ScalarNode:
     if _NOT_PLAIN.search(text) is None:
         return ScalarNode(_STR, text)
-    # Of several lines a person can read and write; what a literal block might not keep is quoted.
+    # A literal block is readable, but keeps no leading space and no control characters.
     return ScalarNode(_STR, text, style="|" if _LITERAL.match(text) else '"')
