@@ -56,8 +56,8 @@ def ask(text: str = "Hello", **params: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}], **params}
 
 
-async def told(daemon: Daemon, method: str) -> Any:
-    """The params of the next notification of this method; other notifications before it are passed over."""
+async def next_notification(daemon: Daemon, method: str) -> Any:
+    """The params of the next notification of this method; skips notifications of other methods."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message
     return message["params"]

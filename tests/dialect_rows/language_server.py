@@ -15,7 +15,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "overlay": "no overlay of a client starts a program",
     # Who is signed in.
     "status": "every state of the server has its AuthStatus, with the server's words",
-    "status-silence": "a server that does not answer in time delays nobody for long, and is waited for once",
+    "status-silence": "a server that does not answer in time delays other requests briefly, and once",
     "status-lazy": "a status without refresh uses no network, and the constructor starts nothing",
     "did-change": "what its notifications tell of the account is auth/didChange, each change once",
     "sign-in": "auth/signIn shows a code and ends with the state of the account",

@@ -8,7 +8,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "tool-result": "a tool message names its tool and its call; a failed tool is said in the text",
     "tools": "tools are functions with name, description and parameters",
     "no-tool-choice": "there is no tool_choice: `none` offers no tools, a named one alone, with a warning",
-    "stream-told": "stream is sent in any case, as the server streams by default",
+    "stream-always": "stream is sent in any case, as the server streams by default",
     "think-switch": "think is on or off, and left out if the chat has no level",
     "think-levels": "gpt-oss gets a level; off becomes low, with a warning",
     "format": "JSON mode is format json, a schema is sent as format itself",

@@ -120,7 +120,7 @@ class Bucket:
 class Account:
     """A GitHub user.
 
-    `blocked` is the `notification_id` of why Copilot is refused to a user who can be told so
+    `blocked` is the `notification_id` of a refusal of Copilot
     (`no_copilot_access`, `access_revoked`, ...); `invisible` hides the endpoints altogether (404).
     """
 

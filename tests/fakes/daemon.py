@@ -91,7 +91,7 @@ class Fake:
         if mode == "silence":
             return
         if mode == "die":
-            print("the fake daemon was told to die", file=sys.stderr, flush=True)
+            print("the fake daemon ends as scripted", file=sys.stderr, flush=True)
             os._exit(3)
         answer = self.answers.get(
             message["method"], {"error": {"code": -32601, "message": "No such method."}}

@@ -117,8 +117,8 @@ def token_usage(prompt: int = 10, completion: int = 5, cached: int = 0) -> dict[
 
 def end(error: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """The last report of a turn."""
-    told = {"kind": "end", "conversationId": "conversation-1", "turnId": "turn-1", **more}
-    return {**told, "error": error} if error is not None else told
+    value = {"kind": "end", "conversationId": "conversation-1", "turnId": "turn-1", **more}
+    return {**value, "error": error} if error is not None else value
 
 
 def turn(

@@ -39,7 +39,7 @@ def write_all(fd: int, data: bytes) -> None:
         while data:
             data = data[os.write(fd, data) :]
     except OSError:
-        # Nobody reads it any more, which is no reason to die: real servers differ here too.
+        # The reader is gone, which is no reason to end: real servers differ here too.
         pass
 
 

@@ -1,7 +1,7 @@
-"""A proxy that lets nobody out: it leads to loopback and refuses every other host.
+"""A proxy that connects to loopback only and refuses every other host.
 
 For programs that are not ours and would report home from a test, and for our own on their way through a
-proxy: it knows the ports of names that do not exist, asks for a password, and misbehaves when told to.
+proxy: it knows the ports of names that do not exist, asks for a password, and misbehaves on request.
 Above it are tests; below it asyncio.
 """
 

@@ -56,7 +56,7 @@ class FakeModel:
         info: dict[str, Any] = {"general.architecture": self.family, "general.parameter_count": 4_022_468_096}
         if self.context_length is not None:
             info[f"{self.family}.context_length"] = self.context_length
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "modelfile": "FROM fake",
             "template": "{{ .Prompt }}",
             "details": self.details,
@@ -64,12 +64,12 @@ class FakeModel:
             "modified_at": CREATED_AT,
         }
         if self.parameters:
-            told["parameters"] = self.parameters
+            answer["parameters"] = self.parameters
         if self.capabilities is not None:
-            told["capabilities"] = list(self.capabilities)
+            answer["capabilities"] = list(self.capabilities)
         if self.remote_host:
-            told |= {"remote_model": self.name, "remote_host": self.remote_host}
-        return told
+            answer |= {"remote_model": self.name, "remote_host": self.remote_host}
+        return answer
 
 
 @dataclass

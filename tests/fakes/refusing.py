@@ -1,4 +1,4 @@
-"""An address at which nobody listens, and where nobody can begin to while a test needs it."""
+"""An address that refuses connections, reserved for as long as a test needs it."""
 
 from __future__ import annotations
 

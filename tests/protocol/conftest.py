@@ -13,7 +13,7 @@ from tests.daemon import Daemon, provider, running_daemon
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
-    """An initialized daemon with one provider, `fake`, which nobody is; a test leaves it as it was.
+    """An initialized daemon with one provider, `fake`, at a closed port; a test leaves it as it was.
 
     Its tests run in the loop of their module: `@pytest.mark.asyncio(loop_scope="module")`.
     """

@@ -1,4 +1,4 @@
-"""A client that stops reading: nobody else waits, nothing is lost, and its provider is paused."""
+"""A client that stops reading: no other client waits, nothing is lost, and its provider is paused."""
 
 from __future__ import annotations
 

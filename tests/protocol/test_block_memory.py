@@ -30,8 +30,15 @@ def thin(content: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if block["type"] == "text":
             parts.append({"type": "text", "text": block["text"]})
         elif block["type"] == "tool_use":
-            anew = dict(reversed(block["arguments"].items()))
-            parts.append({"type": "tool_use", "id": block["id"], "name": block["name"], "arguments": anew})
+            reversed_arguments = dict(reversed(block["arguments"].items()))
+            parts.append(
+                {
+                    "type": "tool_use",
+                    "id": block["id"],
+                    "name": block["name"],
+                    "arguments": reversed_arguments,
+                }
+            )
     return {"role": "assistant", "content": parts}
 
 
@@ -260,5 +267,5 @@ async def test_two_calls_with_one_id_are_told_apart_and_go_back_as_they_came(
     assert last.result["text"] == "Fine."
     sent = upstream.requests[-1].json["messages"]
     assert [call["id"] for call in sent[1]["tool_calls"]] == ["call_0", "call_0"]
-    told = [(each["tool_call_id"], each["content"]) for each in sent[2:]]
-    assert told == [("call_0", f"of {each}") for each in ids]
+    results = [(each["tool_call_id"], each["content"]) for each in sent[2:]]
+    assert results == [("call_0", f"of {each}") for each in ids]

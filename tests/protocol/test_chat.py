@@ -216,9 +216,9 @@ async def test_reasoning_is_a_block_of_its_own_and_usage_is_inclusive(
     check_laws(exchange)
     assert [block["type"] for block in exchange.result["content"]] == ["thinking", "text"]
     assert exchange.result["content"][0]["thinking"] == "Let me see."
-    told = exchange.result["usage"]
-    assert (told["inputTokens"], told["outputTokens"]) == (30, 20)
-    assert (told["cacheReadTokens"], told["reasoningTokens"]) == (10, 15)
+    usage = exchange.result["usage"]
+    assert (usage["inputTokens"], usage["outputTokens"]) == (30, 20)
+    assert (usage["cacheReadTokens"], usage["reasoningTokens"]) == (10, 15)
 
 
 @pytest.mark.requirement("2:stop-reasons")

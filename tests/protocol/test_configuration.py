@@ -10,7 +10,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.copilot import told as next_notification
+from tests.copilot import next_notification
 from tests.daemon import Daemon, running_daemon, user
 from tests.unit.providers.plugged import Site
 
@@ -46,15 +46,15 @@ async def test_a_wrong_table_is_shown_and_leaves_the_other_providers_alone(
         home, table("good", upstream) + '[providers.bad]\nkind = "openai"\ntimeout = 0\nname = 1\n'
     )
     await daemon.initialize()
-    told = f"{file}:7: providers.bad.timeout: must be greater than 0."
-    assert await next_notification(daemon, SHOW) == {"type": 1, "message": told}
+    expected = f"{file}:7: providers.bad.timeout: must be greater than 0."
+    assert await next_notification(daemon, SHOW) == {"type": 1, "message": expected}
 
     assert (await chat(daemon, "good:m"))["result"]["text"] == "Hi"
     error = (await chat(daemon, "bad:m"))["error"]
-    assert (error["code"], error["message"]) == (1010, told)
+    assert (error["code"], error["message"]) == (1010, expected)
     assert f"{file}:8: providers.bad.name: must be a string." in error["data"]["hint"]
     rows = {row["id"]: row for row in (await daemon.request("providers/list")).result["providers"]}
-    assert (rows["bad"]["configured"], rows["bad"]["auth"]["message"]) == (False, told)
+    assert (rows["bad"]["configured"], rows["bad"]["auth"]["message"]) == (False, expected)
     assert (rows["bad"]["kind"], rows["bad"]["isDefault"]) == ("openai", False)
     assert rows["good"]["configured"]
     (failure,) = (await daemon.request("models/list", {"provider": "bad"})).result["errors"]
@@ -142,7 +142,7 @@ async def test_an_adapter_whose_table_changed_is_closed_once_its_turns_are_over(
 
 @pytest.mark.requirement("7:reread")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("[providers.one\n", "is not valid TOML: "),
         pytest.param(
@@ -151,7 +151,7 @@ async def test_an_adapter_whose_table_changed_is_closed_once_its_turns_are_over(
     ],
 )
 async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so(
-    home: Path, daemon: Daemon, upstream: FakeUpstream, text: str, told: str
+    home: Path, daemon: Daemon, upstream: FakeUpstream, text: str, expected: str
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
     file = rewrite(home, table("one", upstream))
@@ -161,7 +161,7 @@ async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so
     assert shown["type"] == 1
     assert shown["message"].startswith("The configuration stays as it was. ")
     assert str(file) in shown["message"]
-    assert told in shown["message"]
+    assert expected in shown["message"]
     assert (await chat(daemon, "one:m"))["result"]["text"] == "Hi"
 
     rewrite(home, table("two", upstream))

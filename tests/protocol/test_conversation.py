@@ -250,13 +250,13 @@ async def test_the_result_has_the_warnings_too(
     params = {**asked, "stream": stream, "keep": True, "max_tokens": 5, "somethingElse": 1}
     exchange = await chatty.request(method, params)
 
-    told = exchange.result["warnings"]
+    reported = exchange.result["warnings"]
     codes = ["unknown_parameter", "conversation_not_kept"]
     codes += [] if method == "edit/start" else ["empty_message_dropped"]
-    assert [each["code"] for each in told] == codes
-    assert all(set(each) == {"code", "message"} for each in told)
+    assert [each["code"] for each in reported] == codes
+    assert all(set(each) == {"code", "message"} for each in reported)
     streamed = [delta for delta in exchange.deltas if delta["type"] == "warning"]
-    assert streamed == ([{"type": "warning", **each} for each in told] if stream else [])
+    assert streamed == ([{"type": "warning", **each} for each in reported] if stream else [])
     upstream.script(Reply.events(completion_stream(["Hi"])))
     assert "warnings" not in (await chatty.request("chat/start", {"messages": [user("hi")]})).result
 

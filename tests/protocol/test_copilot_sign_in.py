@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copilot import ask, configure, copilot_daemon, prompted, sign_in, table, told
+from tests.copilot import ask, configure, copilot_daemon, next_notification, prompted, sign_in, table
 from tests.emulator import CopilotEmulator
 
 COPILOT = {"provider": "copilot"}
@@ -139,10 +139,10 @@ async def test_running_daemons_notice_what_another_process_does(home, emulator):
     async with copilot_daemon(home) as one, copilot_daemon(home) as other:
         before = (await other.request("auth/status", COPILOT)).result
         await sign_in(one, emulator)
-        noticed = await told(other, "auth/didChange")
+        noticed = await next_notification(other, "auth/didChange")
         chat = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
         await one.request("auth/signOut", {})
-        gone = await told(other, "auth/didChange")
+        gone = await next_notification(other, "auth/didChange")
         refused = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
 
     assert before["state"] == "signed_out"

@@ -89,7 +89,7 @@ async def test_params_and_names_are_checked_as_for_a_chat(chatty: Daemon) -> Non
 
 @pytest.mark.requirement("5:count-tokens")
 async def test_a_count_can_be_cancelled(claude: Daemon, upstream: FakeUpstream) -> None:
-    upstream.script(Reply(held=Gate()), path=COUNT)  # Which nobody opens.
+    upstream.script(Reply(held=Gate()), path=COUNT)  # Never opened.
     asked = claude.start("chat/countTokens", {"messages": [user("hi")]})
     await upstream.wait_for_request(1)
     claude.notify("$/cancelRequest", {"id": asked})
@@ -129,7 +129,7 @@ async def test_a_limit_that_the_endpoint_lists_counts_and_up_to_twice_of_it_is_a
     upstream.default(Reply.json({"data": [{"id": "m", "context_length": 6000}]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     before = await chatty.request("chat/start", {"messages": [user(LONG.upper())]})
-    assert "warning" not in before.delta_types, "nobody has told a limit yet"
+    assert "warning" not in before.delta_types, "no limit is known yet"
     await chatty.request("models/list")
     exchange = await chatty.request("chat/start", {"messages": [user(LONG)]})
     assert exchange.result["text"] == "Hi"

@@ -36,13 +36,13 @@ async def is_quick(seconds_to_end: Callable[[], Awaitable[float]]) -> None:
 async def test_initialize_tells_who_serves_and_what_it_can_do(daemon: Daemon) -> None:
     result = await daemon.initialize()
     assert result["serverInfo"] == {"name": "jumpseat", "version": jumpseat.__version__}
-    told = result["capabilities"]["experimental"]["jumpseat"]
-    assert told["protocolVersion"] == 1
+    advertised = result["capabilities"]["experimental"]["jumpseat"]
+    assert advertised["protocolVersion"] == 1
     assert {"chat/start", "chat/cancel", "models/list", "providers/list", "auth/status"} <= set(
-        told["methods"]
+        advertised["methods"]
     )
-    assert {"start", "text_delta", "tool_use_done", "done"} <= set(told["deltaTypes"])
-    assert "redacted_thinking" in told["blockTypes"]
+    assert {"start", "text_delta", "tool_use_done", "done"} <= set(advertised["deltaTypes"])
+    assert "redacted_thinking" in advertised["blockTypes"]
 
 
 @pytest.mark.requirement("1:before-initialize")

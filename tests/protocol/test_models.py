@@ -63,8 +63,8 @@ async def test_the_configuration_adds_what_the_endpoint_does_not_say(
 ) -> None:
     data = [{"id": "m", "context_length": 9000}, {"id": "gpt-4o"}]
     upstream.default(Reply.json({"data": data}), path="/v1/models")
-    told = {"id": "m", "max_context_tokens": 5, "max_output_tokens": 70, "supports_vision": False}
-    await daemon.initialize(provider(upstream.base_url, models=[told, "unlisted"]))
+    configured = {"id": "m", "max_context_tokens": 5, "max_output_tokens": 70, "supports_vision": False}
+    await daemon.initialize(provider(upstream.base_url, models=[configured, "unlisted"]))
     listing = (await daemon.request("models/list", {"provider": "fake"})).result["models"]
     found = {row["model"]: row for row in listing}
     assert set(found) == {"m", "gpt-4o", "unlisted"}
@@ -77,8 +77,8 @@ async def test_the_configuration_adds_what_the_endpoint_does_not_say(
 @pytest.mark.requirement("3:model-facts", "2:degradation", "2:max-tokens")
 async def test_configured_facts_hold_before_any_list_was_had(daemon: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
-    told = {"id": "m", "max_output_tokens": 70, "supports_vision": False}
-    await daemon.initialize(provider(upstream.base_url, models=[told]))
+    configured = {"id": "m", "max_output_tokens": 70, "supports_vision": False}
+    await daemon.initialize(provider(upstream.base_url, models=[configured]))
     await chat(daemon, "m")
     assert upstream.requests[0].json["max_tokens"] == 70
     image = {"type": "image", "source": "https://example.org/a.png"}
@@ -108,6 +108,8 @@ async def test_a_client_is_told_when_a_list_changed_and_only_then(
 ) -> None:
     upstream.script(rows("one"), rows("one"), rows("one", "two"), path="/v1/models")
     params = {"provider": "fake", "refresh": True}
-    told = [(await chatty.request("models/list", params)).notifications for _ in range(3)]
-    assert told[:2] == [[], []]
-    assert told[2] == [{"jsonrpc": "2.0", "method": "models/didChange", "params": {"provider": "fake"}}]
+    notifications = [(await chatty.request("models/list", params)).notifications for _ in range(3)]
+    assert notifications[:2] == [[], []]
+    assert notifications[2] == [
+        {"jsonrpc": "2.0", "method": "models/didChange", "params": {"provider": "fake"}}
+    ]

@@ -59,14 +59,14 @@ async def test_a_chat_streams_through_a_proxy_and_tls_and_leaves_no_secret(home,
             network.proxy.refusal = 502
             await network.front.__aexit__()
             failed = await daemon.request("chat/start", {"messages": [user("again")]})
-            told = json.dumps([result, failed.response, failed.notifications])
+            received = json.dumps([result, failed.response, failed.notifications])
             log = await daemon.whole_log()
 
         assert result["text"] == "Hello"
         assert failed.error["code"] == 1008
         by = f"provider.test is reached through the proxy {network.proxy.address} of providers.acme.proxy"
         assert by in log
-        assert "canary" not in log + told
+        assert "canary" not in log + received
         assert KEY.encode() not in network.proxy.bytes_out
         assert "proxy-authorization" not in network.upstream.requests[0].headers
 

@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.copilot import configure, copilot_daemon, table, told
+from tests.copilot import configure, copilot_daemon, next_notification, table
 from tests.daemon import Daemon, provider
 from tests.emulator import CopilotEmulator
 from tests.fakes.ollama import FakeModel, FakeOllama
@@ -39,7 +39,7 @@ async def test_an_ollama_server_tells_what_its_models_can_do_and_that_is_notifie
     assert found((await probed(daemon, probe=False))["here"]) == {}
 
     request_id = daemon.start("providers/list", {"probe": True})
-    await told(daemon, "providers/didChange")
+    await next_notification(daemon, "providers/didChange")
     rows = (await daemon.read_until(request_id)).result["providers"]
     (row,) = [row for row in rows if row["id"] == "here"]
     assert found(row) == {"toolCalls": True, "thinking": True, "vision": False}
@@ -88,7 +88,7 @@ async def test_a_probe_that_fails_says_so_and_hides_nothing(daemon: Daemon, upst
     assert rows["gone"]["auth"]["message"]
     assert (rows["refused"]["configured"], rows["gone"]["configured"]) == (False, True)
     assert set(rows["gone"]["capabilitySources"].values()) == {"static"}
-    # Nobody is signed in there, so that there is nobody to ask for.
+    # Without a sign-in there is no request to make.
     assert rows["copilot"]["auth"]["state"] == "signed_out"
 
 

@@ -47,7 +47,7 @@ async def test_a_list_is_remembered_until_it_is_refreshed(chatty: Daemon, upstre
     for refresh, asked in ((False, 1), (False, 1), (True, 2)):
         await chatty.request("models/list", {"provider": "fake", "refresh": refresh})
         assert len(upstream.requests) == asked
-    assert (await chatty.request("models/list", {"provider": "nobody"})).error["code"] == 1004
+    assert (await chatty.request("models/list", {"provider": "unknown"})).error["code"] == 1004
 
 
 @pytest.mark.requirement("4:provider-prefix", "4:bare-name", "4:default-provider", "4:default-model")

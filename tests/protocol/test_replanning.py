@@ -1,4 +1,4 @@
-"""A request that an endpoint refuses for one thing, made good by the daemon and told to the client."""
+"""A request that an endpoint refuses for one feature: sent again without it, with a warning to the client."""
 
 from __future__ import annotations
 

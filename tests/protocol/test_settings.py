@@ -76,7 +76,7 @@ async def test_null_deletes_and_everything_else_that_means_absent_changes_nothin
 
 @pytest.mark.requirement("5:settings-rules")
 async def test_a_wrong_value_is_told_with_its_path_and_nothing_is_saved(chatty: Daemon) -> None:
-    wrong = {"max_tokens": 0, "default_provider": "nobody", "providers": {"fake": {"temperature": 9}}}
+    wrong = {"max_tokens": 0, "default_provider": "unknown", "providers": {"fake": {"temperature": 9}}}
     exchange = await chatty.request("settings/save", {"settings": {"default_model": "fake:x", **wrong}})
 
     assert exchange.error["code"] == -32602
@@ -107,13 +107,13 @@ async def test_every_daemon_tells_of_what_another_one_saved(home: Path) -> None:
             await daemon.initialize()
             assert (await daemon.request("settings/get")).result == {"settings": {"providers": {}}}
 
-        told = await save(one, max_tokens=5)
-        assert await read_change(other) == told
-        told = await save(other, default_model="x")
-        assert told["settings"] == {"max_tokens": 5, "default_model": "x", "providers": {}}
-        assert await read_change(one) == told
+        saved = await save(one, max_tokens=5)
+        assert await read_change(other) == saved
+        saved = await save(other, default_model="x")
+        assert saved["settings"] == {"max_tokens": 5, "default_model": "x", "providers": {}}
+        assert await read_change(one) == saved
 
-        # What was asked for is what is saved now, whether or not the change was noticed yet; it is told once.
+        # A request reads what is saved now, even before the watch notices the change; it is notified once.
         await save(one, max_tokens=6)
         exchange = await other.request("settings/get")
         assert exchange.result["settings"]["max_tokens"] == 6

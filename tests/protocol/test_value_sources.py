@@ -302,23 +302,23 @@ async def test_a_source_that_gives_nothing_is_an_error_with_provider_key_and_sou
     write_config(home, **{name: {"base_url": upstream.base_url, **table} for name, table in tables.items()})
     async with running_daemon(home) as daemon:
         await daemon.initialize()
-        for number, told in enumerate(wrong.values()):
+        for number, wording in enumerate(wrong.values()):
             error = (await ask(daemon, f"p{number}:m")).error
             assert error["code"] == 1010
             assert error["data"]["provider"] == f"p{number}"
-            assert f"providers.p{number}.api_key is {told}, but " in error["message"]
+            assert f"providers.p{number}.api_key is {wording}, but " in error["message"]
             assert "canary" not in json.dumps(error)
-        for name, told in {"template": "headers.A uses ${nothing}", "circle": "env.a uses ${a}"}.items():
+        for name, wording in {"template": "headers.A uses ${nothing}", "circle": "env.a uses ${a}"}.items():
             error = (await ask(daemon, f"{name}:m")).error
             assert (error["code"], error["data"]["provider"]) == (1010, name)
-            assert f"providers.{name}.{told}" in error["message"]
+            assert f"providers.{name}.{wording}" in error["message"]
     assert upstream.requests == []
 
 
 @pytest.mark.requirement("7:bare-names")
-@pytest.mark.parametrize(("key", "is_told"), [("MY_TEAM_KEY", True), ("sk-4711-of-nobody", False)])
-async def test_a_refused_key_that_looks_like_an_unset_variable_is_told_as_one(
-    home: Path, upstream: FakeUpstream, key: str, is_told: bool
+@pytest.mark.parametrize(("key", "has_hint"), [("MY_TEAM_KEY", True), ("sk-4711-unknown", False)])
+async def test_a_refused_key_that_looks_like_an_unset_variable_gets_a_hint(
+    home: Path, upstream: FakeUpstream, key: str, has_hint: bool
 ) -> None:
     write_config(home, x={"base_url": upstream.base_url, "api_key": key})
     upstream.default(Reply.json({"error": {"message": "Incorrect API key provided."}}, 401))
@@ -330,7 +330,7 @@ async def test_a_refused_key_that_looks_like_an_unset_variable_is_told_as_one(
     for error in (chat.error, listed["error"]):
         assert error["code"] == 1000
         hint = error["data"].get("hint", "")
-        assert ("providers.x.api_key looks like the name of an environment variable" in hint) is is_told
+        assert ("providers.x.api_key looks like the name of an environment variable" in hint) is has_hint
         assert key not in json.dumps(error)
 
 

@@ -45,7 +45,7 @@ CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 """It says to its own server what an editor says to the daemon."""
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
-"""What belongs to LSP's base protocol, and so to whoever speaks that."""
+"""The methods of LSP's base protocol: any module that speaks it may name them."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
@@ -86,7 +86,7 @@ def imported(name: str, tree: ast.Module) -> set[str]:
 
 
 def faults(name: str, source: str) -> list[str]:
-    """Every rule of the house that a module breaks."""
+    """Every rule that a module breaks."""
     tree = ast.parse(source)
     imports = imported(name, tree)
     found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []

@@ -90,9 +90,9 @@ def test_a_daemon_without_plug_ins_looks_for_none_and_loads_none_of_their_hooks(
     # Of the specs, those of the kinds in use: the table's own and the built-in ones.
     specs = {name.split(".")[-2] for name in modules if name.endswith(".spec")}
     assert specs == {"base", "openai", "copilot", "local"}
-    # The same start, with a kind that is nobody's, does look, or this test would say nothing.
-    _, (failure,) = modules_and_entry_points_of_a_start("nobodys", tmp_path)
-    assert "there is no kind 'nobodys'" in failure
+    # The same start with an unknown kind does look, which proves that this test would notice.
+    _, (failure,) = modules_and_entry_points_of_a_start("unknown", tmp_path)
+    assert "there is no kind 'unknown'" in failure
 
 
 SPAWN = """\

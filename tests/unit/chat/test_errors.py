@@ -49,7 +49,7 @@ def test_who_catches_the_base_catches_the_special_case(error: type, base: type) 
 
 
 def test_each_class_has_a_kind_of_its_own_but_for_an_unknown_model() -> None:
-    """On the wire an unknown model is a request error; inside it is told apart, to suggest other names."""
+    """An unknown model is a request error on the wire; its own class serves to suggest other names."""
     kinds = [each.kind for each in classes() if each is not UnknownModelError]
 
     assert len(set(kinds)) == len(kinds)

@@ -140,7 +140,7 @@ def test_the_last_snapshot_of_the_usage_counts() -> None:
         pytest.param(
             [ToolUseDoneEvent(0, UNREADABLE)],
             [],
-            id="a call that nobody can read goes",
+            id="an unreadable call goes",
         ),
         pytest.param([ToolUseDoneEvent(0, CALL)], [CALL], id="a finished call stays"),
         pytest.param(

@@ -88,9 +88,9 @@ def test_an_error_names_its_line(front: str, line: int, words: str) -> None:
 
     (problem,) = caught.value.problems
     assert problem.path == "text"
-    told = int(problem.message.removeprefix("line ").partition(":")[0])
+    reported = int(problem.message.removeprefix("line ").partition(":")[0])
     # A value that never ends is noticed where the text does, one line or two further down.
-    assert line <= told <= line + 2
+    assert line <= reported <= line + 2
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ async def test_a_daemon_that_cannot_be_started_is_named() -> None:
 
 
 async def test_a_daemon_that_ends_at_its_start_is_reported_with_its_last_lines(tmp_path: Path) -> None:
-    with pytest.raises(DaemonDied, match=r"code 3(?s:.*)told to die"):
+    with pytest.raises(DaemonDied, match=r"code 3(?s:.*)ends as scripted"):
         async with client(Scenario(tmp_path, initialize="die")):
             pass
 

@@ -44,8 +44,8 @@ def test_an_overlay_that_is_nested_without_end_is_a_fault(tmp_path: Path, key: s
     for _ in range(2000):
         nested = {"a": nested, "b": 1}
 
-    told = refusal(tmp_path, "", {"providers": {"new": {"kind": "openai", key: nested}}})
-    assert told == "initializationOptions.config is nested more than 100 deep."
+    message = refusal(tmp_path, "", {"providers": {"new": {"kind": "openai", key: nested}}})
+    assert message == "initializationOptions.config is nested more than 100 deep."
 
 
 def test_what_a_person_nests_is_read(tmp_path: Path) -> None:

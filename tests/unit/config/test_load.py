@@ -172,7 +172,7 @@ def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repe
 
 @pytest.mark.requirement("6:config", "7:file-errors")
 @pytest.mark.parametrize(
-    ("text", "line", "key", "told"),
+    ("text", "line", "key", "rule"),
     [
         (f'providers.x = "{CANARY}"', 1, "providers.x", "must be a table"),
         (f'[providers.x]\napi_key = ["{CANARY}"]', 2, "providers.x.api_key", "must be a string"),
@@ -227,12 +227,12 @@ def test_a_wrong_value_outside_of_the_providers_refuses_the_file_and_is_not_repe
     ],
 )
 def test_a_wrong_value_of_a_provider_names_file_line_key_and_rule_and_is_not_repeated(
-    tmp_path: Path, text: str, line: int, key: str, told: str
+    tmp_path: Path, text: str, line: int, key: str, rule: str
 ) -> None:
     (message,) = faults(tmp_path, text)
 
     assert message.startswith(f"{tmp_path / 'config.toml'}:{line}: {key}: ")
-    assert told in message
+    assert rule in message
     assert "canary" not in message
     assert "4711" not in message
 

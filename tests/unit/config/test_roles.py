@@ -1,4 +1,4 @@
-"""`roles` of a provider's table: which names are headings, which are sent, and what is told of both."""
+"""`roles` of a provider's table: which names are headings, which are sent, and the errors of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved settings: what may be saved, how it merges, what is kept, and who is told."""
+"""Saved settings: what may be saved, how it merges, what is kept, and who is notified."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def take_away(file: Path) -> None:
 
 
 def make_unreadable(file: Path) -> None:
-    """Put something there that cannot be opened as a file, whoever runs the test."""
+    """Put something there that cannot be opened as a file, not even as root."""
     file.mkdir(parents=True)
 
 
@@ -133,7 +133,7 @@ def test_the_file_lies_in_the_state_directory(home: Path) -> None:
         ({"providers": {"groq": None}}, {"max_tokens": 5, "providers": {}}),
         ({"providers": {"groq": {"temperature": None, "stop": None}}}, {"max_tokens": 5, "providers": {}}),
         ({"providers": None}, {"max_tokens": 5, "providers": {}}),
-        ({"default_model": None, "providers": {"nobody": None}}, None),
+        ({"default_model": None, "providers": {"unknown": None}}, None),
         ({"max_tokens": {}, "providers": {}}, None),
         ({"providers": []}, None),
         ({"providers": {"groq": []}}, None),
@@ -165,13 +165,13 @@ def test_maps_merge_and_their_members_can_be_deleted() -> None:
         ({"max_tokens": 0}, "settings.max_tokens", "at least 1"),
         ({"max_tokens": True}, "settings.max_tokens", "integer"),
         ({"max_tokens": "100"}, "settings.max_tokens", "integer"),
-        ({"default_provider": "nobody"}, "settings.default_provider", "local, groq"),
+        ({"default_provider": "unknown"}, "settings.default_provider", "local, groq"),
         ({"default_provider": ""}, "settings.default_provider", "not empty"),
         ({"default_model": 4}, "settings.default_model", "string"),
         ({"default_modle": "x"}, "settings.default_modle", "default_model"),
         ({"providers": "x"}, "settings.providers", "object"),
         ({"providers": {"groq": "x"}}, "settings.providers.groq", "object"),
-        ({"providers": {"nobody": {"a": 1}}}, "settings.providers.nobody", "local, groq"),
+        ({"providers": {"unknown": {"a": 1}}}, "settings.providers.unknown", "local, groq"),
         ({"providers": {"groq": {"temperature": 3}}}, "settings.providers.groq.temperature", "at most 2"),
         ({"providers": {"groq": {"top_p": 1}}}, "settings.providers.groq.top_p", "here are: temperature"),
         ({"providers": {"local": {"temperature": 1}}}, "settings.providers.local.temperature", "it has none"),
@@ -262,7 +262,7 @@ async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -
 async def test_a_broken_file_is_set_aside_reported_and_replaced(
     file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nobody is writing it.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Not being written.
     put(file, body)
     saved = SavedSettings(file)
     await saved.loaded()
@@ -291,62 +291,62 @@ async def test_a_file_that_cannot_be_read_is_logged_at_first_and_an_error_when_a
 @pytest.mark.requirement("5:settings-did-change")
 async def test_a_listener_is_called_once_for_every_change_and_for_nothing_else(file: Path) -> None:
     saved = SavedSettings(file)
-    told: list[Mapping[str, Any]] = []
-    saved.on_change(lambda: told.append(saved.values))
+    notified: list[Mapping[str, Any]] = []
+    saved.on_change(lambda: notified.append(saved.values))
 
     await saved.loaded()
     await saved.save({}, SCHEMAS)
     await saved.save({"max_tokens": None}, SCHEMAS)
-    assert told == []
+    assert notified == []
     await saved.save({"max_tokens": 1}, SCHEMAS)
     await saved.save({"max_tokens": 1}, SCHEMAS)
     await saved.refresh()
-    assert told == [{"max_tokens": 1, "providers": {}}]
+    assert notified == [{"max_tokens": 1, "providers": {}}]
     await SavedSettings(file).save({"max_tokens": 2}, SCHEMAS)
     await saved.refresh()
     await saved.refresh()
-    assert told[1:] == [{"max_tokens": 2, "providers": {}}]
+    assert notified[1:] == [{"max_tokens": 2, "providers": {}}]
 
 
 @pytest.mark.requirement("5:settings-did-change")
 async def test_the_first_save_of_a_daemon_is_a_change_for_what_was_in_the_file(file: Path) -> None:
     lay(file, {"max_tokens": 1})
     saved = SavedSettings(file)
-    told: list[Mapping[str, Any]] = []
-    saved.on_change(lambda: told.append(saved.values))
+    notified: list[Mapping[str, Any]] = []
+    saved.on_change(lambda: notified.append(saved.values))
 
     await saved.save({"max_tokens": 1}, SCHEMAS)
-    assert told == []
+    assert notified == []
     await saved.save({"max_tokens": 2}, SCHEMAS)
-    assert len(told) == 1
+    assert len(notified) == 1
 
 
 @pytest.mark.requirement("5:settings-did-change")
 async def test_watching_tells_of_other_processes_and_survives_what_cannot_be_read(file: Path) -> None:
     heard = Heard("was not read")
     saved = SavedSettings(file)
-    told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    saved.on_change(lambda: told.put_nowait(saved.values))
+    notified: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    saved.on_change(lambda: notified.put_nowait(saved.values))
     watching = asyncio.create_task(saved.watch(tick=lambda: asyncio.sleep(0)))
 
-    async def next_told() -> dict[str, Any]:
-        return await asyncio.wait_for(told.get(), 10)
+    async def next_values() -> dict[str, Any]:
+        return await asyncio.wait_for(notified.get(), 10)
 
     await saved.loaded()
     lay(file, {"max_tokens": 1})
-    assert (await next_told())["max_tokens"] == 1
+    assert (await next_values())["max_tokens"] == 1
     take_away(file)
-    assert await next_told() == {"providers": {}}
+    assert await next_values() == {"providers": {}}
     make_unreadable(file)
     await asyncio.wait_for(heard.said.wait(), 10)
     take_away(file)
     lay(file, {"max_tokens": 2})
-    assert (await next_told())["max_tokens"] == 2
+    assert (await next_values())["max_tokens"] == 2
 
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watching
-    assert told.empty()
+    assert notified.empty()
 
 
 @pytest.mark.requirement("4:saved-default-gone")

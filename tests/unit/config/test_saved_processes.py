@@ -125,12 +125,12 @@ async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) ->
 async def test_what_another_process_saved_before_the_watch_began_is_reported_too(tmp_path: Path) -> None:
     saved = SavedSettings(tmp_path / "settings.json")
     await saved.loaded()
-    told = asyncio.Event()
-    saved.on_change(told.set)
+    notified = asyncio.Event()
+    saved.on_change(notified.set)
     await SavedSettings(tmp_path / "settings.json").save({"max_tokens": 1}, {})
     watching = asyncio.create_task(saved.watch(tick=asyncio.Event().wait))
 
-    await asyncio.wait_for(told.wait(), 10)
+    await asyncio.wait_for(notified.wait(), 10)
     assert saved.max_tokens == 1
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):

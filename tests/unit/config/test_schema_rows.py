@@ -24,7 +24,7 @@ def faults(tmp_path: Path, *lines: str) -> list[str]:
 
 @pytest.mark.requirement("7:file-errors")
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "rule"),
     [
         (['type = "enum"'], "choices are missing; an enum must have at least one"),
         (['type = "enum"', "choices = []"], "choices are missing; an enum must have at least one"),
@@ -40,20 +40,20 @@ def faults(tmp_path: Path, *lines: str) -> list[str]:
     ],
 )
 def test_a_row_that_no_value_could_keep_is_found_when_the_file_is_read(
-    tmp_path: Path, lines: list[str], told: str
+    tmp_path: Path, lines: list[str], rule: str
 ) -> None:
-    assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {told}"]
+    assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {rule}"]
 
 
 @pytest.mark.parametrize("mapping", ["", "body", "parameters.", "parameters..a", "headers"])
 def test_a_mapping_that_leads_nowhere_is_found_too(tmp_path: Path, mapping: str) -> None:
-    (told,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
-    assert told.startswith("3: providers.x.settings.t.mapping: must be parameters, a place below it")
+    (fault,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
+    assert fault.startswith("3: providers.x.settings.t.mapping: must be parameters, a place below it")
 
 
 def test_only_some_settings_stand_for_params_of_a_chat(tmp_path: Path) -> None:
-    (told,) = faults(tmp_path, 'type = "string"', 'mapping = "chat"')
-    assert told == "1: providers.x.settings: t cannot have the mapping chat; only max_tokens, thinking can"
+    (fault,) = faults(tmp_path, 'type = "string"', 'mapping = "chat"')
+    assert fault == "1: providers.x.settings: t cannot have the mapping chat; only max_tokens, thinking can"
 
 
 def rows(**mappings: str) -> dict[str, SettingRow]:

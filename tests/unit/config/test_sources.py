@@ -149,7 +149,7 @@ async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
 
 @pytest.mark.requirement("7:file-source")
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "words"),
     [
         ("missing", "does not exist"),
         ("folder", "is a directory"),
@@ -160,7 +160,7 @@ async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
     ],
 )
 async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
-    tmp_path: Path, name: str, told: str
+    tmp_path: Path, name: str, words: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "large").write_text(SECRET * MAX_FILE_BYTES, "utf-8")
@@ -168,7 +168,7 @@ async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
     (tmp_path / "empty").write_text("\n", "utf-8")
 
     error = await failure(f"file:{name}", table_of(tmp_path, ""))
-    assert told in error.message
+    assert words in error.message
     assert f"providers.x.api_key is file:{name}" in error.message
 
 
@@ -250,7 +250,7 @@ async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
 @pytest.mark.requirement("7:python-source")
 @pytest.mark.usefixtures("functions")
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "words"),
     [
         ("value_functions:number", "no str but int"),
         ("value_functions:later", "no str but coroutine"),
@@ -263,10 +263,10 @@ async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
         ("value_functions", "package.module:function"),
     ],
 )
-async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, told: str) -> None:
+async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, words: str) -> None:
     error = await failure(f"python:{place}")
 
-    assert told in error.message
+    assert words in error.message
     assert f"python:{place}" in error.message
 
 

@@ -8,7 +8,7 @@ from tests.unit.emulator.visitor import Visitor
 
 @pytest.fixture
 async def visitor(emulator):
-    """Nobody yet: `exchange` or the device flow makes it somebody."""
+    """A client without a sign-in: `exchange` or the device flow signs it in."""
     async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         yield Visitor(emulator, http)
 

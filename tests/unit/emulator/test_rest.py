@@ -127,5 +127,5 @@ async def test_graphql_tells_the_data_host(visitor, emulator):
     query = {"query": "query { viewer { copilotEndpoints { api } } }"}
     headers = {"Authorization": f"Bearer {emulator.issue_token()}"}
     answer = await visitor.http.post(f"{emulator.api_url}/graphql", json=query, headers=headers)
-    told = answer.json()["data"]["viewer"]["copilotEndpoints"]["api"]
-    assert told == emulator.plan_url("business")
+    api_url = answer.json()["data"]["viewer"]["copilotEndpoints"]["api"]
+    assert api_url == emulator.plan_url("business")

@@ -23,7 +23,7 @@ def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
 
 
 def owed(name: str) -> ToolResultBlock:
-    """What a call gets that nobody answers."""
+    """The result that a call without an answer gets."""
     return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
 
 

@@ -1,4 +1,4 @@
-"""The attempts of a turn: when there is another one, and that it starts anew but for what was learned."""
+"""The attempts of a turn: when there is another one, and what it keeps of the one before."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def test_settings_that_break_their_rows_are_refused_all_at_once() -> None:
 
 
 class Brief(ScriptedAdapter):
-    """Answers shortly where nobody says."""
+    """Has a small default of max_tokens."""
 
     traits = ChatTraits(default_max_tokens=1024)
 

@@ -28,7 +28,7 @@ from tests.unit.engine.blocks import TEXT, assistant, call, user
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
 HERE = Origin("fake", "m")
-NOBODY = Origin("fake", "")
+NO_MODEL = Origin("fake", "")
 SIGNED = ThinkingBlock("Hm.", "stale", origin=HERE)
 
 
@@ -57,7 +57,7 @@ def test_a_block_that_was_left_out_is_known_again(block: ContentBlock) -> None:
     refusals = Refusals()
     refusals.note(messages(block), messages(), HERE)
 
-    assert applied(refusals, messages(block), HERE) == messages(replace(block, origin=NOBODY))
+    assert applied(refusals, messages(block), HERE) == messages(replace(block, origin=NO_MODEL))
     for other in (Origin("fake", "other"), Origin("other", "m")):
         assert applied(refusals, messages(block), other) == messages(block)
 
@@ -70,7 +70,7 @@ def test_a_block_that_was_taken_with_other_opaque_data_goes_so_from_then_on() ->
     refusals.note(messages(own, redacted), messages(taken), HERE)
 
     assert applied(refusals, messages(own, redacted), HERE) == messages(
-        taken, replace(redacted, origin=NOBODY)
+        taken, replace(redacted, origin=NO_MODEL)
     )
 
 
@@ -88,7 +88,7 @@ def test_the_number_of_refusals_is_bounded() -> None:
     refusals.note(messages(*blocks), messages(), HERE)
 
     applied_blocks = applied(refusals, messages(*blocks), HERE)[1].content
-    assert [block.origin for block in applied_blocks] == [None, NOBODY, NOBODY, None]
+    assert [block.origin for block in applied_blocks] == [None, NO_MODEL, NO_MODEL, None]
 
 
 class Refusing(ScriptedAdapter):

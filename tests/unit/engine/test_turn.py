@@ -305,7 +305,7 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([ServerError("Broken.", status_code=500, retry_after=0)], ["user", "agent"]),
         ([ServerError("Overloaded.", status_code=503, retry_after=0)], ["user", "agent"]),
         # These have not been counted, for all that is known.
-        ([ConnectionError("Nobody is there.")], ["user", "user"]),
+        ([ConnectionError("Refused.")], ["user", "user"]),
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],
 )

@@ -103,8 +103,8 @@ async def test_the_process_is_known_with_its_pid_its_arguments_and_its_environme
 async def test_it_answers_as_the_real_one_does_and_notifies_before_initialize(
     program: Program, fake: FakeLanguageServer
 ) -> None:
-    told = await program.ask("initialize", {})
-    assert told["serverInfo"]["version"] == "1.539.0"
+    result = await program.ask("initialize", {})
+    assert result["serverInfo"]["version"] == "1.539.0"
     assert program.before[0]["method"] == "copilot/hook/didChange"
     assert await program.ask("checkStatus", {}) == {"status": "OK", "user": "octocat"}
     assert [row["id"] for row in await program.ask("copilot/models", {})][:2] == [
@@ -174,12 +174,12 @@ async def test_it_asks_and_hears_the_answer(program: Program, fake: FakeLanguage
 
 async def test_frames_split_and_joined_anywhere_are_read(program: Program, fake: FakeLanguageServer) -> None:
     assert program.process.stdin is not None
-    data = b"".join(frame({"jsonrpc": "2.0", "method": "told", "params": n}) for n in range(3))
+    data = b"".join(frame({"jsonrpc": "2.0", "method": "notify", "params": n}) for n in range(3))
     for place in range(0, len(data), 7):
         program.process.stdin.write(data[place : place + 7])
         await program.process.stdin.drain()
-    assert await fake.wait_for("told", 3) == 2
-    assert fake.params("told") == [0, 1, 2]
+    assert await fake.wait_for("notify", 3) == 2
+    assert fake.params("notify") == [0, 1, 2]
 
 
 async def test_bytes_and_stderr_go_out_as_they_are_before_it_exits(

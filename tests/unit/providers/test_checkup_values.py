@@ -18,7 +18,7 @@ async def checked(tmp_path: Path, *lines: str) -> Checkup:
 
 
 @pytest.mark.parametrize(
-    ("line", "key", "told"),
+    ("line", "key", "words"),
     [
         ('api_key = "env:"', "api_key", "has nothing behind env:"),
         ('api_key = "file:"', "api_key", "has nothing behind file:"),
@@ -41,12 +41,12 @@ async def checked(tmp_path: Path, *lines: str) -> Checkup:
     ],
 )
 async def test_an_unusable_value_is_reported_with_its_line_and_not_shown(
-    tmp_path: Path, line: str, key: str, told: str
+    tmp_path: Path, line: str, key: str, words: str
 ) -> None:
     (fault,) = (await checked(tmp_path, 'name = "X"', line)).errors
 
     assert (fault.key, fault.line) == (f"providers.x.{key}", 4)
-    assert told in fault.message
+    assert words in fault.message
     assert "canary" not in fault.message
 
 
@@ -74,7 +74,7 @@ async def test_what_only_the_moment_of_use_can_tell_is_no_mistake(
 
 
 @pytest.mark.parametrize(
-    ("line", "key", "told"),
+    ("line", "key", "words"),
     [
         ('api_key = "$GROQ_KEY"', "api_key", "has a $NAME, which is taken literally"),
         ('api_key = "${GROQ_KEY}"', "api_key", "has a $NAME, which is taken literally"),
@@ -95,7 +95,7 @@ async def test_what_only_the_moment_of_use_can_tell_is_no_mistake(
     ],
 )
 async def test_a_value_that_is_probably_not_meant_so_is_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, key: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, key: str, words: str
 ) -> None:
     for name in ("UNSET_KEY", "UNSET_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -103,7 +103,7 @@ async def test_a_value_that_is_probably_not_meant_so_is_warned_of(
     (fault,) = found.warnings
 
     assert (found.errors, fault.key, fault.line) == ([], f"providers.x.{key}", 4)
-    assert told in fault.message
+    assert words in fault.message
     assert "canary" not in fault.message
 
 
@@ -131,7 +131,7 @@ kind = "openai"
 timeout = -1
 timeuot = 2
 api_key = "env:"
-query = { q = "${nobody}" }
+query = { q = "${unknown}" }
 models = ["a", 7, "b", { id = "c", max_context_tokens = 0, nmae = "C" }]
 [providers.x.settings.t]
 mapping = "nowhere"

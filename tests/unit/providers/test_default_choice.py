@@ -19,7 +19,7 @@ Start = Callable[..., ScriptedRegistry]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Starts a daemon's registry anew: these providers, over the settings that earlier ones have saved."""
+    """Makes the registry of a new daemon: these providers, and the settings that earlier ones have saved."""
 
     def registry(*names: str, from_client: str | None = None, **more: Any) -> ScriptedRegistry:
         made = registry_of(
@@ -139,7 +139,7 @@ async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_a
     assert await default_provider(start("a", "b", default_provider="b")) == "b"
     assert await default_provider(start("a", "b")) == "a"
     with pytest.raises(ConfigError):
-        await default_provider(start("a", default_provider="nobody"))
+        await default_provider(start("a", default_provider="unknown"))
 
 
 @pytest.mark.requirement("4:saved-default-gone")

@@ -1,4 +1,4 @@
-"""Facts about models: whose word goes first, and that nobody's silence is filled by a guess."""
+"""Facts about models: which source takes precedence, and that a missing fact is not guessed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def bare(model: str = CLAUDE, **facts: Any) -> ModelInfo:
 
 
 def test_the_providers_word_goes_before_the_users_and_that_before_the_snapshots() -> None:
-    told = snapshot()["anthropic"][CLAUDE]
+    vendored = snapshot()["anthropic"][CLAUDE]
     configured = {"id": CLAUDE, "max_context_tokens": 3, "max_output_tokens": 4, "supports_vision": False}
     found = known(bare(max_context_tokens=2), table(kind="anthropic", models=[configured]))
 
     assert (found.info.max_context_tokens, found.info.max_output_tokens) == (2, 4)
-    assert (found.info.supports_vision, found.info.supports_tool_use) == (False, told.supports_tool_use)
-    assert (found.info.name, found.info.family) == (told.name, told.family)
+    assert (found.info.supports_vision, found.info.supports_tool_use) == (False, vendored.supports_tool_use)
+    assert (found.info.name, found.info.family) == (vendored.name, vendored.family)
     assert {fact: found.sources[fact] for fact in ("max_context_tokens", "max_output_tokens")} == {
         "max_context_tokens": "provider",
         "max_output_tokens": "config",
@@ -104,11 +104,11 @@ def test_a_label_that_the_provider_gives_stays() -> None:
 
 @pytest.mark.requirement("3:model-facts")
 def test_a_family_that_copilot_tells_stays_even_if_it_is_called_like_the_model() -> None:
-    told = snapshot()["github-copilot"]["gpt-4.1"]
+    vendored = snapshot()["github-copilot"]["gpt-4.1"]
     row = ModelInfo(provider="p", model="gpt-4.1", name="GPT-4.1", family="gpt-4.1", version="1")
 
-    assert known(row, table(kind="copilot")).info.family == "gpt-4.1" != told.family
-    assert known_by_name("p", "gpt-4.1", table(kind="copilot"), None).info.name == told.name
+    assert known(row, table(kind="copilot")).info.family == "gpt-4.1" != vendored.family
+    assert known_by_name("p", "gpt-4.1", table(kind="copilot"), None).info.name == vendored.name
 
 
 def _fields(row: ModelInfo) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A typing error in a name sends a prompt to nobody, and is reported with the nearest names that exist."""
+"""A typing error in a name sends no prompt, and is reported with the nearest names that exist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def several() -> Registry:
         ("olama:qwen3:4b", "did you mean ollama:qwen3:4b?"),
         ("copliot:gpt-4.1", "did you mean copilot:gpt-4.1?"),
         ("lokal:x", "did you mean local:x?"),
-        # A kind or a vendor that nobody has set up.
+        # A kind or a vendor without a provider.
         ("openai:gpt-5", "there are: copilot, local, groq, claude, gateway, ollama"),
         ("openai-responses:gpt-5", "there are: copilot"),
         ("mistral:open-weights", "there are: copilot"),
@@ -150,8 +150,10 @@ async def test_a_wrong_name_in_a_save_is_reported_with_the_nearest() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         await SavedSettings().save(patch, schemas)
 
-    told = {each.path.removeprefix("settings."): each.message for each in caught.value.problems}
-    assert {key: words.partition("did you mean ")[2].partition("?")[0] for key, words in told.items()} == {
+    messages = {each.path.removeprefix("settings."): each.message for each in caught.value.problems}
+    assert {
+        key: words.partition("did you mean ")[2].partition("?")[0] for key, words in messages.items()
+    } == {
         "max_token": "max_tokens",
         "default_provider": "groq",
         "providers.grop": "groq",

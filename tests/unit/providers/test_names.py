@@ -73,7 +73,7 @@ async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_d
         ("b:x:y", "b/x:y"),
         ("b:", "b/two"),
         ("qwen3:4b", "a/qwen3:4b"),
-        ("nobody:two", "a/nobody:two"),
+        ("unknown:two", "a/unknown:two"),
         (":one", "a/:one"),
     ],
 )

@@ -116,14 +116,14 @@ async def test_a_provider_that_is_set_up_wrongly_is_reported_beside_the_others()
 
 @pytest.mark.requirement("3:models-list")
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "words"),
     [
         (ConnectionError("Unreachable."), "Unreachable."),
         (NotImplementedError(), "b does not list its models."),
         (KeyError("sk-secret"), "its log says how"),
     ],
 )
-async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, told: str) -> None:
+async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, words: str) -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", models=["one"]),
         ScriptedAdapter(name="b", models=failure),
@@ -133,7 +133,7 @@ async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, 
 
     assert [model.id for model in models] == ["a:one", "c:two"]
     assert [each.provider for each in failures] == ["b"]
-    assert told in failures[0].error.message
+    assert words in failures[0].error.message
     assert "sk-secret" not in failures[0].error.message
 
 
@@ -229,7 +229,7 @@ class Hanging(ScriptedAdapter):
 
     async def probe(self) -> Capabilities:
         await asyncio.Event().wait()
-        raise AssertionError("nobody opens it")
+        raise AssertionError("unreachable")
 
 
 @pytest.mark.requirement("5:probe")

@@ -12,7 +12,7 @@ from jumpseat.providers import KINDS
 PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 
 
-def told() -> dict[str, list[str]]:
+def documented_rows() -> dict[str, list[str]]:
     """The rows of the page's table, by kind."""
     table = PAGE.read_text("utf-8").partition("| kind | rows |\n|---|---|\n")[2].partition("\n\n")[0]
     rows = (re.findall(r"`([\w-]+)`", line) for line in table.splitlines())
@@ -21,7 +21,7 @@ def told() -> dict[str, list[str]]:
 
 @pytest.mark.requirement("5:settings-schema")
 def test_the_page_names_the_rows_of_every_kind() -> None:
-    assert told() == {kind: sorted(KINDS[kind].settings_rows) for kind in KINDS}
+    assert documented_rows() == {kind: sorted(KINDS[kind].settings_rows) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""The vendored facts: what the file must be, when it is read, and how a maintainer makes it anew."""
+"""The vendored facts: what the file must be, when it is read, and how a maintainer refreshes it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ API: dict[str, Any] = {
             "unlimited": {"modalities": {"input": ["text"], "output": ["text"]}, "limit": {"context": 0}},
         }
     },
-    "nobody-we-know": {"models": {}},
+    "unknown-catalogue": {"models": {}},
 }
 KEPT = {
     "name": "Claude X",
@@ -50,13 +50,13 @@ KEPT = {
 
 
 def test_the_file_is_small_and_says_whence_and_when_it_is() -> None:
-    told = json.loads(FILE.read_text("utf-8"))
+    snapshot_file = json.loads(FILE.read_text("utf-8"))
 
     assert FILE.stat().st_size < LARGEST_BYTES
-    assert told["source"] == "https://models.dev"
-    assert "MIT" in told["licence"]
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", told["date"])
-    assert set(told["catalogues"]) == set(snapshot.CATALOGUES)
+    assert snapshot_file["source"] == "https://models.dev"
+    assert "MIT" in snapshot_file["licence"]
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", snapshot_file["date"])
+    assert set(snapshot_file["catalogues"]) == set(snapshot.CATALOGUES)
 
 
 def test_every_row_can_be_read_and_makes_sense() -> None:
@@ -126,9 +126,9 @@ def test_it_is_regenerated_from_any_form_of_the_data(tmp_path: Path, form: str, 
         with zipfile.ZipFile(file, "w") as wheel:
             wheel.writestr(*inside[form])
 
-    models, told = refresh_snapshot.read(file)
-    made = json.loads(refresh_snapshot.render(models, told or "2026-01-01"))
+    models, found_date = refresh_snapshot.read(file)
+    made = json.loads(refresh_snapshot.render(models, found_date or "2026-01-01"))
 
-    assert told == date
+    assert found_date == date
     assert made["catalogues"] == {"anthropic": {"claude-x": KEPT}}
     assert made["date"] == (date or "2026-01-01")

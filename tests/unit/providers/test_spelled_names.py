@@ -1,4 +1,4 @@
-"""Upstream spellings of model names, resolved against the lists that are known; nobody is asked for one."""
+"""Upstream spellings of model names, resolved against the known lists only, without a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which name of a list somebody means, and that no name ever becomes another model's."""
+"""Which listed model a name means, and that no name ever becomes another model's."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ async def test_what_fails_a_gate_does_not_stay_in_flight(client: Client) -> None
 
 
 async def test_a_turn_id_in_flight_is_refused_before_anything_starts(client: Client) -> None:
-    start = {"messages": [{"role": "user", "content": "hi"}], "turnId": "t", "model": "nobody"}
+    start = {"messages": [{"role": "user", "content": "hi"}], "turnId": "t", "model": "unknown"}
     client.send(request(1, "chat/start", start), request(2, "chat/start", start))
 
     first = client.writer.messages[0]

@@ -112,8 +112,8 @@ def test_what_a_row_does_not_say_of_a_model_is_what_the_provider_can_do() -> Non
         model_info("p", "m", supports_json=False), is_default=False, capabilities=capabilities
     )
 
-    told = {key: wire[f"supports{key}"] for key in ("Vision", "ToolUse", "Thinking", "Json")}
-    assert told == {"Vision": False, "ToolUse": True, "Thinking": True, "Json": False}
+    supports = {key: wire[f"supports{key}"] for key in ("Vision", "ToolUse", "Thinking", "Json")}
+    assert supports == {"Vision": False, "ToolUse": True, "Thinking": True, "Json": False}
 
 
 def test_what_is_known_of_a_model_is_told() -> None:

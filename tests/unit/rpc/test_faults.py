@@ -143,11 +143,11 @@ def test_a_fault_of_the_caller_has_a_kind(code: int, kind: str) -> None:
     ids=lambda defect: type(defect).__name__,
 )
 def test_no_text_of_a_defect_crosses(defect: Exception, caplog: pytest.LogCaptureFixture) -> None:
-    told = wire_error(defect)
+    error = wire_error(defect)
 
-    assert (told.code, told.data) == (-32603, {"kind": "internal", "retryable": False})
-    assert "canary" not in str(told.as_dict())
-    assert type(defect).__name__ not in told.message
+    assert (error.code, error.data) == (-32603, {"kind": "internal", "retryable": False})
+    assert "canary" not in str(error.as_dict())
+    assert type(defect).__name__ not in error.message
     assert "canary" in caplog.text
 
 

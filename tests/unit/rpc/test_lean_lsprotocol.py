@@ -23,7 +23,7 @@ def test_the_installed_version_is_the_one_that_was_tried() -> None:
 
 
 def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
-    told = run(
+    output = run(
         "import attrs; before = attrs.define\n"
         "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
         "assert import_lean() and attrs.define is before\n"
@@ -31,11 +31,11 @@ def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
         "built = [n for n, c in vars(types).items() if isinstance(c, type) and attrs.has(c)]\n"
         "print(sorted(built), types.ResponseError(code=1, message='no').message, types.CANCEL_REQUEST)\n"
     )
-    assert told == f"{sorted(BUILT)} no $/cancelRequest"
+    assert output == f"{sorted(BUILT)} no $/cancelRequest"
 
 
 def test_pygls_dispatches_on_top_of_it() -> None:
-    told = run(
+    output = run(
         "from jumpseat.rpc.lean_lsprotocol import import_lean; import_lean()\n"
         "from jumpseat.rpc.dispatcher import Dispatcher\n"
         "from jumpseat.rpc.method import MethodCall, Method\n"
@@ -46,11 +46,11 @@ def test_pygls_dispatches_on_top_of_it() -> None:
         "dispatcher.request(7, 'add', MethodCall(NoParams(), 7))\n"
         "print(answers)\n"
     )
-    assert told == "[(7, 2)]"
+    assert output == "[(7, 2)]"
 
 
 def test_another_version_is_imported_whole() -> None:
-    told = run(
+    output = run(
         "import attrs\n"
         "from jumpseat.rpc import lean_lsprotocol\n"
         "lean_lsprotocol.TRIED_VERSION = '0'\n"
@@ -58,13 +58,13 @@ def test_another_version_is_imported_whole() -> None:
         "from lsprotocol import types\n"
         "print(attrs.has(types.InitializeParams))\n"
     )
-    assert told.split() == ["False", "True"]
+    assert output.split() == ["False", "True"]
 
 
 def test_what_is_imported_already_is_left_alone() -> None:
-    told = run(
+    output = run(
         "from lsprotocol import types\n"
         "from jumpseat.rpc.lean_lsprotocol import import_lean\n"
         "print(import_lean(), types.Position(1, 2).line)\n"
     )
-    assert told == "False 1"
+    assert output == "False 1"

@@ -63,6 +63,6 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     )
 
     assert (await request(2, "auth/signIn", {"provider": "b"}))["state"] == comes_to
-    told = await request(3, "settings/get", {})
-    assert told["settings"].get("default_provider") == expected
+    result = await request(3, "settings/get", {})
+    assert result["settings"].get("default_provider") == expected
     await connection.session.aclose()

@@ -48,7 +48,7 @@ async def test_a_silent_keyring_is_not_waited_for() -> None:
         with pytest.raises(KeyringError, match=r"did not answer in 0\.2 s"):
             await BoundedKeyring(lambda: ring, seconds=0.2).get("a")
         assert time.monotonic() - began < 5
-        # Nobody has to wait for such a thread, the interpreter at its end neither.
+        # Such a thread delays nothing, not even the interpreter's exit.
         assert [thread.daemon for thread in threading.enumerate() if thread.name == "keyring"] == [True]
     finally:
         ring.answer.set()

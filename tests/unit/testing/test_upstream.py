@@ -194,7 +194,7 @@ async def test_a_port_can_be_asked_for():
     for _ in range(20):
         async with FakeUpstream() as first:
             _, port = _address(first)
-        # What is free now may be somebody else's in the next moment.
+        # Another process may take the free port first.
         with contextlib.suppress(OSError):
             async with FakeUpstream(port) as second:
                 assert second.origin == f"http://127.0.0.1:{port}"

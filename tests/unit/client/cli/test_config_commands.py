@@ -12,7 +12,7 @@ import pytest
 pytestmark = [pytest.mark.timeout(60), pytest.mark.requirement("7:file-errors"), pytest.mark.slow]
 
 WRONG = """\
-default_provider = "nobody"
+default_provider = "unknown"
 [providers.good]
 kind = "openai"
 api_kye = "canary"

@@ -62,7 +62,7 @@ def test_a_request_is_no_more_than_it_has_to_be():
     }
 
 
-@pytest.mark.requirement("ollama:stream-told")
+@pytest.mark.requirement("ollama:stream-always")
 def test_a_whole_answer_has_to_be_asked_for():
     assert encoded(request_for(stream=False))["stream"] is False
 
