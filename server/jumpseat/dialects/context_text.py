@@ -6,6 +6,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from jumpseat.chat import ContextBlock, Range
+from jumpseat.chat.fence import fence_for
 
 MAX_NAME = 300
 """Characters of a name: enough for a path, too few for an injected prompt."""
@@ -19,7 +20,7 @@ def render_context(block: ContextBlock) -> str:
     # A label that repeats the name is written once.
     names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
     heading = ", ".join(filter(None, (*(f"`{name}`" for name in names), _place(block.range)))) or "Context"
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
+    fence = fence_for(block.text)
     language = _LANGUAGE.sub("", block.language_id or "")
     end = "" if block.text.endswith("\n") or not block.text else "\n"
     return f"{heading}:\n{fence}{language}\n{block.text}{end}{fence}"

@@ -1,4 +1,4 @@
-"""A client's request for a turn, before names are resolved and defaults applied."""
+"""A client's request for a turn, and the receiver of its events."""
 
 from __future__ import annotations
 

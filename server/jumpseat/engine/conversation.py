@@ -1,4 +1,4 @@
-"""A conversation on its way to one provider and model: read once, then arranged as every provider takes it.
+"""Checks the messages of a client, and arranges them as one provider and model accepts them.
 
 Reading checks each message, leaves out data of other models, and pairs tool calls with results. Arranging
 puts every result directly after its call, leaves out empty messages, makes ids of calls unique and, if the
@@ -39,7 +39,7 @@ CLOSING = "Go on."
 
 
 class Conversation:
-    """The messages of a turn, as one provider and model may read them."""
+    """The messages of a turn for one provider and model."""
 
     def __init__(
         self, messages: Iterable[Message], origin: Origin | None = None, refusals: Refusals | None = None
@@ -94,7 +94,7 @@ class Conversation:
                 self._misplaced.append(Problem(path, problem))
 
     def _readable(self, message: Message, origin: Origin) -> Message:
-        """The message without what this model refused or only another one can read."""
+        """The message without blocks that this model refused or that only another model can read."""
         kept: list[ContentBlock] = []
         is_changed = False
         for given in message.content:
@@ -135,9 +135,6 @@ class Conversation:
     def arranged(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
         """The messages to send.
 
-        Chat completions and Anthropic's API refuse a call whose result does not follow directly; Responses
-        refuses one without an output. Anthropic's API refuses empty messages and repeated call ids.
-
         Args:
             warnings: gets a warning for each kind of change.
             user_begins: whether the provider requires a user message first. Templates of Mistral's and
@@ -153,8 +150,10 @@ class Conversation:
             )
             warnings.append(WarningEvent("foreign_data_dropped", message))
         warnings += self._calls.warnings()
+        # Anthropic's API refuses repeated ids.
         self._calls.make_ids_unique()
         result = self._with_results_and_words(warnings)
+        # The client's last message held only late results or blank text; the model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
         if user_begins and result[0].role == "assistant":
@@ -170,6 +169,7 @@ class Conversation:
         empty = reasoning_alone = 0
         for index, message in enumerate(self._messages):
             if message.role == "assistant":
+                # Reasoning alone is no answer; Anthropic's API also refuses an empty message.
                 if not any(map(_can_stand_alone, message.content)):
                     reasoning_alone += any(map(_is_reasoning, message.content))
                     continue
@@ -177,6 +177,8 @@ class Conversation:
                     result.append(Message("user", tuple(owed)))
                 calls = self._calls.of_message(index)
                 result.append(with_unique_ids(message, calls))
+                # Chat completions and Anthropic's API refuse a call whose result does not follow directly;
+                # Responses refuses one without an output.
                 owed = [call.result() for call in calls]
                 continue
             own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
@@ -200,7 +202,7 @@ class Conversation:
 
 
 def _can_stand_alone(block: ContentBlock) -> bool:
-    """Whether a provider takes an assistant message of this block alone."""
+    """Whether providers accept an assistant message of this block alone."""
     match block:
         case TextBlock():
             return not _is_blank(block)

@@ -1,7 +1,4 @@
-"""How many tokens a chat would send: by its provider's count, else by our estimate.
-
-Above it is `rpc`, which cancels the task; below it the adapter's own count and `tokens`.
-"""
+"""Counts the tokens that a chat would send: the provider's count, else an estimate."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Rewriting a piece of text in place: the messages that ask for it, and the replacement in the answer.
-
-An edit is a normal turn with a conversation that is made here.
-"""
+"""Rewrites a piece of text in place: a turn with its own prompt, and the replacement in the answer."""
 
 from __future__ import annotations
 
@@ -75,13 +72,10 @@ def asked_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnA
 async def run_edit(
     registry: Registry, ask: TurnAsk, target: ContextBlock, instruction: str, sink: Sink
 ) -> Edit:
-    """Run one edit to its end; events, errors and cancelling are those of `run_turn`.
-
-    There is a replacement only if the answer is complete and not empty: one that was or may be cut off, was
-    refused, or calls a tool must not be applied.
-    """
+    """Run one edit to its end; events, errors and cancelling are those of `run_turn`."""
     response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
+    # A replacement that was cut off would delete the rest of the user's text.
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():
         return Edit(response, None)
     try:

@@ -1,9 +1,8 @@
 """The tokens of an image, estimated from its size.
 
-Reads width and height from the first bytes of a PNG, JPEG, GIF or WebP file; nothing is decoded or fetched.
-
-Source: the image token formula of Anthropic's vision page (width times height / 750, large images are scaled
-down to about 1600 tokens); the tiles of OpenAI's vision page come to as many within a factor of two.
+Nothing is decoded or fetched. Source: the image token formula of Anthropic's vision page (width times height
+/ 750, large images are scaled down to about 1600 tokens); the tiles of OpenAI's vision page come to as many
+within a factor of two.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from jumpseat.chat import ImageBlock
 PIXELS_PER_TOKEN = 750
 MOST_TOKENS = 1600
 FEWEST_TOKENS = 20
+
 UNKNOWN_TOKENS = 1000
 """An image at a URL, or of another format: about one megapixel, as most providers scale it down."""
 
-_LOOK_AT = 96 * 1024
+_HEAD_LENGTH = 96 * 1024
 """Characters of base64 to read: the size of a JPEG comes after its embedded preview."""
 
 
@@ -36,7 +36,8 @@ def _first_bytes(source: str) -> bytes:
     if source.startswith("https:"):
         return b""
     start = source.find(",") + 1 if source.startswith("data:") else 0
-    head = "".join(source[start : start + _LOOK_AT].split())
+    # Base64 may be wrapped into lines, and is decoded in groups of four characters.
+    head = "".join(source[start : start + _HEAD_LENGTH].split())
     try:
         return b64decode(head[: len(head) // 4 * 4])
     except binascii.Error:
@@ -64,7 +65,7 @@ def _of_jpeg(data: bytes) -> tuple[int, int] | None:
         marker = data[place + 1]
         if marker == 0xFF:  # Padding.
             place += 1
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # These three are not frames.
             return _big(data[place + 7 : place + 9]), _big(data[place + 5 : place + 7])
         else:
             place += 2 + max(_big(data[place + 2 : place + 4]), 2)
@@ -72,6 +73,7 @@ def _of_jpeg(data: bytes) -> tuple[int, int] | None:
 
 
 def _of_webp(data: bytes) -> tuple[int, int] | None:
+    # The three forms of the WebP container specification: extended, lossy, lossless.
     kind = data[12:16]
     if kind == b"VP8X":
         return _little(data[24:27]) + 1, _little(data[27:30]) + 1

@@ -1,7 +1,4 @@
-"""Checks before a request whether its prompt fits the model.
-
-Makes no requests: it uses the provider's count of exactly this prompt if there is one, else the estimate.
-"""
+"""Checks whether a prompt fits the model, without a request."""
 
 from __future__ import annotations
 
@@ -19,16 +16,14 @@ CERTAINTY = 2
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     """The plan, with a warning if its prompt may be too long; one that certainly is too long is refused.
 
-    A limit that is known only from the snapshot never refuses a prompt, because providers raise their limits.
-
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
     """
     request = planned.request
-    found = _limit(target, request)
-    if found is None:
+    known = _limit(target, request)
+    if known is None:
         return planned
-    limit, is_firm = found
+    limit, is_firm = known
     from_bytes = estimate(request)
     if from_bytes * BYTES_PER_TOKEN <= limit:
         return planned  # Fits even with one token for each byte; most prompts end here.
@@ -58,5 +53,6 @@ def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | No
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)
         if limit is not None:
+            # Providers raise their limits, so one from the snapshot only warns.
             return limit, target.sources.get(fact) != "snapshot"
     return None

@@ -2,12 +2,6 @@
 
 Such a client drops thinking, signatures, opaque data and the exact text of arguments. The memory completes
 its messages byte for byte before a turn is planned. A memory belongs to one connection and is never stored.
-
-The data of one answer must never go to another one, so words alone ("Done.") do not identify an answer. Its
-signs, the strongest first: the whole conversation before it; all user messages before it (an earlier answer
-was edited); all assistant messages before it, if they are long (a question was edited); for a tool call, the
-message directly before it; a call id that looks random, or a long text. The strongest sign that is found
-decides, and only if all answers with that sign have the same place in a conversation.
 """
 
 from __future__ import annotations
@@ -145,10 +139,12 @@ class BlockMemory:
         """The client's blocks, completed; None if they are not a remembered answer."""
         if words.digest not in self._index:
             return None  # No answer has these words; the common case for the history of another connection.
+        # The data of one answer must never go to another one, and a short text ("Done.") identifies none. So
+        # the strongest sign that is known decides.
         signs = (sign for sign, is_good in trail.signs(words) if is_good)
         serials = next((found for sign in signs if (found := self._index.get(sign))), ())
         answers = [self._answers[serial] for serial in serials]
-        # Several answers in one place are alternatives; with two places the match would be ambiguous.
+        # Several answers in one place are alternatives. With two places the match would be ambiguous.
         if len({answer.place for answer in answers}) != 1:
             return None
         for serial, answer in zip(reversed(serials), reversed(answers), strict=True):

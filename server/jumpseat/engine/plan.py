@@ -1,4 +1,4 @@
-"""From a client's request to the request for an adapter: checks, defaults, and degradation.
+"""Plans the request for an adapter from that of a client: checks, defaults, degradation.
 
 Each change has a warning. What cannot be dropped without a change of meaning (tools, images) is an error.
 Makes no requests.
@@ -13,9 +13,7 @@ from typing import Any
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import (
     ChatRequest,
-    Initiator,
     InvalidRequestError,
-    Message,
     Origin,
     RequestError,
     WarningEvent,
@@ -73,52 +71,49 @@ def plan(
         # One pass: the memory completes each message just before the conversation reads it.
         completed = memory.restored(ask.messages, origin, trail)
         conversation = Conversation(completed, origin, memory.refusals)
-    _refuse_the_impossible(ask, target, capabilities, has_images=conversation.has_images)
+    _refuse_unsupported(ask, target, capabilities, has_images=conversation.has_images)
 
     warnings = list(ask.warnings)
     settings = _with_defaults(ask.settings, default_settings, rows)
-    unsaid = chat_params(settings, rows)
+    defaults = chat_params(settings, rows)
     request = ChatRequest(
         messages=conversation.arranged(warnings, user_begins=target.adapter.traits.user_begins),
         model=target.model,
         system=ask.system,
         tools=ask.tools,
         tool_choice=ask.tool_choice,
-        max_tokens=_max_tokens(ask.max_tokens or unsaid.get("max_tokens") or default_max_tokens, target),
+        max_tokens=_max_tokens(ask.max_tokens or defaults.get("max_tokens") or default_max_tokens, target),
         stop_sequences=ask.stop_sequences,
         stream=ask.stream,
         output_mode=ask.output_mode,
-        thinking=ask.thinking or unsaid.get("thinking"),
+        thinking=ask.thinking or defaults.get("thinking"),
         settings=mapped(settings, rows),
         conversation_id=ask.conversation_id,
-        initiator=ask.initiator or _initiator(ask.messages),
+        # By the client's own messages: a result that was added for it is not an agent's.
+        initiator=ask.initiator or ChatRequest(messages=ask.messages, model="").effective_initiator(),
     )
     return Plan(_degraded(request, target, capabilities, warnings), warnings)
 
 
-def _initiator(messages: Sequence[Message]) -> Initiator:
-    """Who causes the request, from the client's own messages: an added result does not count."""
-    return ChatRequest(messages=messages, model="").effective_initiator()
-
-
 def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
     limit = target.info.max_output_tokens if target.info else None
-    wanted = asked or target.adapter.traits.default_max_tokens
-    return min(wanted, limit) if limit else wanted
+    tokens = asked or target.adapter.traits.default_max_tokens
+    return min(tokens, limit) if limit else tokens
 
 
 def _with_defaults(
     requested: Mapping[str, Any], saved: Mapping[str, Any], rows: Mapping[str, SettingRow]
 ) -> dict[str, Any]:
-    """Settings of the request, then saved ones, then defaults; an invalid saved value is left out."""
+    """Settings of the request, then saved ones, then defaults."""
     values = {key: row.default for key, row in rows.items() if row.default is not None}
+    # Rows change with the configuration, so a value that was valid when it was saved may be invalid now.
     values |= {
         key: value for key, value in saved.items() if key in rows and rows[key].problem_with(value) is None
     }
     return {**values, **requested}
 
 
-def _refuse_the_impossible(
+def _refuse_unsupported(
     ask: TurnAsk, target: ResolvedModel, capabilities: Capabilities, *, has_images: bool
 ) -> None:
     info = target.info
@@ -149,16 +144,16 @@ def _degraded(
             return f"The provider {target.provider}"
         return f"The model {target.model} of {target.provider}" if model_has is False else None
 
-    who = lacks(capabilities.json_mode, info.supports_json if info else None)
-    if request.output_mode != "text" and who:
+    subject = lacks(capabilities.json_mode, info.supports_json if info else None)
+    if request.output_mode != "text" and subject:
         warnings.append(
-            WarningEvent("json_mode_dropped", f"{who} has no JSON mode; the output mode was left out.")
+            WarningEvent("json_mode_dropped", f"{subject} has no JSON mode; the output mode was left out.")
         )
         request = replace(request, output_mode="text")
-    who = lacks(capabilities.thinking, info.supports_thinking if info else None)
-    if request.thinking not in (None, "off") and who:
+    subject = lacks(capabilities.thinking, info.supports_thinking if info else None)
+    if request.thinking not in (None, "off") and subject:
         warnings.append(
-            WarningEvent("thinking_dropped", f"{who} has no thinking levels; the level was left out.")
+            WarningEvent("thinking_dropped", f"{subject} has no thinking levels; the level was left out.")
         )
         request = replace(request, thinking=None)
     return request

@@ -1,4 +1,4 @@
-"""From a client's request to a planned request for one model, for a chat and for a count of its tokens."""
+"""Resolves the model of a client's request and plans it, for a chat or a count of its tokens."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ class RetryBudget:
         """Seconds to wait before the next attempt; None if there is none."""
         if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
             return None
+        # A provider's own delay is exact, so it needs no jitter.
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= LONGEST_HONOURED_DELAY_SECONDS else None
         backoff = min(FIRST_DELAY_SECONDS * 2.0 ** (self.attempt - 1), LONGEST_BACKOFF_SECONDS)

@@ -1,7 +1,7 @@
 """Compares the blocks of a client with an answer of the daemon, and completes them from it.
 
-A client that keeps only text and tool calls drops other blocks, joins, splits and trims texts, and writes
-arguments again. The answer is still the same. With a changed word, call or order it is another one.
+Clients that keep only text and tool calls drop other blocks, join, split and trim texts, and serialise
+arguments again; it is still the same answer. With a changed word, call or order it is another one.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> li
     our_texts = [block for block in ours if isinstance(block, TextBlock)]
     if not _is_same_text("".join(block.text for block in their_texts), [block.text for block in our_texts]):
         return None
+    # The client kept provider data, so a block that it does not have was removed on purpose.
     if any(_is_sealed(block) for block in theirs):
         return theirs
     shown = "".join(block.thinking for block in theirs if isinstance(block, ThinkingBlock))

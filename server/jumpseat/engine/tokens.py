@@ -1,11 +1,4 @@
-"""The number of tokens of a prompt, as far as it is known without a request.
-
-Owns the estimate and a bounded memory of the counts that providers reported on this connection: the next turn
-of a conversation is the previous one, whose total is known, and the messages added since.
-
-There is no tokenizer: on chat requests an exact count of the text is no closer to the total than its bytes,
-because the error is in what the provider adds (framing, a preamble for tools).
-"""
+"""The tokens of a prompt without a request: from recent counts of the provider, else an estimate."""
 
 from __future__ import annotations
 
@@ -32,6 +25,8 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import image_tokens
 from jumpseat.wire import write_json
 
+# There is no tokenizer: an exact count of the text is no closer to the total than its bytes, because the
+# error is in what the provider adds (framing, a preamble for tools).
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8, not characters, so that Chinese and Japanese are estimated as well as English."""
 
@@ -101,6 +96,7 @@ class TokenMemory:
         counted = self._counted.get(keys[-1])
         if counted is not None:
             return Size(counted.input_tokens, exact=counted.output_tokens is None)
+        # The prompt is a former one, its answer, and the messages since; the longest former one is the best.
         for length in range(len(messages) - 1, 0, -1):
             counted = self._counted.get(keys[length - 1])
             if counted is None or counted.output_tokens is None or messages[length].role != "assistant":
@@ -187,11 +183,8 @@ def _of_text(text: str) -> int:
 
 
 def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
-    """A key for each beginning of the conversation, shortest first: the first message, the first two, …
-
-    Python's hash is keyed for each process and the fastest for text. If two prompts had the same key, only an
-    estimate would be wrong.
-    """
+    """A key for each prefix of the conversation, shortest first: the first message, the first two, …"""
+    # `hash` is the fastest digest of text. A collision would only make an estimate wrong.
     tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     options = repr((request.tool_choice, request.output_mode, request.thinking))
     key = hash((provider, request.model, request.system or "", tools, options))
@@ -204,9 +197,10 @@ def _prefixes(provider: str, request: ChatRequest) -> Iterator[int]:
 
 
 def _identity(block: ContentBlock) -> tuple[str, ...]:
-    """What distinguishes a block from others of its type; of an image only its length and its ends."""
+    """The data that distinguishes a block from others of its type."""
     match block:
         case ImageBlock():
+            # Hashing megabytes for each prompt would be slow.
             return (str(len(block.source)), block.source[:256], block.source[-256:])
         case ContextBlock():
             return (render_context(block),)

@@ -1,4 +1,4 @@
-"""The tool calls of a conversation, each with its one result and an id of its own."""
+"""Pairs tool calls with results, one result for each call, and makes their ids unique."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PairedCall:
 
     results: list[ToolResultBlock] = field(default_factory=list)
     late: bool = False
-    """Another run of assistant messages stands between the call and a result."""
+    """An assistant message is between the call and a result."""
 
     def result(self) -> ToolResultBlock:
         """The one result that goes to the provider."""
@@ -36,11 +36,7 @@ class PairedCall:
 
 
 class ToolCalls:
-    """Pairs calls with results while the messages of a conversation are read in order.
-
-    A result belongs to the last message before it that has a call with its id: some servers use ids again in
-    a long conversation. If that message has several such calls, they are answered in order.
-    """
+    """Pairs calls with results while the messages of a conversation are read in order."""
 
     def __init__(self) -> None:
         self.orphan: Problem | None = None
@@ -69,6 +65,7 @@ class ToolCalls:
             paired = [PairedCall(block, self._turn, block.id) for block in calls]
             for call in paired:
                 own.setdefault(call.id, []).append(call)
+            # The latest message wins: some servers reuse ids in a long conversation.
             self._latest |= own
             self._by_message.append(paired)
         else:
@@ -83,6 +80,7 @@ class ToolCalls:
             missing = f"no tool_use with the id {result.tool_use_id!r} comes before this result"
             self.orphan = self.orphan or Problem(path, missing)
             return
+        # Several calls of one message with the same id are answered in order.
         call = next((each for each in candidates if not each.results), candidates[-1])
         call.results.append(result)
         call.late = call.late or call.turn < self._turn
@@ -96,7 +94,8 @@ class ToolCalls:
         return self._by_message[index]
 
     def make_ids_unique(self) -> None:
-        """Rename a call whose id an earlier one has: some servers count from 0 in every answer."""
+        """Rename each call whose id an earlier call has."""
+        # Some servers number the calls of every answer from 0.
         taken = {call.id for call in self}
         counts = Counter[str]()
         for call in self:
@@ -110,7 +109,7 @@ class ToolCalls:
             taken.add(name)
 
     def warnings(self) -> Iterator[WarningEvent]:
-        """What the client has to know about results that were added, moved or joined."""
+        """The warnings about results that were added, moved or joined."""
         if missing := sum(not call.results for call in self):
             message = f"{missing} tool calls had no result; an error result was added to each."
             yield WarningEvent("tool_result_missing", message)

@@ -1,7 +1,4 @@
-"""The signs by which `memory` recognises an answer in a conversation of text and tool calls only.
-
-Every message of every chat passes through here, so each is read once, as bytes.
-"""
+"""The signs by which `memory` recognises an answer in a conversation of text and tool calls only."""
 
 from __future__ import annotations
 
@@ -101,14 +98,17 @@ class Trail:
         The last one is the digest of the words; an answer without it has none of the others.
         """
         yield _with(self._all, words), True
+        # An earlier answer was edited.
         yield _with(self._asked, words), True
+        # An earlier question was edited.
         yield _with(self._said, words), self._said_length + words.length >= LONG_TEXT
+        # Old messages were removed, as agents do to shorten a conversation.
         yield _with(self._near, words), bool(words.calls)
         yield words.digest, words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls))
 
 
-def _with(way: blake2b, words: MessageWords) -> bytes:
-    digest = way.copy()
+def _with(before: blake2b, words: MessageWords) -> bytes:
+    digest = before.copy()
     digest.update(words.digest)
     return digest.digest()
 
@@ -143,6 +143,7 @@ def words_of(content: Sequence[ContentBlock]) -> MessageWords:
 
 def _without_space(text: str) -> tuple[bytes, int]:
     """A text without its white space, in UTF-8, and its number of characters."""
+    # `translate` on bytes is many times faster than on `str`, and every message of every chat passes here.
     encoded = _encoded(text)
     dense = encoded.translate(None, _ASCII_SPACE)
     characters = len(text) - (len(encoded) - len(dense))

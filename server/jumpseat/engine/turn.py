@@ -1,7 +1,4 @@
-"""A turn: resolve the model, validate, plan, stream, fold; it ends exactly once.
-
-This is the only place that retries and replans. An adapter makes one attempt.
-"""
+"""Runs a turn: resolve the model, plan, stream, fold, and retry or replan. An adapter makes one attempt."""
 
 from __future__ import annotations
 
@@ -149,6 +146,7 @@ async def _attempts(
             request = replan.request or request
             fold.restart(target.provider, target.model)
         except ChatError as error:
+            # After output a retry would repeat text that the client already shows.
             delay = None if output else budget.delay_before_retry(error)
             if delay is None:
                 raise

@@ -33,12 +33,6 @@ FencedBlock: TypeAlias = (
 _PLAIN = re.compile(r"[\w.:+/@%~#,;!?&()*-]+", re.ASCII)
 _PAIR = re.compile(r'[ \t]+([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"`]+)')
 _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
-_TICKS = re.compile("`+")
-
-
-def fence_for(text: str) -> str:
-    """A fence longer than any run of backticks in the text, so that no line closes it."""
-    return "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
 
 
 def info_and_text(block: FencedBlock) -> tuple[str, str | None]:

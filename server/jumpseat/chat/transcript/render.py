@@ -16,7 +16,8 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.chat.transcript.fences import fence_for, info_and_text
+from jumpseat.chat.fence import fence_for
+from jumpseat.chat.transcript.fences import info_and_text
 from jumpseat.chat.transcript.form import (
     NEXT_TEXT,
     NO_BLOCKS,

@@ -1,0 +1,17 @@
+"""Fences of Markdown that their content does not close."""
+
+from __future__ import annotations
+
+import re
+
+SHORTEST_FENCE = 3
+
+
+def fence_for(text: str, *, shortest: int = SHORTEST_FENCE) -> str:
+    """A fence of backticks longer than any run of them in the text.
+
+    Args:
+        text: the content.
+        shortest: the minimum length.
+    """
+    return "`" * max(shortest, 1 + max(map(len, re.findall("`+", text)), default=0))
