@@ -14,30 +14,47 @@ POLL_SECONDS = 1.0
 """Where the system cannot notify, a dead parent is noticed within about this time."""
 
 
-def watch_process(process_id: int, on_gone: Callable[[], None]) -> asyncio.Task[None] | None:
-    """Call `on_gone` once this process is gone; at once if it is gone already.
+def watch_process(process_id: int, on_gone: Callable[[], None]) -> Callable[[], None]:
+    """Call `on_gone` once this process is gone; soon if it is gone already.
 
-    Returns the task that polls, for the caller to keep; None where the kernel notifies instead.
+    Returns a function that ends the watch; a second call, or one after `on_gone`, has no effect.
     """
     loop = asyncio.get_running_loop()
     if hasattr(os, "pidfd_open"):
         try:
             descriptor = os.pidfd_open(process_id)
         except (ProcessLookupError, OverflowError):
-            loop.call_soon(on_gone)
-            return None
+            return loop.call_soon(on_gone).cancel
         except OSError:
             pass  # An old kernel or a sandbox refuses pidfds; polling works there.
         else:
+            return _watch_descriptor(loop, descriptor, on_gone)
+    polling = asyncio.ensure_future(_poll(process_id, on_gone))
 
-            def gone() -> None:
-                loop.remove_reader(descriptor)
-                os.close(descriptor)
-                on_gone()
+    def stop_polling() -> None:
+        polling.cancel()
 
-            loop.add_reader(descriptor, gone)
-            return None
-    return asyncio.ensure_future(_poll(process_id, on_gone))
+    return stop_polling
+
+
+def _watch_descriptor(
+    loop: asyncio.AbstractEventLoop, descriptor: int, on_gone: Callable[[], None]
+) -> Callable[[], None]:
+    watching = True
+
+    def end() -> None:
+        nonlocal watching
+        if watching:
+            watching = False
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+
+    def gone() -> None:
+        end()
+        on_gone()
+
+    loop.add_reader(descriptor, gone)
+    return end
 
 
 async def _poll(process_id: int, on_gone: Callable[[], None]) -> None:

@@ -1,7 +1,4 @@
-"""The daemon's process: one connection on stdio, from the first byte to the exit code.
-
-It claims stdin and stdout for frames, runs until the client leaves, and then ends quickly and for good.
-"""
+"""The process of `jumpseat serve`: what is done once in a process, around one session on stdio."""
 
 from __future__ import annotations
 
@@ -16,21 +13,11 @@ import threading
 from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 
-from jumpseat.rpc.connection import ClientConnection
-from jumpseat.rpc.parent import watch_process
+from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.system.environment import Environment
+from jumpseat.system.paths import places_of_process
 from jumpseat.system.secrets import SecretFilter
-from jumpseat.wire import Transport, claim_stdio, open_fds
-
-logger = logging.getLogger(__name__)
-
-CANCEL_SECONDS = 0.3
-"""How long turns in flight may take to end once the client is gone."""
-
-FLUSH_SECONDS = 0.3
-"""How long the last answers may take to be read."""
-
-CLOSE_SECONDS = 0.5
-"""How long providers may take to give back what they hold."""
+from jumpseat.wire import claim_stdio
 
 LOG_SECONDS = 0.3
 """How long the last lines of the log may take to be written."""
@@ -42,25 +29,24 @@ QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
 """Loggers that write URLs, headers or bodies; nothing below a warning of theirs is kept."""
 
 
-def run(
-    *, config_file: Path | None, log_level: str, log_file: Path | None, client_process_id: int | None
-) -> int:
-    """Serve one client on stdin and stdout, then end the process with the connection's exit code.
-
-    Args:
-        config_file: the configuration file, if one was named.
-        log_level: the least level that is logged, a name of `logging`'s in any case.
-        log_file: where the log goes; None for stderr.
-        client_process_id: a process to outlive by no more than moments.
-    """
-    log = _start_logging(log_level, log_file)
+def run(options: SessionOptions) -> int:
+    """Serve one client on stdin and stdout, then end the process with the session's exit code."""
+    log = _start_logging(options.log_level, options.log_file)
     _raise_the_mmap_threshold()
-    descriptors = claim_stdio()
+    descriptors = Descriptors(*claim_stdio(), None)
     with asyncio.Runner() as runner:
-        code = runner.run(_serve(descriptors, config_file, client_process_id))
+        code = runner.run(_serve(descriptors, _environment(), options))
         _finish_logging(log)
         # A thread may still be blocked on a read, or be loading a model; nothing of theirs is needed.
         os._exit(code)
+
+
+def _environment() -> Environment:
+    try:
+        directory = Path.cwd()
+    except OSError:  # It was deleted.
+        directory = Path("/")
+    return Environment(os.environ.copy(), directory, places_of_process())
 
 
 class _LogQueue(QueueHandler):
@@ -115,57 +101,19 @@ def _raise_the_mmap_threshold() -> None:
     del block
 
 
-async def _serve(descriptors: tuple[int, int], config_file: Path | None, parent: int | None) -> int:
-    gone = asyncio.Event()
-    watching: list[asyncio.Task[None] | None] = []
-
-    def watch_parent(process_id: int) -> None:
-        watching.append(watch_process(process_id, gone.set))
-
-    received: list[bytes] = []
-    connection: ClientConnection | None = None
-
-    def on_data(data: bytes) -> None:
-        if connection is None:
-            received.append(data)
-        elif not gone.is_set():
-            connection.receive(data)
-
-    transport = await open_fds(*descriptors, on_data=on_data, on_eof=gone.set)
-    connection = ClientConnection(
-        transport, config_file=config_file, stop=gone.set, watch_parent=watch_parent
-    )
-    for data in received:
-        connection.receive(data)
-    if parent is not None:
-        watch_parent(parent)
-    _stop_on_signals(gone)
-    await gone.wait()
-    await _finish(connection, transport)
-    return 0 if connection.session.shutting_down else 1
+async def _serve(descriptors: Descriptors, environment: Environment, options: SessionOptions) -> int:
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    return await serve_connection(descriptors, environment, options, stop=stop)
 
 
-def _stop_on_signals(gone: asyncio.Event) -> None:
+def _stop_on_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is None:
             continue
         try:
-            loop.add_signal_handler(number, gone.set)
+            loop.add_signal_handler(number, stop.set)
         except NotImplementedError:  # Windows' loop has no signal handlers; its signals come to the process.
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(gone.set))
-
-
-async def _finish(connection: ClientConnection, transport: Transport) -> None:
-    """End turns, so that no provider goes on answering, and let the client read what it still wants."""
-    await connection.session.cancel_others(None, CANCEL_SECONDS)
-    await transport.flush(FLUSH_SECONDS)
-    try:
-        async with asyncio.timeout(CLOSE_SECONDS):
-            await connection.session.aclose()
-    except TimeoutError:
-        logger.warning("a provider did not close in time")
-    except Exception:
-        logger.exception("a provider failed to close")
-    transport.close()
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))

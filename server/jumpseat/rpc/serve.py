@@ -32,18 +32,14 @@ def main(argv: Sequence[str]) -> int:
     import_lean()
     compile_lazily()
     from jumpseat.rpc.process import run
+    from jumpseat.rpc.serving import SessionOptions
 
     # What was imported stays; the collector need not look at it again.
     gc.freeze()
     # A chat with a long history makes tens of thousands of objects, none of them garbage before its end.
     gc.set_threshold(20_000)
     gc.enable()
-    return run(
-        config_file=options.config,
-        log_level=options.log_level,
-        log_file=options.log_file,
-        client_process_id=options.client_process_id,
-    )
+    return run(SessionOptions(options.config, options.log_level, options.log_file, options.client_process_id))
 
 
 def _process_id(text: str) -> int:
