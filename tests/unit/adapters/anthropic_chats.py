@@ -1,4 +1,4 @@
-"""Chats through the adapter of Anthropic's Messages API, for the tests beside this."""
+"""Helpers for tests of the adapter of Anthropic's Messages API."""
 
 from jumpseat.adapters.anthropic.adapter import AnthropicAdapter
 from jumpseat.chat import ChatRequest, Message

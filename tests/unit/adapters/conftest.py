@@ -1,4 +1,4 @@
-"""What the tests of most adapters need."""
+"""Fixtures of the adapter tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.ollama import FakeOllama
 
 @pytest.fixture
 async def http() -> AsyncIterator[HttpClient]:
-    """A client of its own for each test."""
+    """An HTTP client for one test."""
     client = HttpClient()
     yield client
     await client.aclose()

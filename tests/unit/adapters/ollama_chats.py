@@ -1,4 +1,4 @@
-"""Chats through the adapter of Ollama servers, for the tests beside this."""
+"""Helpers for tests of the adapter of Ollama servers."""
 
 from jumpseat.adapters.ollama.adapter import OllamaAdapter
 from jumpseat.chat import ChatRequest, Message

@@ -1,4 +1,4 @@
-"""Chats through the adapter of OpenAI-compatible providers, for the tests beside this."""
+"""Helpers for tests of the adapter of OpenAI-compatible providers."""
 
 from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, Message, TextDeltaEvent

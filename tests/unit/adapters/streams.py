@@ -1,4 +1,4 @@
-"""Reading what an adapter streams, within bounds, for the tests beside this."""
+"""Reads the events that an adapter streams, with a time limit."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, Fold, WarningEvent
 
 WAIT = 5
-"""Seconds, far more than a scripted server takes."""
+"""Far longer than a scripted server takes."""
 
 
 async def events_of(adapter, request):
@@ -15,14 +15,14 @@ async def events_of(adapter, request):
     try:
         async with asyncio.timeout(WAIT):
             async for event in adapter.stream(request):
-                events.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+                events.append(event)  # noqa: PERF401 - keeps the events before a failure
     except (ChatError, Replan) as error:
         return events, error
     return events, None
 
 
 def folded(events, model):
-    """The response that these events make."""
+    """The response folded from the events."""
     fold = Fold("acme", model)
     for event in events:
         fold.add(event)
@@ -30,5 +30,5 @@ def folded(events, model):
 
 
 def codes(events):
-    """Those of the warnings."""
+    """The codes of the warnings."""
     return [event.code for event in events if isinstance(event, WarningEvent)]

@@ -36,7 +36,7 @@ from tests.unit.adapters.streams import WAIT, codes
 
 
 @pytest.mark.requirement("messages:headers", "messages:request-id")
-async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["Hel", "lo"])), request_id="req_1"))
     events, error = await collect(adapter_for(upstream, http))
     assert error is None
@@ -59,7 +59,7 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, ht
 
 
 @pytest.mark.requirement("messages:headers")
-async def test_configured_headers_go_before_our_own(upstream, http):
+async def test_configured_headers_override_the_adapters(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["x"]))))
     headers = {"anthropic-beta": "a,b", "Authorization": "Bearer t", "Anthropic-Version": "2024-01-01"}
     await collect(adapter_for(upstream, http, headers=headers, base_url=f"{upstream.origin}/v1/"))
@@ -85,7 +85,7 @@ def test_without_a_base_url_anthropic_itself_is_asked(http):
 
 
 @pytest.mark.requirement("messages:whole-body")
-async def test_an_answer_that_is_not_streamed_gives_the_same_response(upstream, http):
+async def test_an_unstreamed_answer_gives_the_same_response(upstream, http):
     parts = (Thought(["Hm"]), Redacted("d"), Words(["Look: "]), Call("t1", "f", ['{"a":1}']))
     upstream.script(Reply.events(message_stream(*parts)), Reply.json(message_body(*parts)))
     adapter = adapter_for(upstream, http)
@@ -120,7 +120,7 @@ async def test_errors_follow_status_and_type(upstream, http, status, kind, expec
 
 
 @pytest.mark.requirement("messages:retry-after")
-async def test_how_long_to_wait_is_kept(upstream, http):
+async def test_the_time_to_wait_is_kept(upstream, http):
     limits = {
         "anthropic_ratelimit_requests_remaining": "4",
         "anthropic_ratelimit_requests_reset": "2026-01-01T00:00:00Z",
@@ -152,7 +152,7 @@ async def test_a_spend_limit_without_a_time_to_wait_is_a_used_up_quota(upstream,
 
 
 @pytest.mark.requirement("messages:context-exceeded")
-async def test_a_prompt_that_is_too_long_is_said_so(upstream, http):
+async def test_a_too_long_prompt_is_a_context_error(upstream, http):
     upstream.script(refused("prompt is too long: 3333404 tokens > 200000 maximum"))
     assert isinstance((await collect(adapter_for(upstream, http)))[1], ContextExceededError)
 
@@ -164,14 +164,14 @@ async def test_an_unknown_model_is_named(upstream, http):
     assert error.message == f"The provider acme has no model {MODEL!r}."
 
 
-async def test_a_404_about_something_else_is_not_blamed_on_the_model(upstream, http):
+async def test_an_unrelated_404_is_not_an_unknown_model(upstream, http):
     upstream.script(Reply.json({"detail": "Not Found"}, 404))
     _, error = await collect(adapter_for(upstream, http))
     assert error.message == "acme refused the request (HTTP 404): Not Found."
 
 
 @pytest.mark.requirement("messages:early-end")
-async def test_an_answer_cut_off_is_a_protocol_error(upstream, http):
+async def test_a_truncated_answer_is_a_protocol_error(upstream, http):
     reply = Reply.events(message_stream(Words(["Hello ", "world"])))
     upstream.script(reply.close_after(reply.body.index(b"world")))
     events, error = await collect(adapter_for(upstream, http))
@@ -191,7 +191,7 @@ async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstr
 
 
 @pytest.mark.requirement("messages:replay-in-place")
-async def test_a_round_trip_gives_every_block_back_as_it_came(upstream, http):
+async def test_a_round_trip_returns_every_block_unchanged(upstream, http):
     parts = (Thought(["Let ", "me"], "EqQB+/="), Redacted("d"), Call("t1", "f", ['{"a": 1}']))
     upstream.script(Reply.events(message_stream(*parts)), Reply.events(message_stream(Words(["ok"]))))
     adapter = adapter_for(upstream, http)

@@ -1,4 +1,4 @@
-"""What the adapter of Anthropic's Messages API says of models and of the length of a prompt."""
+"""Models and token counts of Anthropic's Messages API."""
 
 import pytest
 
@@ -33,12 +33,12 @@ async def test_tokens_are_counted_by_the_api(upstream, http):
         Reply.json({"tokens": 3}),
     ],
 )
-async def test_an_endpoint_without_a_count_has_none(upstream, http, reply):
+async def test_an_endpoint_without_counts_gives_minus_one(upstream, http, reply):
     upstream.script(reply)
     assert await adapter_for(upstream, http).count_tokens(request_for()) == -1
 
 
-async def test_a_count_that_fails_says_so(upstream, http):
+async def test_a_failed_count_is_an_error(upstream, http):
     upstream.script(refused("No", "authentication_error", 401))
     with pytest.raises(AuthenticationError):
         await adapter_for(upstream, http).count_tokens(request_for())
@@ -85,7 +85,7 @@ async def test_every_page_of_the_list_of_models_is_read(upstream, http):
 
 
 @pytest.mark.requirement("messages:models")
-async def test_a_list_in_another_shape_is_read_as_far_as_it_goes(upstream, http):
+async def test_a_list_in_openais_format_is_read_and_any_other_is_a_protocol_error(upstream, http):
     upstream.script(Reply.json({"object": "list", "data": [{"id": "m", "context_length": 1000}]}))
     (model,) = await adapter_for(upstream, http).list_models()
     assert (model.model, model.name, model.max_context_tokens) == ("m", "m", 1000)

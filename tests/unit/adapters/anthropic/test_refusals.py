@@ -1,4 +1,4 @@
-"""What the adapter of Anthropic's Messages API learns from a refusal, and asks for instead."""
+"""What the adapter of Anthropic's Messages API learns from a refusal, and sends instead."""
 
 import pytest
 
@@ -85,7 +85,7 @@ async def test_a_refused_parameter_is_dropped_with_a_warning_and_remembered(
         ),
     ],
 )
-async def test_a_refused_form_of_thinking_is_said_in_another(
+async def test_a_refused_form_of_thinking_is_replaced_by_another(
     upstream, http, model, level, text, first, second
 ):
     upstream.script(refused(text), Reply.events(message_stream(Words(["x"]))))
@@ -100,7 +100,7 @@ async def test_a_refused_form_of_thinking_is_said_in_another(
 
 
 @pytest.mark.requirement("messages:refused-parameter")
-async def test_thinking_that_is_refused_in_every_form_is_left_out(upstream, http):
+async def test_thinking_that_is_refused_in_every_form_is_dropped(upstream, http):
     text = "thinking is not supported for this model"
     upstream.script(refused(text), refused(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
@@ -125,7 +125,7 @@ LITELLM = (
 @pytest.mark.parametrize(
     "text", [LITELLM.replace("{}", "reasoning_effort"), "m doesn't support `reasoning.effort`"]
 )
-async def test_thinking_that_a_gateway_cannot_say_is_left_out_at_once(upstream, http, model, text):
+async def test_thinking_that_a_gateway_does_not_support_is_dropped_at_once(upstream, http, model, text):
     upstream.script(refused(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
@@ -138,7 +138,7 @@ async def test_thinking_that_a_gateway_cannot_say_is_left_out_at_once(upstream, 
 
 
 @pytest.mark.requirement("messages:refused-parameter")
-async def test_stop_sequences_that_a_gateway_cannot_say_are_left_out(upstream, http):
+async def test_stop_sequences_that_a_gateway_does_not_support_are_dropped(upstream, http):
     upstream.script(refused(LITELLM.replace("{}", "stop")))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
@@ -150,7 +150,7 @@ async def test_stop_sequences_that_a_gateway_cannot_say_are_left_out(upstream, h
 
 
 @pytest.mark.requirement("messages:refused-parameter")
-async def test_a_refused_effort_leaves_the_schema_alone(upstream, http):
+async def test_a_refused_effort_is_dropped_and_the_schema_kept(upstream, http):
     upstream.script(
         refused("This model does not support the effort parameter."), Reply.events(message_stream())
     )
@@ -166,14 +166,14 @@ async def test_a_refused_effort_leaves_the_schema_alone(upstream, http):
 @pytest.mark.parametrize(
     "text", ["tools.0: Extra inputs are not permitted", "messages: roles are not supported", "Nonsense."]
 )
-async def test_a_refusal_of_what_matters_is_an_answer(upstream, http, text):
+async def test_a_refusal_of_an_essential_parameter_is_an_error(upstream, http, text):
     upstream.script(refused(text))
     _, error = await collect(adapter_for(upstream, http), request_for(tools=(ToolDefinition("f"),)))
     assert type(error) is RequestError
 
 
 @pytest.mark.requirement("messages:max-tokens-limit")
-async def test_the_models_limit_is_learnt_from_the_refusal(upstream, http):
+async def test_the_models_limit_is_learned_from_the_refusal(upstream, http):
     text = "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for x"
     upstream.script(refused(text), Reply.events(message_stream()))
     adapter = adapter_for(upstream, http)
@@ -194,7 +194,7 @@ async def test_the_models_limit_is_learnt_from_the_refusal(upstream, http):
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
     ],
 )
-async def test_refused_thinking_is_left_out_once(upstream, http, text):
+async def test_refused_thinking_blocks_are_dropped_from_the_replan(upstream, http, text):
     upstream.script(refused(text), Reply.events(message_stream(Words(["x"]))))
     here = Origin("acme", MODEL)
     turn = Message(
@@ -217,6 +217,6 @@ async def test_refused_thinking_is_left_out_once(upstream, http, text):
     assert content == [{"type": "text", "text": "a"}]
 
 
-async def test_a_refusal_about_thinking_is_final_where_none_was_sent(upstream, http):
+async def test_a_refusal_of_thinking_that_was_not_sent_is_an_error(upstream, http):
     upstream.script(refused("Invalid `signature` in `thinking` block"))
     assert type((await collect(adapter_for(upstream, http)))[1]) is RequestError

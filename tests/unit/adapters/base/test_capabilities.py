@@ -1,4 +1,4 @@
-"""What a list of models tells of its provider."""
+"""Capabilities of a provider, derived from its list of models."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def row(**facts: Any) -> ModelInfo:
         ([False, None], {}),
     ],
 )
-def test_one_model_that_can_is_enough_and_all_must_say_that_they_cannot(
+def test_a_capability_is_true_if_one_model_has_it_and_false_if_all_lack_it(
     vision: list[bool | None], capabilities: dict[str, bool]
 ) -> None:
     assert capabilities_of([row(supports_vision=each) for each in vision]) == capabilities
 
 
-def test_every_ability_that_a_list_may_tell_is_read() -> None:
+def test_every_capability_that_a_list_can_give_is_read() -> None:
     one = row(supports_tool_use=True, supports_json=False, supports_vision=True, supports_thinking=False)
     assert capabilities_of([one]) == {
         "tool_calls": True,
@@ -42,7 +42,7 @@ def test_every_ability_that_a_list_may_tell_is_read() -> None:
     }
 
 
-def test_a_model_that_only_embeds_says_nothing_of_chats() -> None:
+def test_embedding_models_are_ignored() -> None:
     assert capabilities_of(
         [row(supports_tool_use=False, picker_enabled=False), row(supports_tool_use=True)]
     ) == {"tool_calls": True}

@@ -1,4 +1,4 @@
-"""The adapter interface: what it promises by default, and the model that programs without a daemon use."""
+"""The adapter interface: its defaults, and the bound model for programs without a daemon."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Silent(Adapter):
     """Overrides nothing."""
 
 
-async def test_the_defaults_promise_nothing() -> None:
+async def test_the_defaults_have_no_capabilities() -> None:
     adapter = Silent()
 
     assert adapter.provider_name == "Silent"
@@ -50,21 +50,21 @@ async def test_the_defaults_promise_nothing() -> None:
     await adapter.aclose()
 
 
-def test_an_adapter_has_what_every_chat_needs_and_no_more() -> None:
+def test_the_interface_has_only_what_every_chat_needs() -> None:
     chat = {"bind", "stream", "list_models", "count_tokens", "max_context_tokens", "probe", "aclose"}
     declared = {"provider_name", "capabilities", "traits", "account", "settings_rows", "options"}
 
     assert {name for name in vars(Adapter) if not name.startswith("_")} == chat | declared
 
 
-async def test_what_an_adapter_does_not_have_is_not_implemented() -> None:
+async def test_methods_without_a_default_raise_not_implemented() -> None:
     with pytest.raises(NotImplementedError):
         Silent().stream(REQUEST)
     with pytest.raises(NotImplementedError):
         await Silent().list_models()
 
 
-async def test_a_bound_model_names_itself_and_its_provider() -> None:
+async def test_a_bound_model_has_its_name_and_its_provider() -> None:
     model = Silent().bind("m", max_tokens=7)
 
     assert (model.model_name, model.provider_name, model.max_context_tokens) == ("m", "Silent", None)
@@ -79,7 +79,7 @@ async def test_a_chat_returns_the_content_as_a_list() -> None:
     assert (response.text, response.stop_reason) == ("Hello", "end_turn")
 
 
-async def test_a_chat_hands_on_what_it_is_given() -> None:
+async def test_a_chat_passes_its_arguments_on() -> None:
     adapter = ScriptedAdapter([DONE], [DONE])
     model = adapter.bind("m", max_tokens=7)
     await model.chat(QUESTION, system="Be brief.", tools=[{"name": "grep"}], thinking="low", stream=True)
@@ -91,7 +91,7 @@ async def test_a_chat_hands_on_what_it_is_given() -> None:
     assert (second.stream, second.max_tokens) == (False, 9)
 
 
-async def test_every_event_is_seen_by_a_plain_function() -> None:
+async def test_a_plain_function_gets_every_event() -> None:
     script: list[Step] = [*said("a"), DONE]
     seen: list[StreamEvent] = []
 
@@ -118,7 +118,7 @@ async def test_a_coroutine_function_is_awaited_before_the_next_event_is_read() -
     assert adapter.played == 4
 
 
-async def test_an_error_carries_what_had_come() -> None:
+async def test_an_error_carries_the_partial_answer() -> None:
     broken: list[Step] = [
         ThinkingStartEvent(0),
         ThinkingDeltaEvent(0, "hm"),
@@ -134,7 +134,7 @@ async def test_an_error_carries_what_had_come() -> None:
     assert caught.value.partial.stop_reason is None
 
 
-async def test_a_replan_surfaces_the_error_inside_it() -> None:
+async def test_a_replan_raises_its_error() -> None:
     error = AuthenticationError("The token is expired.")
 
     with pytest.raises(AuthenticationError) as caught:
@@ -144,12 +144,12 @@ async def test_a_replan_surfaces_the_error_inside_it() -> None:
 
 
 @pytest.mark.parametrize("script", [[], said("Hi")])
-async def test_an_answer_without_an_end_breaks_the_protocol(script: list[Any]) -> None:
+async def test_an_answer_without_an_end_is_a_protocol_error(script: list[Any]) -> None:
     with pytest.raises(ProtocolError, match="without saying why"):
         await ScriptedAdapter(script).bind("m").chat(QUESTION)
 
 
-async def test_a_replans_error_and_a_missing_end_carry_what_had_come() -> None:
+async def test_the_errors_of_a_replan_and_a_missing_end_carry_the_partial_answer() -> None:
     for ending in (Replan("reason", RequestError("No.")), None):
         adapter = ScriptedAdapter([*said("Hel"), *([ending] if ending else [])])
         with pytest.raises(ChatError) as caught:

@@ -1,4 +1,4 @@
-"""Lists of models that are longer than anybody picks from, in each shape."""
+"""The limit on the length of a list of models, for each format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_long_list_is_cut_and_the_log_says_so(caplog: pytest.LogCaptureFixture
     assert f"acme lists {len(ROWS)} models; only the first {MAX_MODELS} are used" in caplog.text
 
 
-def test_lists_of_every_shape_are_cut() -> None:
+def test_lists_of_every_format_are_cut() -> None:
     openai = endpoint_models.read_models({"data": ROWS}, "acme", Capabilities())
     copilot = copilot_models.read_models({"data": ROWS}, "acme")
     for models in (openai, copilot):
@@ -37,7 +37,9 @@ def test_lists_of_every_shape_are_cut() -> None:
     assert list(ollama_models.read_tags({"models": ROWS}, "acme")) == NAMES[:-1]
 
 
-async def test_no_more_pages_are_asked_for_than_are_taken(upstream: FakeUpstream, http: HttpClient) -> None:
+async def test_only_the_pages_within_the_limit_are_requested(
+    upstream: FakeUpstream, http: HttpClient
+) -> None:
     def page(number: int) -> Reply:
         rows = [{"id": f"m{number}-{row}"} for row in range(MAX_MODELS // 2)]
         return Reply.json({"data": rows, "has_more": True, "last_id": rows[-1]["id"]})

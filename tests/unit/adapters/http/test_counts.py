@@ -1,4 +1,4 @@
-"""Asking an endpoint for a count: its number, -1 where it has none, an error where it failed."""
+"""Token counts of an endpoint: a number, -1 without one, an error if the request failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What adapters of one endpoint share: where requests go, what they carry, and who may see it."""
+"""`EndpointAdapter`: URLs and queries, the key and its redaction, and plug-in hooks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def test_a_path_goes_before_the_query_of_the_base(base: str, path: str, url: str
         ("http://h/p?a%20b=1", {"a b": "2"}, "http://h/p?a%20b=2"),
     ],
 )
-def test_a_query_replaces_parameters_of_the_url(url: str, query: dict[str, str], expected: str) -> None:
+def test_a_configured_query_replaces_parameters_of_the_url(
+    url: str, query: dict[str, str], expected: str
+) -> None:
     assert with_query(url, query) == expected
 
 
@@ -112,7 +114,7 @@ async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient,
 
 
 @pytest.mark.requirement("6:no-secrets-in-logs", "7:query")
-async def test_the_log_of_the_http_library_has_the_address_without_the_key(
+async def test_the_http_librarys_log_shows_the_url_without_the_key(
     upstream: FakeUpstream, http: HttpClient
 ) -> None:
     upstream.default(OK)
@@ -148,7 +150,7 @@ async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient
     assert call.url == "http://127.0.0.1:1/m/1"
 
 
-async def test_a_base_that_depends_on_the_model_has_no_list(http: HttpClient) -> None:
+async def test_a_base_url_with_the_model_lists_the_configured_models(http: HttpClient) -> None:
     adapter = endpoint(http, base_url="http://127.0.0.1:1/deployments/${model}", models=["a"])
 
     assert [model.model for model in await adapter.list_models()] == ["a"]
@@ -169,7 +171,9 @@ async def test_the_state_of_a_key_is_reported_without_running_a_command(http: Ht
 
 
 @pytest.mark.requirement("7:templates-in-urls", "7:query", "7:url")
-async def test_hooks_of_a_plug_in_have_the_same_addresses(upstream: FakeUpstream, http: HttpClient) -> None:
+async def test_requests_of_a_plug_ins_hooks_use_the_same_urls(
+    upstream: FakeUpstream, http: HttpClient
+) -> None:
     upstream.default(OK)
     seen: list[str] = []
 
@@ -195,7 +199,7 @@ async def test_hooks_of_a_plug_in_have_the_same_addresses(upstream: FakeUpstream
         HttpAdapter("x", ProviderConfig(base_url="http://h/${model}"), http)
 
 
-async def test_three_generators_pass_an_event_from_the_decoder_to_the_caller(
+async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_caller(
     http: HttpClient, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.default(Reply.events([*completion_stream("ok")]))

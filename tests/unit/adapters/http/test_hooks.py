@@ -1,4 +1,4 @@
-"""The hooks around a request: their order, and that what was set up is torn down once, whatever happens."""
+"""The hooks around a request: their order, and one tear-down for each set-up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REQUEST = ChatRequest(messages=(Message.user("Hi"),), model="m", system="Be brie
 
 
 class Watched:
-    """A decoder that says when it is used."""
+    """A decoder that records when it is used."""
 
     def __init__(self, inner: Decoder, steps: list[str]) -> None:
         self._inner = inner
@@ -70,7 +70,7 @@ class Watched:
 
 
 class Hooked(HttpAdapter):
-    """Notes each hook, and does what its class does."""
+    """Records each hook and calls the base class."""
 
     refusal: Exception | None = None
     replans = 0
@@ -144,7 +144,7 @@ def adapter(upstream: FakeUpstream, http: HttpClient) -> Hooked:
 
 
 def answer(adapter: Hooked, reply: Reply) -> Any:
-    """The reply, which also notes that the request has come."""
+    """The reply; also records that the request arrived."""
 
     def given(_: object) -> Reply:
         adapter.steps.append("request")
@@ -160,7 +160,7 @@ async def collect(adapter: Adapter, request: ChatRequest = REQUEST) -> list[Stre
 
 @pytest.mark.requirement("7:plugin-hooks")
 @pytest.mark.parametrize("streamed", [True, False])
-async def test_the_hooks_are_called_once_each_and_in_their_order(
+async def test_each_hook_is_called_once_in_order(
     upstream: FakeUpstream, adapter: Hooked, streamed: bool
 ) -> None:
     reply = (
@@ -178,7 +178,7 @@ async def test_the_hooks_are_called_once_each_and_in_their_order(
     assert outcome.usage.output_tokens > 0
 
 
-async def test_what_the_set_up_leaves_is_seen_by_the_later_hooks_and_not_sent(
+async def test_the_state_of_the_set_up_reaches_the_later_hooks_and_is_not_sent(
     upstream: FakeUpstream, adapter: Hooked
 ) -> None:
     upstream.script(Reply.events(completion_stream(["Hi"])))
@@ -206,7 +206,7 @@ async def test_without_an_override_the_request_is_that_of_the_chat_completions_d
     assert (first.path, first.method) == (second.path, second.method)
 
 
-async def test_without_an_override_a_refused_parameter_is_left_out_the_next_time(
+async def test_without_an_override_a_refused_parameter_is_dropped_in_the_next_request(
     upstream: FakeUpstream, http: HttpClient
 ) -> None:
     fault = {"message": "Unsupported parameter: 'seed'", "param": "seed", "code": "unsupported_parameter"}
@@ -288,7 +288,9 @@ async def test_a_cancelled_attempt_is_torn_down_once_its_connection_closed(
     assert adapter.outcomes[0].stop_reason == "cancelled"
 
 
-async def test_leaving_after_the_end_is_no_cancel(upstream: FakeUpstream, adapter: Hooked) -> None:
+async def test_closing_the_stream_after_its_end_is_not_a_cancel(
+    upstream: FakeUpstream, adapter: Hooked
+) -> None:
     upstream.script(Reply.events(completion_stream(["Hi"])))
     async with contextlib.aclosing(adapter.stream(REQUEST)) as events:
         async for event in events:
@@ -317,7 +319,7 @@ async def test_each_attempt_of_a_turn_has_its_own_set_up_and_tear_down(
     assert isinstance(adapter.outcomes[0].error, Replan if replan else ServerError)
 
 
-async def test_a_tear_down_that_fails_is_logged_and_the_answer_stands(
+async def test_a_failing_tear_down_is_logged_and_the_answer_is_kept(
     upstream: FakeUpstream, adapter: Hooked, caplog: pytest.LogCaptureFixture
 ) -> None:
     adapter.tear_down_fails = True
@@ -342,7 +344,9 @@ async def test_a_turn_does_not_wait_for_a_tear_down_that_hangs(
     assert adapter._tearing_down == set()
 
 
-async def test_a_second_cancel_does_not_cut_a_tear_down_off(upstream: FakeUpstream, adapter: Hooked) -> None:
+async def test_a_second_cancel_does_not_interrupt_a_tear_down(
+    upstream: FakeUpstream, adapter: Hooked
+) -> None:
     adapter.hold = Gate()
     upstream.script(Reply.events([Gate()]))
     attempt = asyncio.ensure_future(collect(adapter))
@@ -360,7 +364,7 @@ async def test_a_second_cancel_does_not_cut_a_tear_down_off(upstream: FakeUpstre
     assert [each.stop_reason for each in adapter.outcomes] == ["cancelled"]
 
 
-async def test_closing_gives_up_a_tear_down_that_hangs(
+async def test_closing_abandons_a_tear_down_that_hangs(
     upstream: FakeUpstream, adapter: Hooked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint_hooks, "TURN_WAITS_SECONDS", 0.01)

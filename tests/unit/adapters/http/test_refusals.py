@@ -1,4 +1,4 @@
-"""Which parameter a refusal is about, in the words of vendors and of gateways."""
+"""Finds the parameter that a refusal of a vendor or a gateway names."""
 
 import pytest
 
@@ -57,7 +57,7 @@ MESSAGES = {
 
 
 def litellm(text):
-    """A refusal as LiteLLM 1.106 words it."""
+    """A refusal with the text of LiteLLM 1.106."""
     end = "LiteLLM: model group 'gpt-4o' failed with the error above. No fallback was attempted."
     message = f"litellm.UnsupportedParamsError: {text}\n\n{end}"
     return ProviderFault(message, "400", "invalid_request_error")
@@ -129,7 +129,7 @@ def test_a_gateways_list_names_the_parameter(name):
         ("together_ai does not support parameters: seed, temperature, for model=x.", CHAT, "seed"),
     ],
 )
-def test_a_gateways_sentence_names_the_parameter_first(text, body, name):
+def test_a_gateways_sentence_names_the_parameter(text, body, name):
     assert refused(litellm(text), body) == name
 
 
@@ -143,7 +143,7 @@ def test_a_gateways_sentence_names_the_parameter_first(text, body, name):
         ("seed", MESSAGES, "seed"),
     ],
 )
-def test_a_parameter_is_known_by_the_name_of_the_dialect_behind_the_gateway(said, body, name):
+def test_a_parameter_is_found_by_its_name_in_the_dialect_behind_the_gateway(said, body, name):
     assert refused(unsupported(said, provider="perplexity"), body) == name
 
 
@@ -178,12 +178,12 @@ def test_a_vendors_message_names_the_parameter_too(fault, name):
         ("text.format.schema", RESPONSES),
     ],
 )
-def test_an_essential_parameter_is_not_left_out(said, body):
+def test_an_essential_parameter_is_not_dropped(said, body):
     assert refused(ProviderFault("Unsupported parameter", param=said), body) is None
     assert refused(unsupported(said), body) is None
 
 
-def test_a_member_that_is_not_essential_is_left_out_alone():
+def test_only_the_unessential_member_is_dropped():
     assert refused(ProviderFault("Unknown parameter", param="text.verbosity"), RESPONSES) == "text.verbosity"
     assert refused(ProviderFault("Unknown parameter: 'stream_options.x'"), CHAT) == "stream_options"
 

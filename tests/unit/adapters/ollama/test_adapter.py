@@ -35,7 +35,7 @@ def response_of(events):
     return folded(events, "qwen3:4b")
 
 
-async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(server, http, upstream):
+async def test_the_events_of_a_streamed_answer_keep_the_laws(server, http, upstream):
     server.script(HELLO)
     events, failure = await collect(adapter_for(server.base_url + "/", http))
     assert failure is None
@@ -50,7 +50,7 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(server, http
     assert "authorization" not in sent.headers
 
 
-async def test_an_answer_that_is_not_streamed_gives_the_same_response(server, http):
+async def test_an_unstreamed_answer_gives_the_same_response(server, http):
     whole = last(content="Hello")
     whole["message"] |= {"thinking": "Hm", "tool_calls": [call("weather", {"city": "Rome"}, call_id="c")]}
     server.script(
@@ -68,7 +68,7 @@ async def test_an_answer_that_is_not_streamed_gives_the_same_response(server, ht
     assert responses[0].stop_reason == "tool_use"
 
 
-async def test_deltas_are_out_as_soon_as_their_line_is_there(server, http):
+async def test_each_line_yields_its_delta_at_once(server, http):
     gate = Gate()
     server.script(lines(part("Hel"), gate, part("lo"), last()))
     async with asyncio.timeout(WAIT):
@@ -89,7 +89,7 @@ async def test_leaving_the_iterator_closes_the_connection(server, http, upstream
 
 
 @pytest.mark.requirement("ollama:cloud")
-async def test_a_key_is_sent_as_bearer_and_only_then(server, http, upstream):
+async def test_a_configured_key_is_sent_as_a_bearer_token(server, http, upstream):
     adapter = adapter_for(server.base_url, http, api_key="key-of-acme")
     server.script(HELLO)
     await collect(adapter)
@@ -101,7 +101,7 @@ async def test_a_key_is_sent_as_bearer_and_only_then(server, http, upstream):
 
 
 @pytest.mark.requirement("ollama:no-thinking")
-async def test_a_model_that_does_not_think_is_asked_again_without_and_never_with_again(server, http):
+async def test_refused_thinking_is_dropped_for_that_model_from_then_on(server, http):
     server.models[:] = [FakeModel(capabilities=("completion",))]
     adapter = adapter_for(server.base_url, http)
     server.script(HELLO, HELLO)
@@ -117,7 +117,7 @@ async def test_a_model_that_does_not_think_is_asked_again_without_and_never_with
 
 
 @pytest.mark.requirement("ollama:no-thinking")
-async def test_a_server_that_knows_no_levels_is_asked_without(server, http):
+async def test_a_server_without_thinking_levels_causes_a_replan(server, http):
     server.script(
         error("json: cannot unmarshal string into Go struct field ChatRequest.think of type bool", 400)
     )
@@ -126,7 +126,7 @@ async def test_a_server_that_knows_no_levels_is_asked_without(server, http):
     assert isinstance(failure, Replan)
 
 
-async def test_a_refusal_for_another_reason_leaves_thinking_alone(server, http):
+async def test_an_unrelated_refusal_does_not_drop_thinking(server, http):
     server.models[:] = [FakeModel("qwen3-thinking")]
     server.script(error("qwen3-thinking: invalid option provided", 400))
     request = request_for(model="qwen3-thinking", thinking="high")
@@ -145,7 +145,7 @@ async def test_a_model_without_tools_says_so(server, http):
 
 
 @pytest.mark.requirement("ollama:no-vision")
-async def test_images_are_refused_before_the_server_drops_them(server, http):
+async def test_images_are_refused_for_a_model_that_would_ignore_them(server, http):
     request = request_for(messages=(PICTURE,))
     _, failure = await collect(adapter_for(server.base_url, http), request)
     assert type(failure) is RequestError
@@ -160,7 +160,7 @@ async def test_images_are_refused_before_the_server_drops_them(server, http):
 
 
 @pytest.mark.requirement("ollama:model-not-found")
-async def test_a_model_that_is_not_there_is_named_with_the_way_to_get_it(server, http):
+async def test_a_missing_model_is_reported_with_the_command_that_pulls_it(server, http):
     events, failure = await collect(adapter_for(server.base_url, http), request_for(model="gemma3:1b"))
     assert events == []
     assert type(failure) is UnknownModelError
@@ -178,13 +178,13 @@ async def test_another_server_at_this_address_is_reported_as_such(http, upstream
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/chat", "/v1", "/v1/chat"])
-async def test_an_address_that_goes_too_far_is_blamed_for_a_path_that_is_not_found(http, upstream, path):
+async def test_a_404_is_explained_by_a_base_url_that_is_too_long(http, upstream, path):
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(upstream.origin + path, http))
     assert failure.hint == "providers.acme.base_url must end before /api/chat."
 
 
-async def test_a_whole_address_that_is_not_found_is_blamed_by_its_own_key(http, upstream):
+async def test_a_404_of_a_configured_url_is_explained_by_its_key(http, upstream):
     upstream.default(Reply.raw(b"404 page not found", 404))
     _, failure = await collect(adapter_for(None, http, url=f"{upstream.origin}/api"))
     assert failure.hint == "providers.acme.url must be the whole address, /api/chat included."
@@ -204,7 +204,7 @@ async def test_a_server_that_is_not_running_is_reported_with_the_command_that_st
 
 
 @pytest.mark.requirement("ollama:slow-first-byte")
-async def test_a_wait_in_vain_for_the_first_byte_is_not_repeated(server, http, upstream):
+async def test_a_timeout_before_the_first_byte_is_not_retried(server, http, upstream):
     assert FIRST_BYTE_SECONDS >= 300
     server.script(lines(part("x")).stall_after(0))
     adapter = adapter_for(server.base_url, http, timeout=0.2)
@@ -215,7 +215,7 @@ async def test_a_wait_in_vain_for_the_first_byte_is_not_repeated(server, http, u
 
 
 @pytest.mark.requirement("ollama:context-exceeded")
-async def test_a_prompt_that_is_too_long_is_its_own_error(server, http):
+async def test_a_too_long_prompt_is_a_context_error(server, http):
     server.script(error("the input length exceeds the context length", 400))
     _, failure = await collect(adapter_for(server.base_url, http))
     assert type(failure) is ContextExceededError
@@ -234,7 +234,7 @@ async def test_a_prompt_that_is_too_long_is_its_own_error(server, http):
         (error("invalid options", 400), RequestError),
     ],
 )
-async def test_a_refusal_is_the_error_that_it_means(server, http, reply, kind):
+async def test_refusals_map_to_their_errors(server, http, reply, kind):
     server.script(reply)
     events, failure = await collect(adapter_for(server.base_url, http))
     assert (events, type(failure)) == ([], kind)
@@ -252,7 +252,7 @@ async def test_a_refusal_is_the_error_that_it_means(server, http, reply, kind):
         (lines(part("Hel"), part("lo")).close_after(150), ProtocolError),
     ],
 )
-async def test_what_came_before_a_failure_stays(server, http, reply, kind):
+async def test_events_before_a_failure_are_kept(server, http, reply, kind):
     server.script(reply)
     events, failure = await collect(adapter_for(server.base_url, http))
     assert isinstance(failure, kind)

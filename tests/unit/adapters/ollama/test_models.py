@@ -1,4 +1,4 @@
-"""What the adapter of Ollama servers knows of a model: its context, how it thinks, its row in the list."""
+"""The facts of Ollama models: context length, thinking and the row in the list."""
 
 import pytest
 
@@ -33,13 +33,13 @@ async def options_sent(server, http, request=None, **config):
         (FakeModel(context_length=262_144, parameters="num_ctx 131072"), 131_072),
     ],
 )
-async def test_the_context_is_what_the_model_can_have_within_reason(server, http, model, num_ctx):
+async def test_the_context_is_the_models_within_a_limit(server, http, model, num_ctx):
     server.models[:] = [model]
     assert await options_sent(server, http) == ({"num_predict": 8192, "num_ctx": num_ctx}, [])
 
 
 @pytest.mark.requirement("ollama:num-ctx")
-async def test_the_server_is_asked_once_for_a_model(server, http, upstream):
+async def test_the_facts_of_a_model_are_fetched_once(server, http, upstream):
     adapter = adapter_for(server.base_url, http)
     assert adapter.max_context_tokens("qwen3:4b") is None
     for _ in range(3):
@@ -52,7 +52,7 @@ async def test_the_server_is_asked_once_for_a_model(server, http, upstream):
 
 @pytest.mark.requirement("ollama:num-ctx-override")
 @pytest.mark.parametrize("parameters", [{"num_ctx": 8192}, {"options": {"num_ctx": 8192}}])
-async def test_a_configured_context_is_taken(server, http, parameters):
+async def test_a_configured_context_takes_precedence(server, http, parameters):
     sent, _ = await options_sent(server, http, parameters=parameters)
     assert sent["num_ctx"] == 8192
     adapter = adapter_for(server.base_url, http, parameters=parameters)
@@ -73,7 +73,7 @@ async def test_a_configured_context_is_taken(server, http, parameters):
         Reply.raw(b"").close_after(0),
     ],
 )
-async def test_an_unknown_context_is_warned_of(server, http, upstream, answer):
+async def test_an_unknown_context_is_a_warning(server, http, upstream, answer):
     upstream.script(answer, path="/api/show")
     sent, warned = await options_sent(server, http)
     assert "num_ctx" not in sent
@@ -86,7 +86,7 @@ async def test_an_unknown_context_is_warned_of(server, http, upstream, answer):
 
 
 @pytest.mark.requirement("ollama:num-ctx-unknown")
-async def test_facts_that_were_not_answered_are_fetched_again_with_the_next_chat(server, http, upstream):
+async def test_facts_that_could_not_be_fetched_are_requested_again_with_the_next_chat(server, http, upstream):
     upstream.script(error("busy", 503), path="/api/show")
     server.script(HELLO, HELLO)
     adapter = adapter_for(server.base_url, http)
@@ -95,13 +95,13 @@ async def test_facts_that_were_not_answered_are_fetched_again_with_the_next_chat
 
 
 @pytest.mark.requirement("ollama:cloud")
-async def test_a_model_of_the_cloud_gets_its_whole_context(server, http):
+async def test_a_cloud_model_gets_its_whole_context(server, http):
     server.models[:] = [FakeModel(context_length=262_144, remote_host="https://ollama.com:443")]
     sent, _ = await options_sent(server, http)
     assert sent["num_ctx"] == 262_144
 
 
-def test_the_cloud_itself_is_remote(http):
+def test_ollamas_cloud_host_is_remote(http):
     adapter = adapter_for("https://ollama.com", http)
     assert adapter._is_cloud
     assert read_show({"model_info": {"x.context_length": 200_000}}, is_remote=True).num_ctx == 200_000
@@ -116,7 +116,7 @@ def test_the_cloud_itself_is_remote(http):
         (FakeModel("qwen3:4b", "qwen3"), True),
     ],
 )
-async def test_the_family_decides_how_thinking_is_asked_for(server, http, model, think):
+async def test_the_family_decides_the_form_of_thinking(server, http, model, think):
     server.models[:] = [model]
     server.script(HELLO)
     await collect(adapter_for(server.base_url, http), request_for(model=model.name, thinking="high"))
@@ -136,7 +136,7 @@ async def test_gpt_oss_is_known_by_its_name_where_the_server_does_not_say(server
 
 
 @pytest.mark.requirement("ollama:tags", "ollama:show")
-async def test_models_are_listed_with_what_the_server_says_of_each(server, http, upstream):
+async def test_models_are_listed_with_the_servers_facts(server, http, upstream):
     server.models[:] = [
         FakeModel(),
         FakeModel("gpt-oss:20b", "gptoss", 131_072, ("completion", "tools", "thinking")),
@@ -160,7 +160,7 @@ async def test_models_are_listed_with_what_the_server_says_of_each(server, http,
 
 
 @pytest.mark.requirement("ollama:tags")
-async def test_one_model_that_cannot_be_shown_hides_nothing(server, http, upstream):
+async def test_a_failed_lookup_of_one_model_keeps_all_rows(server, http, upstream):
     server.models[:] = [FakeModel("a"), FakeModel("b"), FakeModel("c")]
     upstream.script(error("corrupt", 500), path="/api/show")
     models = await adapter_for(server.base_url, http).list_models()
@@ -171,7 +171,7 @@ async def test_one_model_that_cannot_be_shown_hides_nothing(server, http, upstre
 
 
 @pytest.mark.requirement("ollama:tags")
-async def test_a_list_in_an_unknown_shape_is_a_protocol_error_and_an_empty_one_is_none(http, upstream):
+async def test_a_null_list_is_empty_and_a_list_of_another_shape_is_a_protocol_error(http, upstream):
     adapter = adapter_for(upstream.origin, http)
     upstream.script(Reply.json({"models": None}), Reply.json({"data": []}), path="/api/tags")
     assert await adapter.list_models() == []
@@ -180,7 +180,7 @@ async def test_a_list_in_an_unknown_shape_is_a_protocol_error_and_an_empty_one_i
 
 
 @pytest.mark.parametrize("strange", [None, [], {"capabilities": [], "details": None, "model_info": None}])
-def test_what_a_server_does_not_say_stays_unknown(strange):
+def test_missing_facts_are_unknown(strange):
     facts = read_show(strange)
     assert (facts.num_ctx, facts.capabilities, facts.family) == (None, None, None)
 

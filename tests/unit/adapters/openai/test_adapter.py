@@ -23,7 +23,7 @@ from tests.unit.adapters.openai_chats import adapter_for, collect, request_for, 
 
 
 @pytest.mark.requirement("chat:request")
-async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
     upstream.script(Reply.events(completion_stream(["Hel", "lo"]), x_request_id="req_1"))
     events, error = await collect(adapter_for(upstream.base_url, http, api_key="key-of-acme"))
     assert error is None
@@ -45,7 +45,7 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, ht
     }
 
 
-async def test_an_answer_that_is_not_streamed_gives_the_same_response(upstream, http):
+async def test_an_unstreamed_answer_gives_the_same_response(upstream, http):
     call = FakeCall("call_1", "weather", ['{"city": ', '"Rome"}'])
     upstream.script(
         Reply.events(completion_stream(["Look: "], reasoning=["Hm"], tool_calls=[call])),
@@ -80,7 +80,7 @@ async def test_configured_headers_and_parameters_are_sent(upstream, http, monkey
     assert (sent.json["seed"], sent.json["temperature"]) == (1, 0.2)
 
 
-async def test_a_wrong_key_is_an_authentication_error_that_says_where_the_key_is(upstream, http):
+async def test_a_wrong_key_is_an_authentication_error_that_names_the_keys_source(upstream, http):
     upstream.script(Reply.json({"error": {"message": "Bad key", "code": "invalid_api_key"}}, 401))
     _, error = await collect(adapter_for(upstream.base_url, http, api_key="wrong-key-canary"))
     assert isinstance(error, AuthenticationError)
@@ -105,7 +105,7 @@ async def test_an_unknown_model_names_model_and_provider(upstream, http, status,
     assert "acme" in error.message
 
 
-async def test_a_404_about_something_else_is_not_blamed_on_the_model(upstream, http):
+async def test_an_unrelated_404_is_not_an_unknown_model(upstream, http):
     upstream.script(Reply.json({"detail": "Not Found"}, 404))
     _, error = await collect(adapter_for(upstream.base_url, http))
     assert error.message == "acme refused the request (HTTP 404): Not Found."
@@ -154,7 +154,7 @@ async def test_a_refused_parameter_is_dropped_with_a_warning(upstream, http):
     assert "temperature" not in upstream.requests[1].json
 
 
-async def test_a_refused_tool_list_is_an_answer_and_not_a_reason_to_drop_it(upstream, http):
+async def test_a_refused_tool_list_is_an_error_and_is_not_dropped(upstream, http):
     refused = {
         "error": {
             "message": "Unsupported parameter: 'tools'",
@@ -178,7 +178,7 @@ async def test_a_refused_tool_list_is_an_answer_and_not_a_reason_to_drop_it(upst
         ({"id": "m", "context_length": "many"}, None),
     ],
 )
-async def test_context_lengths_are_kept_where_the_server_gives_them(upstream, http, row, context):
+async def test_context_lengths_that_the_server_lists_are_kept(upstream, http, row, context):
     upstream.script(Reply.json({"object": "list", "data": [row, {"no": "id"}, row]}), path="/v1/models")
     adapter = adapter_for(upstream.base_url, http, models=["m", "mine"], default_model="mine")
     assert adapter.max_context_tokens("m") is None
@@ -187,7 +187,7 @@ async def test_context_lengths_are_kept_where_the_server_gives_them(upstream, ht
     assert models[0].max_context_tokens == adapter.max_context_tokens("m") == context
 
 
-async def test_configured_models_stand_in_for_an_endpoint_that_lists_none(upstream, http):
+async def test_configured_models_are_listed_where_the_endpoint_lists_none(upstream, http):
     upstream.default(Reply.json({"detail": "Not Found"}, 404))
     assert [m.model for m in await adapter_for(upstream.base_url, http, models=["mine"]).list_models()] == [
         "mine"
@@ -196,7 +196,7 @@ async def test_configured_models_stand_in_for_an_endpoint_that_lists_none(upstre
         await adapter_for(upstream.base_url, http).list_models()
 
 
-async def test_a_row_says_more_of_a_model_than_the_provider_does(upstream, http):
+async def test_a_models_row_overrides_the_providers_capabilities(upstream, http):
     row = {
         "id": "m",
         "name": "Em",
@@ -221,14 +221,14 @@ async def test_the_state_of_the_credential_needs_no_request(http, monkeypatch):
     assert isinstance((await collect(missing))[1], ConfigError)
 
 
-async def test_a_refresh_tries_the_key(upstream, http):
+async def test_a_refresh_checks_the_key_with_a_request(upstream, http):
     upstream.script(Reply.json({"data": []}), Reply.raw(b"", 401), Reply.raw(b"", 403), Reply.raw(b"", 500))
     adapter = adapter_for(upstream.base_url, http, api_key="literal")
     states = [(await adapter.account.auth_status(refresh=True)).state for _ in range(4)]
     assert states == ["signed_in", "signed_out", "not_authorized", "configured"]
 
 
-async def test_an_answer_may_be_a_web_page_or_nothing(upstream, http):
+async def test_a_web_page_or_an_empty_body_is_reported(upstream, http):
     adapter = adapter_for(upstream.base_url, http)
     for reply in (
         Reply.raw(b"<html>log in</html>", content_type="text/html"),
@@ -240,7 +240,7 @@ async def test_an_answer_may_be_a_web_page_or_nothing(upstream, http):
         assert "<" not in error.message
 
 
-async def test_a_stream_with_a_wrong_label_is_read_nevertheless(upstream, http):
+async def test_a_stream_with_a_wrong_content_type_is_still_read(upstream, http):
     adapter = adapter_for(upstream.base_url, http)
     reply = Reply.events(completion_stream(["Hello"]))
     for headers in ({"content-type": "text/plain"}, {}):

@@ -1,4 +1,4 @@
-"""How connections to OpenAI-compatible providers begin, end and break, and what stays of an answer."""
+"""Connections to OpenAI-compatible providers: opened, closed, reset, silent, reused."""
 
 import asyncio
 import contextlib
@@ -66,7 +66,7 @@ async def test_fifty_chats_at_once_do_not_mix(upstream, http):
 
 async def test_silence_longer_than_the_limit_is_a_connection_error(upstream, http):
     upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
-    # Long enough for the first word to come on a busy machine: what is silent must be the rest.
+    # The timeout is long enough for the first word on a busy machine, so that it ends the silence after it.
     events, error = await collect(adapter_for(upstream.base_url, http, timeout=0.5))
     assert text_of(events) == "a"
     assert isinstance(error, ConnectionError)
@@ -75,7 +75,7 @@ async def test_silence_longer_than_the_limit_is_a_connection_error(upstream, htt
 
 async def test_a_reset_at_any_byte_gives_one_error_and_a_prefix_of_the_text(upstream, http):
     reply = Reply.events(completion_stream(["Hello ", "wörld", "!"]))
-    # Behind the finish reason the answer is complete, however its connection ends.
+    # After the finish reason the answer is complete, however its connection ends.
     finished = reply.body.index(b'"finish_reason": "stop"')
     adapter = adapter_for(upstream.base_url, http)
     for offset in range(0, finished, 7):
@@ -92,7 +92,7 @@ async def test_a_reset_at_any_byte_gives_one_error_and_a_prefix_of_the_text(upst
 
 
 @pytest.mark.requirement("chat:done-missing")
-async def test_an_answer_cut_off_is_a_protocol_error(upstream, http):
+async def test_a_truncated_answer_is_a_protocol_error(upstream, http):
     reply = Reply.events(completion_stream(["Hello ", "world"]))
     upstream.script(reply.close_after(reply.body.index(b"world") + 2))
     events, error = await collect(adapter_for(upstream.base_url, http))
@@ -102,7 +102,7 @@ async def test_an_answer_cut_off_is_a_protocol_error(upstream, http):
 
 
 @pytest.mark.requirement("chat:done-then-open")
-async def test_the_end_mark_ends_the_answer_though_the_socket_stays_open(upstream, http):
+async def test_the_end_mark_ends_the_answer_while_the_socket_is_open(upstream, http):
     upstream.script(Reply.events(completion_stream(["x"])).stall_after())
     events, error = await collect(adapter_for(upstream.base_url, http))
     assert error is None
@@ -110,7 +110,7 @@ async def test_the_end_mark_ends_the_answer_though_the_socket_stays_open(upstrea
     await upstream.wait_for_disconnect()
 
 
-async def test_a_finished_answer_leaves_its_connection_for_the_next(upstream, http):
+async def test_a_finished_answer_leaves_its_connection_for_reuse(upstream, http):
     upstream.default(Reply.events(completion_stream(["x"])))
     adapter = adapter_for(upstream.base_url, http)
     for _ in range(5):
@@ -119,7 +119,7 @@ async def test_a_finished_answer_leaves_its_connection_for_the_next(upstream, ht
     assert upstream.open_connections == 1
 
 
-async def test_deltas_of_one_read_are_joined_and_those_of_two_are_not(upstream, http):
+async def test_deltas_are_joined_within_one_read_only(upstream, http):
     gate = Gate()
     first = b"".join(b"data: " + json.dumps(chunk({"content": p})).encode() + b"\n\n" for p in "abc")
     upstream.script(Reply.events([first, gate, *completion_stream(["d"])]))

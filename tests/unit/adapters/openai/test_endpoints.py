@@ -1,4 +1,4 @@
-"""What the adapter knows of an endpoint beforehand, and what it learns of it from a refusal."""
+"""What the adapter knows of an endpoint, and what it learns from a refusal."""
 
 import asyncio
 import re
@@ -59,7 +59,7 @@ async def ask(adapter, **request):
         async with asyncio.timeout(WAIT):
             async for event in adapter.stream(request):
                 if isinstance(event, WarningEvent):
-                    warnings.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+                    warnings.append(event)  # noqa: PERF401 - keeps the events before a failure
     except (ChatError, Replan) as error:
         return warnings, error
     return warnings, None
@@ -83,12 +83,12 @@ def refusal(message, **more):
         ("https://notopenai.com/v1", "m", "max_tokens"),
     ],
 )
-async def test_the_name_of_the_limit_is_chosen_by_endpoint_and_model(http, base_url, model, field):
+async def test_endpoint_and_model_decide_the_name_of_max_tokens(http, base_url, model, field):
     assert adapter_for(base_url, http)._facts_of(model).max_tokens_field == field
 
 
 @pytest.mark.requirement("chat:sampling-while-reasoning", "chat:stop-while-reasoning")
-async def test_what_a_reasoning_model_refuses_is_left_out_with_a_warning(upstream, http):
+async def test_sampling_parameters_are_dropped_for_a_reasoning_model_with_warnings(upstream, http):
     adapter = adapter_for(upstream.base_url, http, parameters={"top_p": 0.5, "seed": 1})
     warnings, error = await ask(adapter, model="o3", settings={"temperature": 0.2}, stop_sequences=("END",))
     assert error is None
@@ -102,7 +102,7 @@ async def test_what_a_reasoning_model_refuses_is_left_out_with_a_warning(upstrea
 
 
 @pytest.mark.requirement("chat:effort-none")
-async def test_a_model_that_must_reason_is_not_asked_to_stop(upstream, http):
+async def test_thinking_off_is_dropped_for_a_model_that_always_reasons(upstream, http):
     adapter = adapter_for(upstream.base_url, http)
     warnings, _ = await ask(adapter, model="o3", thinking="off")
     assert [warning.code for warning in warnings] == ["thinking_dropped"]
@@ -127,7 +127,7 @@ async def test_an_endpoint_that_refuses_stream_options_is_asked_without_them(ups
 
 
 @pytest.mark.requirement("chat:range-error")
-async def test_a_value_out_of_range_is_an_error_that_names_it_and_no_reason_to_drop_it(upstream, http):
+async def test_a_value_out_of_range_is_an_error_that_names_it_and_is_not_dropped(upstream, http):
     words = "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead."
     upstream.script(refusal(words, param="temperature", code="decimal_above_max_value"))
     _, error = await ask(adapter_for(upstream.base_url, http), settings={"temperature": 3})
@@ -137,7 +137,7 @@ async def test_a_value_out_of_range_is_an_error_that_names_it_and_no_reason_to_d
 
 
 async def learned(upstream, http, reply, reason, **request):
-    """Refuse once; what was sent before and after, and the next request of the same adapter."""
+    """The messages of all requests of one adapter, after the first one was refused with `reply`."""
     upstream.script(reply)
     adapter = adapter_for(upstream.base_url, http)
     _, replan = await ask(adapter, **request)
@@ -148,7 +148,7 @@ async def learned(upstream, http, reply, reason, **request):
         assert await ask(adapter, **request) == ([], None)
     upstream.script(reply)
     _, error = await ask(adapter, **request)
-    assert type(error) is RequestError, "what was learned is not learned again"
+    assert type(error) is RequestError, "the adapter replans only once"
     return [each.json["messages"] for each in upstream.requests]
 
 
@@ -163,7 +163,7 @@ async def test_the_form_of_tool_ids_is_learned_from_a_refusal(upstream, http):
 
 
 @pytest.mark.requirement("chat:nine-character-ids")
-async def test_mistrals_own_host_gets_its_form_at_once(http):
+async def test_mistrals_host_gets_nine_character_ids_at_once(http):
     assert adapter_for("https://api.mistral.ai/v1", http)._facts_of("m").tool_ids == "nine_characters"
     assert adapter_for("https://acme.example/v1", http)._facts_of("m").tool_ids == "any"
 
@@ -176,7 +176,7 @@ async def test_mistrals_own_host_gets_its_form_at_once(http):
         "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
     ],
 )
-async def test_that_reasoning_is_wanted_back_is_learned_from_a_refusal(upstream, http, words):
+async def test_the_need_to_replay_reasoning_is_learned_from_a_refusal(upstream, http, words):
     first, second, *_ = await learned(
         upstream, http, refusal(words), "reasoning_content", messages=TOOL_ROUND
     )
@@ -196,11 +196,11 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
 
 @pytest.mark.requirement("2:opening")
 @pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
-async def test_the_assistant_may_begin_at_the_vendors_own_endpoint_alone(kind, http):
-    def wanted_at(base_url, **more):
+async def test_only_the_vendors_endpoint_takes_an_assistant_message_first(kind, http):
+    def user_must_begin(base_url, **more):
         return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).traits.user_begins
 
     own = kind.default_base_url
-    assert [wanted_at(None), wanted_at(own), wanted_at(f"{own}/")] == [False] * 3
-    assert wanted_at("http://127.0.0.1:8080/v1")
-    assert wanted_at(own, url="http://127.0.0.1:8080/v1/chat")
+    assert [user_must_begin(None), user_must_begin(own), user_must_begin(f"{own}/")] == [False] * 3
+    assert user_must_begin("http://127.0.0.1:8080/v1")
+    assert user_must_begin(own, url="http://127.0.0.1:8080/v1/chat")

@@ -67,7 +67,7 @@ async def collect(adapter, request=None):
     try:
         async with asyncio.timeout(WAIT):
             async for event in adapter.stream(request or request_for()):
-                events.append(event)  # noqa: PERF401 - what came before a failure must not be lost
+                events.append(event)  # noqa: PERF401 - keeps the events before a failure
     except (ChatError, Replan) as error:
         return events, error
     return events, None
@@ -88,7 +88,7 @@ def refusal(text, status=400, **more):
     return Reply.json({"error": {"message": text, "type": "invalid_request_error", **more}}, status)
 
 
-async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
     upstream.script(Reply.events(response_stream(message("Hel", "lo")), x_request_id="req_1"))
     adapter = adapter_for(upstream.base_url, http, api_key="key-of-acme", headers={"X-Tenant": "seven"})
     events, error = await collect(adapter)
@@ -112,7 +112,7 @@ async def test_a_streamed_answer_comes_as_events_that_keep_the_laws(upstream, ht
 
 
 @pytest.mark.requirement("responses:obfuscation-off")
-def test_only_openais_own_endpoint_gets_the_request_not_to_pad(http):
+def test_only_openais_endpoint_is_asked_not_to_pad_events(http):
     own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
     other = adapter_for("http://127.0.0.1:9/v1", http)
     request = ChatRequest(messages=[Message.user("Hi")], model="m")
@@ -121,7 +121,7 @@ def test_only_openais_own_endpoint_gets_the_request_not_to_pad(http):
 
 
 @pytest.mark.requirement("responses:whole-body")
-async def test_an_answer_that_is_not_streamed_gives_the_same_response(upstream, adapter):
+async def test_an_unstreamed_answer_gives_the_same_response(upstream, adapter):
     upstream.script(Reply.events(response_stream(*ITEMS)), Reply.json(response(ITEMS)))
     responses = []
     for stream in (True, False):
@@ -135,7 +135,7 @@ async def test_an_answer_that_is_not_streamed_gives_the_same_response(upstream, 
 
 
 @pytest.mark.requirement("responses:no-stop", "responses:sampling")
-async def test_what_the_dialect_or_the_model_does_not_take_is_left_out_with_a_warning(upstream, adapter):
+async def test_unsupported_parameters_are_dropped_with_warnings(upstream, adapter):
     upstream.script(HI)
     request = request_for(
         model="o3", stop_sequences=("END",), thinking="off", settings={"temperature": 1, "verbosity": 1}
@@ -149,7 +149,7 @@ async def test_what_the_dialect_or_the_model_does_not_take_is_left_out_with_a_wa
 
 
 @pytest.mark.requirement("responses:refused-parameter")
-async def test_a_refused_parameter_is_left_out_once_and_from_then_on(upstream, adapter):
+async def test_a_refused_parameter_is_dropped_for_that_model_from_then_on(upstream, adapter):
     words = "Unsupported parameter: 'temperature' is not supported with this model."
     upstream.script(refusal(words, param="temperature"))
     upstream.default(HI)
@@ -166,7 +166,7 @@ async def test_a_refused_parameter_is_left_out_once_and_from_then_on(upstream, a
 
 
 @pytest.mark.requirement("responses:refused-parameter")
-async def test_a_refused_member_is_left_out_by_itself(upstream, adapter):
+async def test_only_the_refused_member_is_dropped(upstream, adapter):
     words = "Your organization must be verified to generate reasoning summaries."
     upstream.script(refusal(words, param="reasoning.summary", code="unsupported_value"), HI)
     request = request_for(thinking="low")
@@ -178,7 +178,7 @@ async def test_a_refused_member_is_left_out_by_itself(upstream, adapter):
 
 
 @pytest.mark.requirement("responses:refused-parameter")
-async def test_thinking_that_a_gateway_cannot_say_is_left_out_with_a_warning(upstream, adapter):
+async def test_thinking_that_a_gateway_does_not_support_is_dropped_with_a_warning(upstream, adapter):
     words = (
         "litellm.UnsupportedParamsError: acme does not support parameters: ['reasoning_effort'], for model=m."
     )
@@ -191,7 +191,7 @@ async def test_thinking_that_a_gateway_cannot_say_is_left_out_with_a_warning(ups
 
 
 @pytest.mark.requirement("responses:refused-include")
-async def test_a_model_without_encrypted_content_is_asked_without_it(upstream, adapter):
+async def test_refused_encrypted_content_is_not_requested_again(upstream, adapter):
     upstream.script(refusal("Encrypted content is not supported with this model."), HI)
     _, replan = await collect(adapter)
     assert replan.reason == "refused_parameter:include"
@@ -201,7 +201,7 @@ async def test_a_model_without_encrypted_content_is_asked_without_it(upstream, a
 
 
 @pytest.mark.parametrize("param", ["tools", "text.format", "text", "input"])
-async def test_a_refused_part_of_the_question_is_an_answer(upstream, adapter, param):
+async def test_a_refused_essential_parameter_is_an_error(upstream, adapter, param):
     upstream.script(refusal("Unsupported parameter", param=param, code="unsupported_parameter"))
     request = request_for(tools=(ToolDefinition("f"),), output_mode="json")
     assert isinstance((await collect(adapter, request))[1], RequestError)
@@ -218,7 +218,7 @@ async def test_a_refused_part_of_the_question_is_an_answer(upstream, adapter, pa
         ("Item 'fc_1' was provided without its required 'reasoning' item: 'rs_1'.", None),
     ],
 )
-async def test_encrypted_content_of_another_origin_is_left_out_with_a_warning(upstream, adapter, words, code):
+async def test_encrypted_content_of_another_origin_is_dropped_with_a_warning(upstream, adapter, words, code):
     upstream.script(Reply.events(response_stream(*ITEMS)), refusal(words, code=code), HI)
     first, _ = await collect(adapter)
     messages = (Message.user("Hi"), response_of(first).as_message(), Message.user("Go on"))
@@ -233,7 +233,7 @@ async def test_encrypted_content_of_another_origin_is_left_out_with_a_warning(up
 
 
 @pytest.mark.requirement("responses:foreign-encrypted")
-async def test_a_conversation_without_encrypted_content_is_not_tried_again(upstream, adapter):
+async def test_a_conversation_without_encrypted_content_is_not_replanned(upstream, adapter):
     upstream.script(refusal("The encrypted content could not be verified.", code="invalid_encrypted_content"))
     assert isinstance((await collect(adapter))[1], RequestError)
 
@@ -242,7 +242,7 @@ UNFOLLOWED = (message("OK"), reasoning(encrypted="gAAA", item_id="rs_2"))
 
 
 def after(*output):
-    """A conversation that goes on after an answer of these."""
+    """A conversation whose assistant message is an answer with these items."""
     earlier = ResponsesDecoder("acme", "fake-model").feed_body(json.dumps(response(output)).encode())
     return (Message.user("Hi"), response_of(earlier).as_message(), Message.user("Go on"))
 
@@ -252,7 +252,7 @@ def types_sent(upstream):
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-async def test_reasoning_that_comes_last_is_left_out_with_a_warning_where_it_is_refused(upstream, adapter):
+async def test_refused_trailing_reasoning_is_dropped_with_a_warning(upstream, adapter):
     words = "Item 'rs_2' of type 'reasoning' was provided without its required following item."
     upstream.script(refusal(words))
     upstream.default(HI)
@@ -270,7 +270,7 @@ async def test_reasoning_that_comes_last_is_left_out_with_a_warning_where_it_is_
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-def test_openais_own_endpoint_gets_no_reasoning_that_comes_last(http):
+def test_openais_endpoint_gets_no_trailing_reasoning(http):
     own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
     prepared = own._route.prepare(request_for(messages=after(*UNFOLLOWED)))
     assert [item.get("type") for item in prepared.body["input"]] == [None, "message", None]
@@ -298,7 +298,7 @@ async def test_closing_the_iterator_closes_the_upstream_connection_at_once(upstr
 
 
 @pytest.mark.requirement("responses:no-terminal")
-async def test_an_answer_cut_off_is_a_protocol_error(upstream, adapter):
+async def test_a_truncated_answer_is_a_protocol_error(upstream, adapter):
     upstream.script(Reply.events(response_stream(message("Hello"), end=None)))
     events, error = await collect(adapter)
     assert isinstance(error, ProtocolError)
@@ -306,7 +306,7 @@ async def test_an_answer_cut_off_is_a_protocol_error(upstream, adapter):
     assert [event.text for event in events if isinstance(event, TextDeltaEvent)] == ["Hello"]
 
 
-async def test_the_last_event_ends_the_answer_though_the_socket_stays_open(upstream, adapter):
+async def test_the_last_event_ends_the_answer_while_the_socket_is_open(upstream, adapter):
     upstream.script(Reply.events(response_stream(message("x"))).stall_after())
     events, error = await collect(adapter)
     assert error is None
@@ -314,7 +314,7 @@ async def test_the_last_event_ends_the_answer_though_the_socket_stays_open(upstr
     await upstream.wait_for_disconnect()
 
 
-async def test_a_finished_answer_leaves_its_connection_for_the_next(upstream, adapter):
+async def test_a_finished_answer_leaves_its_connection_for_reuse(upstream, adapter):
     upstream.default(HI)
     for _ in range(5):
         assert (await collect(adapter))[1] is None
@@ -322,7 +322,7 @@ async def test_a_finished_answer_leaves_its_connection_for_the_next(upstream, ad
     assert upstream.open_connections == 1
 
 
-async def test_models_and_the_credential_are_those_of_any_endpoint(upstream, http):
+async def test_models_and_credentials_work_as_at_any_endpoint(upstream, http):
     upstream.script(Reply.json({"data": [{"id": "m"}]}), Reply.raw(b"", 401), path="/v1/models")
     adapter = adapter_for(upstream.base_url, http, api_key="key-of-acme", models=["mine"])
     assert [model.id for model in await adapter.list_models()] == ["acme:m", "acme:mine"]
