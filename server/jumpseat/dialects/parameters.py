@@ -1,13 +1,13 @@
-"""The further parameters of a request's body: merging them, and the warning for one that is left out."""
+"""The parameters of a request's body: merging them, leaving one out, and the warning for that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jumpseat.chat import WarningEvent
 
-_THINKING = frozenset({"reasoning", "reasoning_effort"})
+_THINKING = frozenset({"reasoning", "reasoning_effort", "think"})
 
 
 def merge_parameters(parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,3 +29,18 @@ def dropped_parameter(name: str, reason: str) -> WarningEvent:
     """
     code = "thinking_dropped" if name.partition(".")[0] in _THINKING else "parameter_dropped"
     return WarningEvent(code, f"The parameter {name!r} was left out: {reason}.")
+
+
+def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The body without these parameters; a dotted name removes a member, and an object that is then empty."""
+    kept = dict(body)
+    for name in names:
+        outer, _, inner = name.partition(".")
+        value = kept.get(outer)
+        if inner and isinstance(value, Mapping):
+            value = {key: each for key, each in value.items() if key != inner}
+        if inner and value:
+            kept[outer] = value
+        else:
+            kept.pop(outer, None)
+    return kept

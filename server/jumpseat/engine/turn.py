@@ -145,6 +145,9 @@ async def _attempts(
             logger.info("replanning a turn of %s: %s", target.provider, replan.reason)
             request = replan.request or request
             fold.restart(target.provider, target.model)
+            if replan.warning is not None and replan.warning not in fold.warnings:
+                fold.add(replan.warning)
+                sink.send(replan.warning)
         except ChatError as error:
             # After output a retry would repeat text that the client already shows.
             delay = None if output else budget.delay_before_retry(error)

@@ -141,3 +141,13 @@ async def test_a_warning_that_every_attempt_repeats_is_sent_once() -> None:
     )
 
     assert [event for event in sink.events if isinstance(event, WarningEvent)] == [DROPPED, other]
+
+
+async def test_the_warning_of_a_replan_is_sent_only_if_there_is_another_attempt() -> None:
+    replan = Replan("foreign_data", REFUSED, warning=DROPPED)
+    _, sink, _ = await run([replan], [DROPPED, *said("Hi"), DONE])
+    assert [event for event in sink.events if isinstance(event, WarningEvent)] == [DROPPED]
+
+    outcome, sink, _ = await run([*said("Hi"), replan])
+    assert outcome is REFUSED
+    assert not any(isinstance(event, WarningEvent) for event in sink.events)

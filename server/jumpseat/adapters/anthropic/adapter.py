@@ -13,7 +13,6 @@ from urllib.parse import quote
 from jumpseat.adapters.anthropic.models import models_in
 from jumpseat.adapters.base.rows import MAX_MODELS, first_rows
 from jumpseat.adapters.http.attempt import Prepared
-from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError
@@ -43,8 +42,7 @@ class AnthropicAdapter(EndpointAdapter):
         self._base_url = self._base_url.removesuffix("/v1")
         self._route = MessagesRoute(provider, parameters=config.parameters)
 
-    async def _prepare(self, request: ChatRequest) -> Prepared:
-        headers = await self._headers(request.model)
+    async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING
         return self._route.prepare(request, takes_sampling=takes_sampling)
 
@@ -54,22 +52,15 @@ class AnthropicAdapter(EndpointAdapter):
         Raises:
             ChatError: the request failed.
         """
-        if not self._has_list:
-            return -1
-        body = await self._values.body(self._route.body_to_count(request), request.model)
-        return await self._asked(
-            "POST",
-            f"{self._route.path}/count_tokens",
-            lambda call: ask_for_count(self._http, call, provider=self._provider),
-            body,
-        )
+        path = f"{self._route.path}/count_tokens"
+        return await self._counted_tokens(path, self._route.body_to_count(request), request.model)
 
     async def _listed_models(self) -> list[ModelInfo]:
         """Every page of the list; its facts take precedence over those that follow from a model's name."""
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):
-            answer = await self._get_json("GET", f"/v1/models?limit={PAGE}{after}")
+            answer = await self._get_json(f"/v1/models?limit={PAGE}{after}")
             page = answer.get("data") if isinstance(answer, dict) else None
             if not isinstance(page, list):
                 raise ProtocolError(

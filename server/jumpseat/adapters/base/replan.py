@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jumpseat.chat import ChatError, ChatRequest
+from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 
 
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine, with the error inside
@@ -12,14 +12,22 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     raises `error`.
     """
 
-    def __init__(self, reason: str, error: ChatError, request: ChatRequest | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        error: ChatError,
+        request: ChatRequest | None = None,
+        warning: WarningEvent | None = None,
+    ) -> None:
         """
         Args:
             reason: what changes, in snake_case: `expired_token`, `refused_parameter:temperature`.
             error: raised if the engine does not try again.
             request: the changed request; None if the adapter changed instead (a new token).
+            warning: what the changed request leaves out, for the user.
         """
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.request = request
+        self.warning = warning

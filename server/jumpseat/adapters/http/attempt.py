@@ -1,14 +1,17 @@
-"""The interface of a route, and the request that it prepares for one attempt."""
+"""What every route shares: the request of one attempt, and the memory of what an endpoint refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from jumpseat.adapters.base import Replan
-from jumpseat.chat import ChatRequest, WarningEvent
-from jumpseat.dialects import Decoder
+from jumpseat.adapters.http.refusals import unknown_model
+from jumpseat.chat import ChatError, ChatRequest, WarningEvent
+from jumpseat.dialects import Decoder, ProviderFault
+from jumpseat.dialects.parameters import dropped_parameter, without
 from jumpseat.http import Refine
 
 
@@ -22,21 +25,68 @@ class Prepared:
     refine: Refine
     """Maps the error of a refused request to the exception to raise."""
 
-    replan_losses: Mapping[str, WarningEvent] = field(default_factory=dict)
-    """By the reason of a `Replan`: the warning for what the changed request leaves out."""
-
-    def losses_of(self, replan: Replan) -> Iterator[WarningEvent]:
-        """The warning for the changed request, if there is one."""
-        if replan.reason in self.replan_losses:
-            yield self.replan_losses[replan.reason]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of the dialect; names in lower case."""
 
 
-class Route(Protocol):
-    """One dialect at one endpoint. It remembers for each model what the endpoint refused."""
+class Route(ABC):
+    """One dialect at one endpoint. It remembers for each model which parameters the endpoint refuses."""
 
-    path: str
+    path: ClassVar[str]
     """The path of a chat below the base URL."""
 
+    def __init__(self, provider: str) -> None:
+        """
+        Args:
+            provider: the configured provider's id.
+        """
+        self._provider = provider
+        self._refused: dict[str, frozenset[str]] = {}
+
+    @abstractmethod
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without what is known to be refused."""
-        ...
+
+    @abstractmethod
+    def _learn(
+        self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
+    ) -> Replan | None:
+        """Remember what a refusal is about; the replan of the request, or None if nothing can be changed."""
+
+    def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
+        def refine(fault: ProviderFault, error: ChatError) -> Exception:
+            learned = self._learn(request, body, fault, error)
+            return learned or unknown_model(fault, error, self._provider, request.model) or error
+
+        return refine
+
+    def _refused_by(self, model: str) -> frozenset[str]:
+        """The parameters that the endpoint has refused for a model; dotted for a member of one."""
+        return self._refused.get(model, frozenset())
+
+    def _remember(self, model: str, name: str, error: ChatError) -> Replan:
+        """Leave a parameter out of this model's requests from now on."""
+        self._refused[model] = self._refused_by(model) | {name}
+        return Replan(f"refused_parameter:{name}", error)
+
+    def _without_refused(
+        self,
+        model: str,
+        body: Mapping[str, Any],
+        unsupported: Mapping[str, str] | None = None,
+        silent: Collection[str] = (),
+    ) -> tuple[dict[str, Any], list[WarningEvent]]:
+        """The body without the refused parameters, and a warning for each that it had.
+
+        Args:
+            model: the model of the request.
+            body: the complete body.
+            unsupported: parameters that the model is known to refuse, each with the predicate of a sentence
+                about the model: "does not reason".
+            silent: parameters that are left out without a warning.
+        """
+        reasons = {name: f"{model} {reason}" for name, reason in (unsupported or {}).items()}
+        reasons |= dict.fromkeys(self._refused_by(model), f"{self._provider} refuses it for {model}")
+        names = [name for name in sorted(reasons) if without(body, [name]) != body]
+        warnings = [dropped_parameter(name, reasons[name]) for name in names if name not in silent]
+        return without(body, names), warnings

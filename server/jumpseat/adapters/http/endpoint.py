@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -17,11 +17,13 @@ from jumpseat.adapters.base import Adapter, Capabilities, ChatTraits, Replan
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
+from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.models import read_models, static_model
 from jumpseat.adapters.http.url import hide_credentials, joined, with_query
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
+    ChatError,
     ChatRequest,
     ModelInfo,
     RequestError,
@@ -30,19 +32,21 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_unset_variable, needs_model
-from jumpseat.dialects import Decoder
-from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
+from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
 
 T = TypeVar("T")
 
 
 class EndpointAdapter(Adapter):
-    """A provider behind one base URL; a subclass sets `_route`, or overrides `stream`."""
+    """A provider behind one base URL; a subclass sets `_route`."""
 
     _route: Route
 
     default_base_url: ClassVar[str]
     """The base URL without a configured `base_url`; set by a subclass, without a slash at the end."""
+
+    default_timeout: ClassVar[float | None] = None
+    """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
 
     assistant_may_begin: ClassVar[bool] = False
     """Whether `default_base_url` accepts a conversation that begins with the assistant; compatible servers at
@@ -75,30 +79,47 @@ class EndpointAdapter(Adapter):
         return self._provider
 
     @property
-    def traits(self) -> ChatTraits:  # type: ignore[override]  # What a subclass does to the base URL counts.
+    def traits(self) -> ChatTraits:  # type: ignore[override]  # A subclass may change the base URL.
         """`user_begins` is false at the provider's own endpoint if the assistant may begin there."""
         is_own = self._base_url == self.default_base_url and self._config.url is None
         return ChatTraits(user_begins=not (self.assistant_may_begin and is_own))
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt.
 
         Raises:
             ChatError: as `stream_events` raises it; `RequestError` names an unknown model.
             Replan: as the route raises it; or the credential has expired, and there is another one.
-            ConfigError: something of the table cannot be had.
+            ConfigError: a value of the table cannot be resolved.
         """
-        prepared = await self._prepare(request)
-        call = await self._call_of_chat(self._route.path, prepared.body, request.model)
-        for warning in prepared.warnings:
-            yield warning
+        return self._attempt(request)
+
+    async def _attempt(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
+        headers = await self._headers(request.model)
+        prepared = await self._prepare(request, headers)
+        call = HttpCall(
+            "POST",
+            await self._url_of_chat(request),
+            {**prepared.headers, **headers},
+            await self._values.body(prepared.body, request.model),
+            self._config.timeout or self.default_timeout,
+        )
+        since = self._values.readings
+        # Sent with the first event, so that a refused attempt has none.
+        warnings = list(prepared.warnings)
+        answer = stream_events(
+            self._http, call, prepared.decoder, provider=self._provider, refine=prepared.refine
+        )
         try:
-            async with self._sent(call, prepared.decoder, prepared.refine) as events:
+            async with aclosing(answer) as events:
                 async for event in events:
+                    while warnings:
+                        yield warnings.pop(0)
                     yield event
-        except Replan as replan:
-            for warning in prepared.losses_of(replan):
-                yield warning
+        except ChatError as error:
+            if await self._is_renewed(error, since):
+                raise Replan("expired_credential", error) from error
+            self._explain(error, request.model)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -108,13 +129,7 @@ class EndpointAdapter(Adapter):
             ChatError: the request failed. An endpoint or a table without a list is not an error if models are
                 configured.
         """
-        models: list[ModelInfo] = []
-        if self._has_list:
-            try:
-                models += await self._listed_models()
-            except RequestError as error:
-                if not (self._config.models and error.status_code in (404, 405)):
-                    raise
+        models = await self._list_if_any() or []
         known = {model.model for model in models}
         configured = self._config.model_names
         if not self._has_list and self._config.default_model is not None:
@@ -137,10 +152,15 @@ class EndpointAdapter(Adapter):
         Raises:
             ChatError: the request failed.
         """
+        models = await self._list_if_any()
+        return None if models is None else capabilities_of(models)
+
+    async def _list_if_any(self) -> list[ModelInfo] | None:
+        """The models that the endpoint lists; None if it has no list, and models are configured instead."""
         if not self._has_list:
             return None
         try:
-            return capabilities_of(await self._listed_models())
+            return await self._listed_models()
         except RequestError as error:
             if self._config.models and error.status_code in (404, 405):
                 return None
@@ -152,7 +172,7 @@ class EndpointAdapter(Adapter):
         Raises:
             ChatError: the request failed.
         """
-        answer = await self._get_json("GET", "/models")
+        answer = await self._get_json("/models")
         return await asyncio.to_thread(read_models, answer, self._provider, self.capabilities)
 
     @property
@@ -208,82 +228,61 @@ class EndpointAdapter(Adapter):
         hide_credentials(url)
         return url
 
-    async def _url_of_chat(self, url: str, model: str) -> str:
-        """The URL of a chat: the configured `url`, else the given one.
+    async def _url_of_chat(self, request: ChatRequest) -> str:
+        """The URL of a chat: the configured `url`, else the address below the base URL.
 
         Raises:
             ConfigError: a part of it cannot be resolved.
         """
-        if self._config.url is not None:
-            url = await self._values.filled_url("url", self._config.url, model)
-        return await self._with_query(url, model)
+        if self._config.url is None:
+            url = await self._address_of_chat(request)
+        else:
+            url = await self._values.filled_url("url", self._config.url, request.model)
+        return await self._with_query(url, request.model)
 
-    async def _call_of_chat(
-        self, path: str, body: Mapping[str, Any], model: str, own: Mapping[str, str] | None = None
-    ) -> HttpCall:
-        """The request of a chat, each `${name}` of the table replaced.
+    async def _address_of_chat(self, request: ChatRequest) -> str:
+        return joined(await self._base(request.model), self._route.path)
+
+    async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
+        """The request as the route encodes it.
 
         Args:
-            path: the path below the base URL; ignored if the complete URL is configured.
-            body: the route's body; `${name}` in parameters of the table is not replaced yet.
-            model: the model of the request.
-            own: headers of the dialect.
-
-        Raises:
-            ConfigError: a value of the table cannot be resolved.
+            request: the request.
+            headers: the credential and the configured headers.
         """
-        headers = {**(own or {}), **await self._headers(model)}
-        base = "" if self._config.url is not None else joined(await self._base(model), path)
-        url = await self._url_of_chat(base, model)
-        return HttpCall("POST", url, headers, await self._values.body(body, model), self._config.timeout)
-
-    async def _prepare(self, request: ChatRequest) -> Prepared:
-        """The request as the route encodes it."""
         return self._route.prepare(request)
 
-    @asynccontextmanager
-    async def _sent(
-        self, call: HttpCall, decoder: Decoder, refine: Refine
-    ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """The events of a chat's answer; leaving closes the connection.
+    async def _is_renewed(self, error: ChatError, since: int) -> bool:
+        refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
+        return refused and await self._values.renewed(since)
 
-        Raises:
-            ChatError: as `stream_events` raises it.
-            Replan: as `refine` raises it; or the credential has expired, and there is another one.
-        """
-        since = self._values.readings
-        answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
-        try:
-            async with aclosing(answer) as events:
-                yield events
-        except AuthenticationError as error:
-            if await self._is_renewed(error, since):
-                raise Replan("expired_credential", error) from error
-            self._explain(error)
-            raise
-
-    async def _is_renewed(self, error: AuthenticationError, since: int) -> bool:
-        return not isinstance(error, AuthorizationError) and await self._values.renewed(since)
-
-    def _explain(self, error: AuthenticationError) -> None:
-        """Add a hint if the refused key is probably the name of a variable that is not set."""
+    def _explain(self, error: ChatError, model: str | None = None) -> None:
+        """Add a hint that follows from the table."""
         key = self._config.api_key
-        if not self._config.is_from_client and key is not None and is_unset_variable(key):
+        refused = isinstance(error, AuthenticationError) and not self._config.is_from_client
+        if refused and key is not None and is_unset_variable(key):
             error.hint = (
                 f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
                 "is not set, so the name itself was sent. Set the variable in the environment in which "
                 "jumpseat is started, and start it again."
             )
 
-    async def _asked(
-        self, method: str, path: str, ask: Callable[[HttpCall], Awaitable[T]], body: Any = None
-    ) -> T:
+    async def _call_of(self, method: str, path: str, body: Any = None) -> HttpCall:
+        """A request other than a chat, below the base URL.
+
+        Raises:
+            ConfigError: a value of the table cannot be resolved.
+        """
+        headers = await self._headers()
+        return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
+
+    async def _asked(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
         """Make a request other than a chat; an expired credential is renewed once.
 
         Args:
+            ask: makes the request: `get_json`, or a function with the same parameters.
             method: the HTTP method.
             path: the path below the base URL.
-            ask: makes the request.
             body: JSON, or None.
 
         Raises:
@@ -291,18 +290,30 @@ class EndpointAdapter(Adapter):
             ConfigError: a value of the table cannot be resolved.
         """
         for again in (True, False):
-            headers = await self._headers()
-            call = HttpCall(method, await self._url(path), headers, body, self._config.timeout)
+            call = await self._call_of(method, path, body)
             since = self._values.readings
             try:
-                return await ask(call)
-            except AuthenticationError as error:
+                return await ask(self._http, call, provider=self._provider)
+            except ChatError as error:
                 if not (again and await self._is_renewed(error, since)):
                     self._explain(error)
                     raise
         raise AssertionError("the second round returns or raises")
 
-    async def _get_json(self, method: str, path: str, body: Any = None) -> Any:
-        return await self._asked(
-            method, path, lambda call: get_json(self._http, call, provider=self._provider), body
-        )
+    async def _get_json(self, path: str) -> Any:
+        return await self._asked(get_json, "GET", path)
+
+    async def _counted_tokens(self, path: str, body: Mapping[str, Any], model: str) -> int:
+        """The tokens of a body as the endpoint counts them; -1 if it does not count tokens.
+
+        Args:
+            path: the path below the base URL.
+            body: the body; `${name}` in parameters of the table is not replaced yet.
+            model: the model of the request.
+
+        Raises:
+            ChatError: the request failed.
+        """
+        if not self._has_list:
+            return -1
+        return await self._asked(ask_for_count, "POST", path, await self._values.body(body, model))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from jumpseat.adapters.http.attempt import Prepared
@@ -132,8 +134,7 @@ class HttpAdapter(EndpointAdapter):
         Raises:
             ConfigError: the key, a configured header or a part of the URL cannot be read.
         """
-        headers = await self._headers()
-        return HttpCall(method, await self._url(path), headers, body, self._config.timeout)
+        return await self._call_of(method, path, body)
 
     # -- the hooks
 
@@ -219,10 +220,7 @@ class HttpAdapter(EndpointAdapter):
         prepared = request if changed is None else changed
         outcome = Outcome("cancelled")
         try:
-            call, sent = await self._formed(prepared)
-            for warning in sent.warnings:
-                yield warning
-            async with self._sent(call, sent.decoder, sent.refine) as events:
+            async with aclosing(self._attempt(prepared)) as events:
                 async for event in events:
                     if isinstance(event, DoneEvent):
                         outcome = Outcome(event.stop_reason, event.usage)
@@ -235,19 +233,14 @@ class HttpAdapter(EndpointAdapter):
         finally:
             await self._afterwards(prepared, outcome)
 
-    async def _formed(self, request: ChatRequest) -> tuple[HttpCall, Prepared]:
-        credential = await self._headers(request.model)
+    async def _address_of_chat(self, request: ChatRequest) -> str:
+        return self.url(request)
+
+    async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         own = {name.lower(): value for name, value in self.form_headers(request).items()}
         warnings = tuple(self.warnings(request))
         body = self.form_body(request)
-
-        def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            return self.refine(request, fault, error)
-
-        prepared = Prepared(body, warnings, self.decode(request), refine)
-        url = await self._url_of_chat("" if self._config.url else self.url(request), request.model)
-        sent = await self._values.body(body, request.model)
-        return HttpCall("POST", url, {**own, **credential}, sent, self._config.timeout), prepared
+        return Prepared(body, warnings, self.decode(request), partial(self.refine, request), own)
 
     async def _afterwards(self, request: ChatRequest, outcome: Outcome) -> None:
         # In a separate task, so that a second cancel or the end of the wait does not interrupt it.

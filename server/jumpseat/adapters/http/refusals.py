@@ -90,7 +90,7 @@ def unknown_model(
         return None
     message = f"The provider {provider} has no model {model!r}."
     words = plain_words(fault.message)
-    if fault.code == "model_not_found" and words not in ("", f"model: {model}"):
+    if _says_model_not_found(fault, error) and words not in ("", f"model: {model}"):
         # OpenAI uses this code for models that exist too; only its words say what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
@@ -108,7 +108,7 @@ def unknown_model(
 def _is_unknown_model(fault: ProviderFault, error: ChatError, model: str) -> bool:
     if type(error) is not RequestError:
         return False
-    if fault.code == "model_not_found":
+    if _says_model_not_found(fault, error):
         return True
     if error.status_code not in (400, 404):
         return False
@@ -117,3 +117,9 @@ def _is_unknown_model(fault: ProviderFault, error: ChatError, model: str) -> boo
         phrase in words for phrase in ("not found", "does not exist", "not a valid model", "no such model")
     )
     return missing and ("model" in words or model.lower() in words)
+
+
+def _says_model_not_found(fault: ProviderFault, error: ChatError) -> bool:
+    # Anthropic has no code for this; the text of its 404 is "model: NAME".
+    by_name = error.status_code == 404 and fault.message.startswith("model:")
+    return by_name or fault.code == "model_not_found"

@@ -5,7 +5,6 @@ Owns the facts that follow from an endpoint's address.
 
 from __future__ import annotations
 
-from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
 from jumpseat.chat import ChatRequest
@@ -49,13 +48,6 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         Raises:
             ChatError: the request failed.
         """
-        if not self._has_list:
-            return -1
-        body = await self._values.body(self._route.prepare(request).body, request.model)
+        body = self._route.prepare(request).body
         counted = {name: value for name, value in body.items() if name in _COUNTED}
-        return await self._asked(
-            "POST",
-            f"{self._route.path}/input_tokens",
-            lambda call: ask_for_count(self._http, call, provider=self._provider),
-            counted,
-        )
+        return await self._counted_tokens(f"{self._route.path}/input_tokens", counted, request.model)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 from urllib.parse import unquote_to_bytes
@@ -40,10 +40,10 @@ from jumpseat.dialects.anthropic_messages.thinking import (
 )
 from jumpseat.dialects.context_text import render_context
 from jumpseat.dialects.opaque import own_ids
-from jumpseat.dialects.parameters import dropped_parameter, merge_parameters
+from jumpseat.dialects.parameters import merge_parameters
 
 STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace, and that are never dropped."""
+"""Members of the body that configured parameters cannot replace."""
 
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
@@ -65,9 +65,6 @@ class MessagesFacts:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body; they override the request."""
-
-    dropped: Collection[str] = ()
-    """Parameters that the endpoint refuses."""
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
@@ -110,9 +107,6 @@ def encode_with_warnings(
             body[name] = value
     drop_refused_effort(body, warnings)
     drop_refused_sampling(body, rules, warnings)
-    for name in sorted((body.keys() & set(facts.dropped)) - STRUCTURE):
-        del body[name]
-        warnings.append(dropped_parameter(name, f"{facts.provider} refuses it for {request.model}"))
     return body, warnings
 
 

@@ -7,7 +7,7 @@ from jumpseat.dialects.responses.history import (
     without_item_ids,
     without_unfollowed,
 )
-from jumpseat.dialects.responses.refusals import refused_by_model, unsupported, without
+from jumpseat.dialects.responses.refusals import refused_by_model, unsupported
 
 __all__ = [
     "ResponsesDecoder",
@@ -15,7 +15,6 @@ __all__ = [
     "encode",
     "refused_by_model",
     "unsupported",
-    "without",
     "without_encrypted_content",
     "without_item_ids",
     "without_unfollowed",

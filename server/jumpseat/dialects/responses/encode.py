@@ -5,17 +5,17 @@ Source: POST /responses in OpenAI's API reference, and the openai-responses refe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
 from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.dialects.responses.history import call_id_of, input_items
-from jumpseat.dialects.responses.refusals import may_reason, without
+from jumpseat.dialects.responses.refusals import may_reason
 
 STRUCTURE = frozenset({"input", "instructions", "model", "stream", "tools"})
-"""Members of the body that configured parameters cannot replace, and that are never dropped."""
+"""Members of the body that configured parameters cannot replace."""
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
@@ -35,9 +35,6 @@ class ResponsesFacts:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body; they override the request."""
-
-    dropped: Collection[str] = ()
-    """Parameters that the endpoint refuses; `reasoning.summary` names a member of one."""
 
 
 def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
@@ -82,7 +79,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
             # A configuration may add members to the `text` and `reasoning` of the request.
             both = isinstance(known, dict) and isinstance(value, Mapping)
             body[name] = {**known, **value} if both and known is not None else value
-    return without(body, [name for name in facts.dropped if name not in STRUCTURE])
+    return body
 
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:

@@ -7,7 +7,7 @@ openai-chat references, "Request".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.chat import ChatRequest
@@ -61,18 +61,3 @@ def refused_by_model(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     if habit.by_default if effort is None else effort != "none":
         refused |= {name: "does not accept it while it reasons" for name in SAMPLING if name in body}
     return refused
-
-
-def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The body without these parameters; a dotted name removes a member, and an object that is then empty."""
-    kept = dict(body)
-    for name in names:
-        outer, _, inner = name.partition(".")
-        value = kept.get(outer)
-        if inner and isinstance(value, Mapping):
-            value = {key: each for key, each in value.items() if key != inner}
-        if inner and value:
-            kept[outer] = value
-        else:
-            kept.pop(outer, None)
-    return kept

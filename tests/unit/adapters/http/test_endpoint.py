@@ -7,6 +7,7 @@ import io
 import logging
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, ConfigError, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
-from jumpseat.http import HttpClient
+from jumpseat.http import HttpCall, HttpClient
 from jumpseat.providers.registry import KINDS
 from jumpseat.system.secrets import SecretFilter, redact
 from jumpseat.testing.answers.chat_completions import completion_body, completion_stream
@@ -106,7 +107,7 @@ async def test_a_key_with_a_configured_place_is_sent_only_there(http: HttpClient
 )
 async def test_secrets_in_a_url_are_redacted_before_it_is_sent(http: HttpClient, table: Any) -> None:
     adapter = endpoint(http, **{"base_url": "http://127.0.0.1:1/v1", **table})
-    call = await adapter._call_of_chat("/chat/completions", {}, "m")
+    call = HttpCall("POST", await adapter._url_of_chat(REQUEST))
 
     assert "4711" in call.url
     assert "4711" not in redact(call.url)
@@ -146,16 +147,15 @@ async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient
     assert [model.model for model in await adapter.list_models()] == ["a", "b"]
     assert (await adapter.account.auth_status(refresh=True)).state == "configured"
     assert await adapter.count_tokens(REQUEST) == -1
-    call = await adapter._call_of_chat("/unused", {}, "m/1")
-    assert call.url == "http://127.0.0.1:1/m/1"
+    assert await adapter._url_of_chat(replace(REQUEST, model="m/1")) == "http://127.0.0.1:1/m/1"
 
 
 async def test_a_base_url_with_the_model_lists_the_configured_models(http: HttpClient) -> None:
     adapter = endpoint(http, base_url="http://127.0.0.1:1/deployments/${model}", models=["a"])
 
     assert [model.model for model in await adapter.list_models()] == ["a"]
-    call = await adapter._call_of_chat("/chat/completions", {}, "m/1")
-    assert call.url == "http://127.0.0.1:1/deployments/m/1/chat/completions"
+    url = await adapter._url_of_chat(replace(REQUEST, model="m/1"))
+    assert url == "http://127.0.0.1:1/deployments/m/1/chat/completions"
 
 
 async def test_the_state_of_a_key_is_reported_without_running_a_command(http: HttpClient) -> None:
@@ -215,4 +215,4 @@ async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_calle
 
     monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", recording)
     await drained(endpoint(http, base_url=upstream.base_url))
-    assert passed == ["decoded", "stream_events", "stream"]
+    assert passed == ["decoded", "stream_events", "_attempt"]

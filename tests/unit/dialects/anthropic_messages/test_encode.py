@@ -113,14 +113,6 @@ def test_settings_and_configured_parameters_override_the_body():
     assert "cache_control" not in str(encode(wished, FACTS))
 
 
-def test_what_the_endpoint_refused_is_left_out_with_a_warning():
-    facts = replace(FACTS, dropped={"top_k", "service_tier", "messages"})
-    got, warnings = encode_with_warnings(request(settings={"top_k": 5}), facts)
-    assert "top_k" not in got
-    assert "messages" in got
-    assert [each.code for each in warnings] == ["parameter_dropped"]
-
-
 @pytest.mark.requirement("messages:images")
 @pytest.mark.parametrize(
     ("source", "media_type", "wire"),

@@ -14,7 +14,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.dialects.responses import ResponsesFacts, encode, refused_by_model, unsupported, without
+from jumpseat.dialects.responses import ResponsesFacts, encode, refused_by_model, unsupported
 
 
 def body_of(*messages, model="m", facts=None, **fields):
@@ -109,18 +109,6 @@ def test_stop_sequences_are_reported_as_unsupported():
 )
 def test_the_parameters_that_a_model_refuses_are_known_by_its_name(model, body, refused):
     assert refused_by_model(model, body).keys() == refused
-
-
-def test_a_member_is_removed_by_its_dotted_name():
-    body = {"reasoning": {"effort": "low", "summary": "auto"}, "x": 1}
-    assert without(body, ["reasoning.summary"]) == {"reasoning": {"effort": "low"}, "x": 1}
-    assert without(body, ["reasoning.summary", "reasoning.effort", "y"]) == {"x": 1}
-    assert body_of(facts={"dropped": ("include", "store", "input")}).keys() == {
-        "model",
-        "input",
-        "stream",
-        "max_output_tokens",
-    }
 
 
 @pytest.mark.requirement("responses:tools", "responses:tool-choice")

@@ -218,8 +218,6 @@ class CopilotAdapter(Adapter):
                 async for event in events:
                     yield event
         except Replan as replan:
-            for warning in prepared.losses_of(replan):
-                yield warning
             if replan.reason == "expired_token":
                 raise await self._with_another(credential, replan.error) from replan
             if replan.reason == "wrong_host":

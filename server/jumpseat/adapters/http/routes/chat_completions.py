@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.http.attempt import Prepared
-from jumpseat.adapters.http.refusals import refused_parameter, unknown_model
+from jumpseat.adapters.http.attempt import Prepared, Route
+from jumpseat.adapters.http.refusals import refused_parameter
 from jumpseat.chat import ChatError, ChatRequest
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import (
@@ -17,8 +17,6 @@ from jumpseat.dialects.chat_completions import (
     encode,
     refused_while_reasoning,
 )
-from jumpseat.dialects.parameters import dropped_parameter
-from jumpseat.http import Refine
 
 # Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
@@ -28,8 +26,13 @@ _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 
+_OTHER_FIELD: Mapping[str, TokenField] = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
 
-class ChatCompletionsRoute:
+
+class ChatCompletionsRoute(Route):
     """Chat completions at one endpoint."""
 
     path = "/chat/completions"
@@ -40,38 +43,37 @@ class ChatCompletionsRoute:
             provider: the configured provider's id.
             facts_of: the initial facts of the endpoint for a model.
         """
-        self._provider = provider
-        self._known = facts_of
+        super().__init__(provider)
+        self._initial_facts = facts_of
         self._facts: dict[str, EndpointFacts] = {}
 
     def prepare(self, request: ChatRequest) -> Prepared:
-        """Encode a request without the parameters that are known to be refused."""
-        facts = self._facts_of(request.model)
-        full_body = encode(request, replace(facts, dropped=()))
-        refused = dict.fromkeys(facts.dropped, f"{self._provider} refuses it for {request.model}")
-        for name, reason in refused_while_reasoning(request.model, full_body).items():
-            refused.setdefault(name, f"{request.model} {reason}")
-        names = sorted(full_body.keys() & refused.keys())
-        warnings = [dropped_parameter(name, refused[name]) for name in names]
-        body = {name: value for name, value in full_body.items() if name not in refused}
-        decoder = ChatCompletionsDecoder(self._provider, request.model)
-        return Prepared(body, warnings, decoder, self._refine(request.model, body))
+        """Encode a request without what is known to be refused."""
+        model = request.model
+        full_body = encode(request, self._facts_of(model))
+        unsupported = refused_while_reasoning(model, full_body)
+        body, warnings = self._without_refused(model, full_body, unsupported)
+        decoder = ChatCompletionsDecoder(self._provider, model)
+        return Prepared(body, warnings, decoder, self._refine(request, body))
 
     def _facts_of(self, model: str) -> EndpointFacts:
         """The current facts of the endpoint for a model."""
-        return self._facts.get(model) or self._known(model)
+        return self._facts.get(model) or self._initial_facts(model)
 
-    def _refine(self, model: str, body: Mapping[str, Any]) -> Refine:
-        def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            if refused := refused_parameter(fault, error, body, _ESSENTIAL):
-                name = refused.partition(".")[0]
-                self._remember_refusal(model, name)
-                return Replan(f"refused_parameter:{name}", error)
-            if reason := self._learn_message_form(model, fault, error):
-                return Replan(reason, error)
-            return unknown_model(fault, error, self._provider, model) or error
-
-        return refine
+    def _learn(
+        self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
+    ) -> Replan | None:
+        model = request.model
+        refused = refused_parameter(fault, error, body, _ESSENTIAL)
+        if refused is not None:
+            name = refused.partition(".")[0]
+            facts = self._facts_of(model)
+            # Both names may be refused. The old one is remembered too, so that it is renamed only once.
+            if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_by(model):
+                self._facts[model] = replace(facts, max_tokens_field=_OTHER_FIELD[name])
+            return self._remember(model, name, error)
+        reason = self._learn_message_form(model, fault, error)
+        return None if reason is None else Replan(reason, error)
 
     def _learn_message_form(self, model: str, fault: ProviderFault, error: ChatError) -> str | None:
         """Remember the form of messages that the endpoint requires; the reason of the replan, or None."""
@@ -87,15 +89,3 @@ class ChatCompletionsRoute:
             self._facts[model] = replace(facts, wants_reasoning_content=True)
             return "reasoning_content"
         return None
-
-    def _remember_refusal(self, model: str, name: str) -> None:
-        other: dict[str, TokenField] = {
-            "max_tokens": "max_completion_tokens",
-            "max_completion_tokens": "max_tokens",
-        }
-        facts = self._facts_of(model)
-        dropped = frozenset({*facts.dropped, name})
-        # The refused name is dropped too, so that renaming ends for a server that refuses both.
-        renamed = name == facts.max_tokens_field and other[name] not in facts.dropped
-        field = other[name] if renamed else facts.max_tokens_field
-        self._facts[model] = replace(facts, max_tokens_field=field, dropped=dropped)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.http.attempt import Prepared
-from jumpseat.adapters.http.refusals import unknown_model
+from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.routes.messages_refusals import (
     is_about_replayed_thinking,
     limit_in_refusal,
@@ -27,12 +26,11 @@ from jumpseat.dialects.anthropic_messages import (
     rules_of,
 )
 from jumpseat.dialects.anthropic_messages.models import with_listed
-from jumpseat.http import Refine
 
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 
-class MessagesRoute:
+class MessagesRoute(Route):
     """Messages at one endpoint."""
 
     path = "/v1/messages"
@@ -43,10 +41,9 @@ class MessagesRoute:
             provider: the configured provider's id.
             parameters: further parameters of the body.
         """
-        self._provider = provider
+        super().__init__(provider)
         self._parameters = parameters or {}
         self._rules: dict[str, ModelRules] = {}
-        self._dropped: dict[str, frozenset[str]] = {}
         self._refused_forms: dict[str, frozenset[str]] = {}
 
     def prepare(self, request: ChatRequest, *, takes_sampling: bool = True) -> Prepared:
@@ -56,13 +53,16 @@ class MessagesRoute:
             request: the request.
             takes_sampling: False if the endpoint refuses sampling parameters for every model.
         """
-        body, warnings = encode_with_warnings(request, self._facts(request.model, takes_sampling))
-        decoder = AnthropicMessagesDecoder(self._provider, request.model)
-        return Prepared(body, warnings, decoder, self._refine(request, body))
+        model = request.model
+        full_body, warnings = encode_with_warnings(request, self._facts(model, takes_sampling))
+        body, refused = self._without_refused(model, full_body)
+        decoder = AnthropicMessagesDecoder(self._provider, model)
+        return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
 
     def body_to_count(self, request: ChatRequest) -> dict[str, Any]:
         """The body for `count_tokens`."""
-        body = encode(request, self._facts(request.model, takes_sampling=True))
+        full_body = encode(request, self._facts(request.model, takes_sampling=True))
+        body, _ = self._without_refused(request.model, full_body)
         counted = {name: value for name, value in body.items() if name in _COUNTED}
         if "budget_tokens" in counted.get("thinking", {}):
             del counted["thinking"]  # A budget requires `max_tokens`, which `count_tokens` refuses.
@@ -82,45 +82,33 @@ class MessagesRoute:
         return self._rules.get(model) or rules_of(model)
 
     def _facts(self, model: str, takes_sampling: bool) -> MessagesFacts:
-        rules, dropped = self._rules_of(model), self._dropped.get(model, frozenset())
+        rules = self._rules_of(model)
         if not takes_sampling:
             rules = replace(rules, takes_sampling=False)
-        return MessagesFacts(
-            provider=self._provider, rules=rules, parameters=self._parameters, dropped=dropped
-        )
+        return MessagesFacts(provider=self._provider, rules=rules, parameters=self._parameters)
 
-    def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
-        def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            error.provider_code = error.provider_code or fault.type
-            if error.status_code in (400, 422) and type(error) is RequestError:
-                if is_about_replayed_thinking(fault, body):
-                    return Replan("foreign_thinking", error, without_thinking(request, self._provider))
-                if reason := self._remember_refusal(request.model, fault, error, body):
-                    return Replan(reason, error)
-            if error.status_code == 404 and fault.message.startswith("model:"):
-                fault = replace(fault, code="model_not_found")
-            return unknown_model(fault, error, self._provider, request.model) or error
-
-        return refine
-
-    def _remember_refusal(
-        self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
-    ) -> str | None:
-        """Remember what a refusal is about; the reason of the replan, or None."""
+    def _learn(
+        self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
+    ) -> Replan | None:
+        error.provider_code = error.provider_code or fault.type
+        if error.status_code not in (400, 422) or type(error) is not RequestError:
+            return None
+        if is_about_replayed_thinking(fault, body):
+            return Replan("foreign_thinking", error, without_thinking(request, self._provider))
+        model = request.model
         rules = self._rules_of(model)
         limit = limit_in_refusal(fault)
         if limit is not None and limit < body["max_tokens"]:
             self._rules[model] = replace(rules, max_output_tokens=limit)
-            return "refused_parameter:max_tokens"
+            return Replan("refused_parameter:max_tokens", error)
         name = refused_name(fault, error, body)
         if name is None:
             return None
         refused = self._refused_forms.get(model, frozenset())
         other = rules_after_refusal(rules, name, fault, body, refused)
         if other is None or other == rules:
-            self._dropped[model] = self._dropped.get(model, frozenset()) | {name}
-            return f"refused_parameter:{name}"
+            return self._remember(model, name, error)
         self._rules[model] = other
         form = str(body[name].get("type", "effort"))
         self._refused_forms[model] = refused | {form}
-        return f"refused_parameter:{name}:{form}"
+        return Replan(f"refused_parameter:{name}:{form}", error)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.http.attempt import Prepared
-from jumpseat.adapters.http.refusals import refused_parameter, unknown_model
+from jumpseat.adapters.http.attempt import Prepared, Route
+from jumpseat.adapters.http.refusals import refused_parameter
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.parameters import dropped_parameter
@@ -17,11 +17,9 @@ from jumpseat.dialects.responses import (
     encode,
     refused_by_model,
     unsupported,
-    without,
     without_encrypted_content,
     without_unfollowed,
 )
-from jumpseat.http import Refine
 
 FOREIGN = "foreign_encrypted_content"
 UNFOLLOWED = "unfollowed_reasoning"
@@ -44,7 +42,7 @@ _UNFOLLOWED = "without its required following item"
 _OWN_PARAMETERS = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
 
 
-class ResponsesRoute:
+class ResponsesRoute(Route):
     """Responses at one endpoint."""
 
     path = "/responses"
@@ -54,54 +52,46 @@ class ResponsesRoute:
         Args:
             facts: the initial facts of the endpoint.
         """
+        super().__init__(facts.provider)
         self._facts = facts
-        self._provider = facts.provider
-        self._refused: dict[str, frozenset[str]] = {}
         self._refuses_unfollowed: set[str] = set()
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without what is known to be refused."""
-        refused_before = self._refused.get(request.model, frozenset())
-        takes_unfollowed = self._facts.takes_unfollowed and request.model not in self._refuses_unfollowed
+        model = request.model
         full_body = encode(request, self._facts)
         warnings: list[WarningEvent] = []
+        takes_unfollowed = self._facts.takes_unfollowed and model not in self._refuses_unfollowed
         if not takes_unfollowed and (lost := _drop_unfollowed(full_body)):
             message = (
                 f"Reasoning at the end of an answer was left out ({lost} items): {self._provider} refuses it."
             )
             warnings.append(WarningEvent("unfinished_dropped", message))
-        refused = dict.fromkeys(refused_before, f"{self._provider} refuses it for {request.model}")
-        for name, reason in refused_by_model(request.model, full_body).items():
-            refused.setdefault(name, f"{request.model} {reason}")
-        body = without(full_body, refused)
-        warnings += _warnings(request, full_body, refused)
-        foreign = WarningEvent(
-            "foreign_data_dropped",
-            f"The encrypted reasoning of the conversation was left out: {self._provider} cannot read it.",
+        warnings += [
+            dropped_parameter(name, f"{model} {reason}") for name, reason in unsupported(request).items()
+        ]
+        body, refused = self._without_refused(
+            model, full_body, refused_by_model(model, full_body), silent=_OWN_PARAMETERS
         )
-        return Prepared(
-            body,
-            warnings,
-            ResponsesDecoder(self._provider, request.model),
-            self._refine(request, body),
-            {FOREIGN: foreign},
+        decoder = ResponsesDecoder(self._provider, model)
+        return Prepared(body, [*warnings, *refused], decoder, self._refine(request, body))
+
+    def _learn(
+        self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
+    ) -> Replan | None:
+        if name := _refused_name(fault, error, body):
+            return self._remember(request.model, name, error)
+        if self._learn_unfollowed(request.model, fault, error, body):
+            return Replan(UNFOLLOWED, error)
+        if not _is_about_encrypted_content(fault, error):
+            return None
+        changed = without_encrypted_content(request)
+        if changed is None:
+            return None
+        message = (
+            f"The encrypted reasoning of the conversation was left out: {self._provider} cannot read it."
         )
-
-    def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
-        def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            if name := _refused_name(fault, error, body):
-                known = self._refused.get(request.model, frozenset())
-                self._refused[request.model] = known | {name}
-                return Replan(f"refused_parameter:{name}", error)
-            if self._learn_unfollowed(request.model, fault, error, body):
-                return Replan(UNFOLLOWED, error)
-            if _is_about_encrypted_content(fault, error):
-                changed = without_encrypted_content(request)
-                if changed is not None:
-                    return Replan(FOREIGN, error, changed)
-            return unknown_model(fault, error, self._provider, request.model) or error
-
-        return refine
+        return Replan(FOREIGN, error, changed, WarningEvent("foreign_data_dropped", message))
 
     def _learn_unfollowed(
         self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
@@ -136,13 +126,3 @@ def _is_about_encrypted_content(fault: ProviderFault, error: ChatError) -> bool:
         return False
     words = fault.words.lower().replace("_", " ")
     return any(phrase in words for phrase in _NOT_ITS_OWN)
-
-
-def _warnings(
-    request: ChatRequest, full_body: Mapping[str, Any], refused: Mapping[str, str]
-) -> Iterator[WarningEvent]:
-    for name, reason in unsupported(request).items():
-        yield dropped_parameter(name, f"{request.model} {reason}")
-    for name in sorted(refused.keys() - _OWN_PARAMETERS):
-        if without(full_body, [name]) != full_body:
-            yield dropped_parameter(name, refused[name])
