@@ -53,6 +53,7 @@ CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
     "jumpseat.adapters.local.install",
+    "jumpseat.system.environment",
     "jumpseat.system.paths",
     "jumpseat.providers.checkup",
     "jumpseat.chat",

@@ -56,7 +56,9 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 import jumpseat.rpc.serve, jumpseat.rpc.process
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS, Registry
-registry = Registry(load_config(None, {overlay}, built_in=BUILT_IN, kinds=KINDS))
+from jumpseat.system.environment import environment_of_process
+environment = environment_of_process()
+registry = Registry(load_config(None, {overlay}, environment=environment, built_in=BUILT_IN, kinds=KINDS))
 registry.adapter("fake")
 print(*sorted(name for name in sys.modules if name.startswith("jumpseat.")))
 print(*(path for path in opened if "entry_points" in path))

@@ -16,6 +16,7 @@ import pytest
 from jumpseat.chat import Message
 from jumpseat.config import Config, load_config
 from jumpseat.providers import BUILT_IN, KINDS, Registry, default_provider, resolve_model
+from jumpseat.system.environment import environment_of_process
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.answers.ollama_chat import last, lines, part
@@ -68,7 +69,7 @@ SIGNED_IN = ("work", "official")
 
 def configured(home: Path, text: str) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
-    return load_config(None, None, built_in=BUILT_IN, kinds=KINDS)
+    return load_config(None, None, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)
 
 
 @pytest.fixture

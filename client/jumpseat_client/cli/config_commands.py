@@ -35,9 +35,9 @@ def path() -> int:
     examples:
       jumpseat config path
     """
-    from jumpseat.system.paths import config_file
+    from jumpseat.system.paths import places_of_process
 
-    print(config_file())
+    print(places_of_process().config_file)
     return OK
 
 
@@ -64,8 +64,9 @@ def check(config: Path | None, as_json: bool) -> int:
 
 async def _check(config: Path | None, *, as_json: bool) -> int:
     from jumpseat.providers.checkup import check_file
+    from jumpseat.system.environment import environment_of_process
 
-    checkup = await check_file(config)
+    checkup = await check_file(config, environment_of_process())
     if as_json:
         _print_as_json(checkup)
     else:

@@ -3,7 +3,7 @@
 from jumpseat.config.load import load_config
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
-from jumpseat.config.schema import Config, ProviderConfig
+from jumpseat.config.schema import Config, ProviderConfig, TableOrigin
 from jumpseat.config.setting_rows import SettingRow, chat_params, check_settings, mapped
 from jumpseat.config.values import Values, resolve
 from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact
@@ -15,6 +15,7 @@ __all__ = [
     "Secret",
     "SecretFilter",
     "SettingRow",
+    "TableOrigin",
     "Values",
     "chat_params",
     "check_settings",

@@ -28,7 +28,7 @@ from jumpseat.config.reading import (
 from jumpseat.config.schema import Config
 from jumpseat.config.suggestions import did_you_mean
 from jumpseat.system.commands import keep_back
-from jumpseat.system.paths import config_file
+from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
 
 logger = logging.getLogger(__name__)
@@ -38,14 +38,16 @@ def load_config(
     path: Path | None,
     overlay: Mapping[str, Any] | None,
     *,
+    environment: Environment | None = None,
     built_in: Collection[str] = (),
     kinds: Kinds | None = None,
 ) -> Config:
     """The file's configuration with a client's overlay on it.
 
     Args:
-        path: the file named on the command line; None for the usual places, where it may be missing.
+        path: the file named on the command line; None for the client's usual place, where it may be missing.
         overlay: `initializationOptions.config`.
+        environment: the client's; None for an empty one.
         built_in: ids of providers that exist without any configuration.
         kinds: the built-in kinds of providers with their own keys. A table of another kind may have keys that
             its plug-in declares; with None there are only common keys.
@@ -55,7 +57,9 @@ def load_config(
             the overlay is wrong or goes beyond what it may do. A provider's table that is wrong is logged,
             and is among the result's `faults`.
     """
-    file = read(path if path is not None else config_file(), required=path is not None)
+    environment = environment or empty_environment()
+    place = environment.places.config_file if path is None else environment.directory / path
+    file = read(place, required=path is not None)
     own, faults = validated(file, kinds)  # Its own errors first, under its own name.
     if is_deeper_than(DEEPEST, overlay):
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
@@ -70,7 +74,7 @@ def load_config(
     if faults:  # Of the tables that are wrong only what is sound has keys to look at.
         sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
-    config.note_origins(Path(file.name).absolute(), file.tables.get("providers", {}))
+    config.note_origins(place, file.tables.get("providers", {}), environment)
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
     _keep_keys_back(config)
     config.note_faults(faults, _kinds(file, faults))

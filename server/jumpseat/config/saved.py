@@ -21,7 +21,7 @@ from jumpseat.config.saved_rules import (
     readable,
     without_empty_objects,
 )
-from jumpseat.system.paths import state_dir
+from jumpseat.system.paths import Places
 from jumpseat.system.state_file import StateError, StateFile
 from jumpseat.system.watch import Watcher
 
@@ -38,9 +38,9 @@ _MODELS_PROVIDER = "provider_of_default_model"
 `qwen3:4b` would look alike once `groq` is removed."""
 
 
-def saved_settings_file() -> Path:
+def saved_settings_file(places: Places) -> Path:
     """Where saved settings lie; the file may not exist yet."""
-    return state_dir() / FILE_NAME
+    return places.state_dir / FILE_NAME
 
 
 class SavedSettings:

@@ -22,7 +22,7 @@ from pydantic import (
 from jumpseat.config.faults import Fault
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
-from jumpseat.system.paths import config_file
+from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
 
 
@@ -183,10 +183,14 @@ class TableOrigin:
     table: Mapping[str, Any] | None = field(default=None, repr=False)
     """The table as the file has it, without what a client has laid over it; None where there is no file."""
 
+    # Not compared: all tables of one client have the same.
+    environment: Environment = field(default_factory=empty_environment, repr=False, compare=False)
+    """The surroundings of the client that uses the table."""
+
     @property
     def directory(self) -> Path:
         """That of the configuration file."""
-        return (self.file or config_file()).parent
+        return (self.file or self.environment.places.config_file).parent
 
 
 def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
@@ -202,12 +206,16 @@ class ProviderConfig(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     _is_from_client: bool = PrivateAttr(default=False)
-    _origin: TableOrigin = PrivateAttr(default=TableOrigin())
+    _origin: TableOrigin = PrivateAttr(default_factory=TableOrigin)
 
     @property
     def origin(self) -> TableOrigin:
         """Where the table comes from."""
         return self._origin
+
+    @origin.setter
+    def origin(self, value: TableOrigin) -> None:
+        self._origin = value
 
     @property
     def is_from_client(self) -> bool:
@@ -300,6 +308,7 @@ class Config(BaseModel):
     """Values in the form of saved ones (`max_tokens`, `providers.<id>.<key>`), which they go before."""
 
     _file: Path | None = PrivateAttr(default=None)
+    _environment: Environment = PrivateAttr(default_factory=empty_environment)
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
     _faults: Mapping[str, tuple[Fault, ...]] = PrivateAttr(default_factory=dict)
     _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
@@ -307,7 +316,12 @@ class Config(BaseModel):
     @property
     def file(self) -> Path:
         """The file that was read, or where it may be made."""
-        return self._file or config_file()
+        return self._file or self._environment.places.config_file
+
+    @property
+    def environment(self) -> Environment:
+        """The surroundings of the client whose configuration this is."""
+        return self._environment
 
     @property
     def faults(self) -> Mapping[str, tuple[Fault, ...]]:
@@ -329,17 +343,21 @@ class Config(BaseModel):
         """The ids of the tables that the file does not have: a client's overlay has brought them."""
         return self._from_client
 
-    def note_origins(self, file: Path, tables: Mapping[str, Any]) -> None:
-        """Remember where the configuration, and each table of the file, comes from.
+    def note_origins(self, file: Path, tables: Mapping[str, Any], environment: Environment) -> None:
+        """Remember where the configuration, and each table of it, comes from.
 
         Args:
             file: its path, not relative.
             tables: its `providers`.
+            environment: the client's.
         """
         self._file = file
+        self._environment = environment
         for name, table in self.providers.items():
             if name in tables:
-                table._origin = TableOrigin(file, tables[name])
+                table.origin = TableOrigin(file, tables[name], environment)
+            else:
+                table.origin = TableOrigin(environment=environment)
 
     def note_from_client(self, providers: frozenset[str]) -> None:
         """Remember which tables a client's overlay has brought."""

@@ -21,7 +21,7 @@ from jumpseat.providers.checkup_values import faults_of_values, warnings_of_valu
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.names import fault_of_model
 from jumpseat.providers.registry import Registry
-from jumpseat.system.paths import config_file
+from jumpseat.system.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +34,21 @@ class Checkup:
     warnings: Sequence[Fault] = ()
 
 
-async def check_file(path: Path | None) -> Checkup:
+async def check_file(path: Path | None, environment: Environment) -> Checkup:
     """Read a configuration file as the daemon would, and make every provider of it.
 
     Args:
-        path: the file; None for the usual places.
+        path: the file; None for the usual place.
+        environment: the user's.
     """
-    file = path or config_file()
+    file = environment.places.config_file if path is None else environment.directory / path
     try:
         source = read(file, required=path is not None)
     except ConfigError as error:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
     config, found = sound_part(source, KINDS)
     tables = source.tables.get("providers")
-    config.note_origins(file.absolute(), tables if isinstance(tables, Mapping) else {})
+    config.note_origins(file, tables if isinstance(tables, Mapping) else {}, environment)
     errors = [fault for _, fault in found]
     warnings = list(warnings_of(config, config, source, KINDS))
     lines = source.lines()

@@ -19,6 +19,7 @@ from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.outbox import FrameWriter, Outbox
 from jumpseat.rpc.session import InFlight, Session
+from jumpseat.system.environment import Environment
 from jumpseat.wire import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -45,6 +46,7 @@ class ClientConnection:
         self,
         writer: FrameWriter,
         *,
+        environment: Environment,
         config_file: Path | None,
         stop: Callable[[], None],
         watch_parent: Callable[[int], None],
@@ -53,6 +55,7 @@ class ClientConnection:
         """
         Args:
             writer: where frames go.
+            environment: the client's.
             config_file: the configuration file named on the command line.
             stop: called when the client says `exit`.
             watch_parent: called with the process to outlive by no more than moments.
@@ -63,6 +66,7 @@ class ClientConnection:
         self._methods = methods
         self.session = Session(
             outbox=self._outbox,
+            environment=environment,
             config_file=config_file,
             stop=stop,
             cancel=self._cancel,

@@ -14,8 +14,7 @@ from logging.handlers import QueueHandler, QueueListener
 from pathlib import Path
 
 from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
-from jumpseat.system.environment import Environment
-from jumpseat.system.paths import places_of_process
+from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat.system.secrets import SecretFilter
 from jumpseat.wire import claim_stdio
 
@@ -35,18 +34,10 @@ def run(options: SessionOptions) -> int:
     _raise_the_mmap_threshold()
     descriptors = Descriptors(*claim_stdio(), None)
     with asyncio.Runner() as runner:
-        code = runner.run(_serve(descriptors, _environment(), options))
+        code = runner.run(_serve(descriptors, environment_of_process(), options))
         _finish_logging(log)
         # A thread may still be blocked on a read, or be loading a model; nothing of theirs is needed.
         os._exit(code)
-
-
-def _environment() -> Environment:
-    try:
-        directory = Path.cwd()
-    except OSError:  # It was deleted.
-        directory = Path("/")
-    return Environment(os.environ.copy(), directory, places_of_process())
 
 
 class _LogQueue(QueueHandler):

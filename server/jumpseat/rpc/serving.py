@@ -93,6 +93,7 @@ async def serve_connection(
         config_file = options.config_file
         connection = ClientConnection(
             transport,
+            environment=environment,
             config_file=None if config_file is None else environment.absolute(config_file),
             stop=stop.set,
             watch_parent=watch_parent,

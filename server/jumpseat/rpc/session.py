@@ -20,6 +20,7 @@ from jumpseat.rpc.client_requests import ClientRequests
 from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
+from jumpseat.system.environment import Environment
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Session:
     """The state of one connection."""
 
     outbox: Outbox
+    environment: Environment
+    """What surrounds the client's process."""
+
     config_file: Path | None
     """The file named on the command line, if one was."""
 

@@ -6,13 +6,20 @@ never `os.environ` or the current directory.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jumpseat.system.paths import Places
+from jumpseat.system.paths import Places, places_of_process
 from jumpseat.system.shared import Shared
+
+_ROOT = Path(Path(sys.prefix).anchor)
+
+_NULL = Path(rf"\\.\{os.devnull}" if sys.platform == "win32" else os.devnull)
+_NOWHERE = Places(_NULL / "config.toml", _NULL / "state", _NULL / "data")
+"""Below the null device no file can be read or created, by any user."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +39,8 @@ class Environment:
         # Windows ignores the case of names; `os.environ` has them in upper case there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
 
-    def absolute(self, path: str | Path) -> Path:
-        """A path that the user wrote, made absolute: `~` is the home directory.
+    def expanded(self, path: str | Path) -> Path:
+        """A path that the user wrote, with `~` as the home directory; it may still be relative.
 
         `~name` is not expanded, because it depends on the machine's accounts and not on the client.
         """
@@ -41,4 +48,22 @@ class Environment:
         home = self.get("USERPROFILE" if sys.platform == "win32" else "HOME")
         if home and (text == "~" or text.startswith(("~/", "~\\"))):
             return Path(home, text[2:])
-        return self.directory / text
+        return Path(path)
+
+    def absolute(self, path: str | Path) -> Path:
+        """The same, made absolute: a relative path starts at the working directory."""
+        return self.directory / self.expanded(path)
+
+
+def environment_of_process() -> Environment:
+    """This process's own. Called where a process begins to serve, never by what serves a client."""
+    try:
+        directory = Path.cwd()
+    except OSError:  # It was removed after this process was started in it.
+        directory = _ROOT
+    return Environment(dict(os.environ), directory, places_of_process())
+
+
+def empty_environment() -> Environment:
+    """No variables, and directories in which nothing can exist: what a table has that was made by hand."""
+    return Environment({}, _ROOT, _NOWHERE)

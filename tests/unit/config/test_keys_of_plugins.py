@@ -11,6 +11,7 @@ from jumpseat.adapters.base.spec import ProviderSpec
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, load_config
 from jumpseat.config.own_keys import unknown_keys
+from jumpseat.system.environment import environment_of_process
 
 KINDS = {"openai": ProviderSpec(kind="openai", adapter="", settings_rows={})}
 FILE = """
@@ -29,7 +30,7 @@ flight = true
 
 def loaded(home: Path, overlay: Any = None) -> Config:
     (home / "config.toml").write_text(FILE, "utf-8")
-    return load_config(None, overlay, kinds=KINDS)
+    return load_config(None, overlay, environment=environment_of_process(), kinds=KINDS)
 
 
 @pytest.mark.requirement("7:plugins", "7:unknown-keys")

@@ -12,6 +12,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
 from jumpseat.config.own_keys import unknown_keys
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.paths import config_file, data_dir, state_dir
 
 CANARY = "sk-canary-4711-never-shown"
@@ -62,13 +63,13 @@ def test_an_unknown_key_beside_a_wrong_value_is_logged_too(
 
 
 def test_a_missing_file_is_fine(home: Path) -> None:
-    assert load_config(None, None).model_dump() == Config().model_dump()
+    assert load_config(None, None, environment=environment_of_process()).model_dump() == Config().model_dump()
 
 
 def test_the_home_directory_holds_the_file(home: Path) -> None:
     write(home / "config.toml", 'default_provider = "home"')
 
-    assert load_config(None, None).default_provider == "home"
+    assert load_config(None, None, environment=environment_of_process()).default_provider == "home"
 
 
 def test_the_named_environment_variable_comes_before_the_home_directory(
@@ -77,7 +78,7 @@ def test_the_named_environment_variable_comes_before_the_home_directory(
     write(home / "config.toml", 'default_provider = "home"')
     monkeypatch.setenv("JUMPSEAT_CONFIG", str(write(tmp_path / "named.toml", 'default_provider = "named"')))
 
-    assert load_config(None, None).default_provider == "named"
+    assert load_config(None, None, environment=environment_of_process()).default_provider == "named"
 
 
 def test_the_command_line_comes_before_everything(

@@ -16,6 +16,7 @@ from jumpseat.config import SavedSettings, SettingRow
 from jumpseat.config.saved import FILE_NAME, saved_settings_file
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.system import state_file
+from jumpseat.system.paths import places_of_process
 
 ROWS = {
     "temperature": SettingRow(type="number", minimum=0, maximum=2),
@@ -102,7 +103,7 @@ async def test_nothing_saved_is_an_object_with_no_providers_in_it(file: Path) ->
 
 
 def test_the_file_lies_in_the_state_directory(home: Path) -> None:
-    assert saved_settings_file() == home / "settings.json"
+    assert saved_settings_file(places_of_process()) == home / "settings.json"
 
 
 @pytest.mark.requirement("5:settings-merge")

@@ -13,6 +13,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config, resolve
 from jumpseat.config.sources import keyring as sources_module
 from jumpseat.config.sources.file import MAX_FILE_BYTES
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 
@@ -95,7 +96,7 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
         "headers": {"X-A": "TEST_KEY"},
         "env": {"a": "TEST_KEY"},
     }
-    config = load_config(None, {"providers": {"new": table}})
+    config = load_config(None, {"providers": {"new": table}}, environment=environment_of_process())
     values = Values("new", config.providers["new"])
 
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == "TEST_KEY"
@@ -119,7 +120,8 @@ async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a
         "utf-8",
     )
     overlay = {"default_model": "evil", "settings": {"key": "evil"}}
-    table = load_config(None, {"providers": {"x": overlay}}).providers["x"]
+    config = load_config(None, {"providers": {"x": overlay}}, environment=environment_of_process())
+    table = config.providers["x"]
     values = Values("x", table)
 
     assert table.default_model == "evil"

@@ -10,6 +10,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, load_config
 from jumpseat.config.sources import SOURCES
+from jumpseat.system.environment import environment_of_process
 
 pytestmark = pytest.mark.requirement("7:trust")
 
@@ -35,7 +36,7 @@ timeout = -1
 
 def overlaid(home: Path, overlay: Any) -> Config:
     (home / "config.toml").write_text(FILE, "utf-8")
-    return load_config(None, overlay, built_in=("local",))
+    return load_config(None, overlay, environment=environment_of_process(), built_in=("local",))
 
 
 def refusal(home: Path, overlay: Any) -> ConfigError:
@@ -59,7 +60,7 @@ def refusal(home: Path, overlay: Any) -> ConfigError:
     ],
 )
 def test_an_overlay_of_absent_things_is_no_overlay(home: Path, overlay: Any) -> None:
-    assert overlaid(home, overlay) == overlaid(home, None)
+    assert overlaid(home, overlay).model_dump() == overlaid(home, None).model_dump()
 
 
 def test_it_may_choose_the_defaults(home: Path) -> None:
@@ -285,4 +286,4 @@ def test_a_wrong_file_is_not_blamed_on_the_overlay(home: Path) -> None:
     (home / "config.toml").write_text("default_provider = 5", "utf-8")
 
     with pytest.raises(ConfigError, match=r"config\.toml:1: default_provider"):
-        load_config(None, {"default_provider": "x"})
+        load_config(None, {"default_provider": "x"}, environment=environment_of_process())

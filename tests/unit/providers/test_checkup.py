@@ -11,6 +11,7 @@ from jumpseat.chat import AuthenticationError, ConfigError, RequestError
 from jumpseat.config import load_config
 from jumpseat.providers import Registry, resolve_model
 from jumpseat.providers.checkup import Checkup, check_file
+from jumpseat.system.environment import environment_of_process
 from tests.unit.providers.plugged import GOOD, Install
 
 pytestmark = pytest.mark.requirement("7:file-errors")
@@ -29,7 +30,7 @@ def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def checked(home: Path, text: str) -> Checkup:
     file = home / "config.toml"
     file.write_text(text, "utf-8")
-    return await check_file(file)
+    return await check_file(file, environment_of_process())
 
 
 @pytest.mark.requirement("language-server:command")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.providers.checkup import Checkup, check_file
+from jumpseat.system.environment import environment_of_process
 
 pytestmark = pytest.mark.requirement("7:file-errors")
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.requirement("7:file-errors")
 async def checked(tmp_path: Path, *lines: str) -> Checkup:
     file = tmp_path / "config.toml"
     file.write_text("\n".join(['[providers.x]\nkind = "openai"', *lines]), "utf-8")
-    return await check_file(file)
+    return await check_file(file, environment_of_process())
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ kidn = "openai"
 """,
         "utf-8",
     )
-    found = await check_file(file)
+    found = await check_file(file, environment_of_process())
 
     assert [(fault.line, fault.key) for fault in found.errors] == [
         (1, "default_provider"),

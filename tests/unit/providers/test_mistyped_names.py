@@ -12,6 +12,7 @@ from jumpseat.config.suggestions import alternatives, nearest
 from jumpseat.engine import run_turn
 from jumpseat.providers import Registry, default_provider, fault_of_model, resolve_model
 from jumpseat.providers.checkup import check_file
+from jumpseat.system.environment import environment_of_process
 from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask, registry_of
 
 pytestmark = pytest.mark.requirement("4:mistyped-prefix")
@@ -106,7 +107,7 @@ async def test_a_mistyped_default_model_is_reported_as_such() -> None:
 async def test_config_check_finds_a_default_model_that_is_mistyped(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('# A comment.\ndefault_model = "groqq:x"\n[providers.groq]\nkind = "openai"', "utf-8")
-    (fault,) = (await check_file(file)).errors
+    (fault,) = (await check_file(file, environment_of_process())).errors
 
     assert (fault.key, fault.line) == ("default_model", 2)
     assert fault.message == "begins with 'groqq', which is no provider; did you mean groq:x?"

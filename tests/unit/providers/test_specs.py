@@ -15,13 +15,14 @@ from jumpseat.config.own_keys import own_keys
 from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.providers.checkup import check_file
 from jumpseat.system.commands import environment_of_commands
+from jumpseat.system.environment import environment_of_process
 
 pytestmark = pytest.mark.requirement("7:own-keys")
 
 
 def loaded(home: Path, text: str, overlay: object = None) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
-    return load_config(None, overlay, built_in=BUILT_IN, kinds=KINDS)  # type: ignore[arg-type]
+    return load_config(None, overlay, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +75,10 @@ def test_a_wrong_own_key_is_a_fault_of_its_table_alone_with_its_line(home: Path)
 async def test_a_check_of_the_file_finds_every_wrong_own_key(home: Path) -> None:
     (home / "config.toml").write_text(WRONG, "utf-8")
 
-    found = [(fault.key, fault.line) for fault in (await check_file(home / "config.toml")).errors]
+    found = [
+        (fault.key, fault.line)
+        for fault in (await check_file(home / "config.toml", environment_of_process())).errors
+    ]
     assert ("providers.gh.client_id", 7) in found
     assert ("providers.local.model_path", 9) in found
 
@@ -129,5 +133,5 @@ def test_commands_run_without_the_variable_of_an_own_credential(
 async def test_a_check_warns_of_an_own_credential_that_names_an_unset_variable(home: Path) -> None:
     (home / "config.toml").write_text('[providers.copilot]\ngithub_token = "MY_UNSET_TOKEN"\n', "utf-8")
 
-    (warning,) = (await check_file(home / "config.toml")).warnings
+    (warning,) = (await check_file(home / "config.toml", environment_of_process())).warnings
     assert (warning.key, warning.line) == ("providers.copilot.github_token", 2)

@@ -13,6 +13,7 @@ from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.session import Session
+from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 
@@ -38,6 +39,7 @@ class Client:
         own = {"echo": echo, "for_ever": for_ever, "unspeakable": unspeakable, **handlers}
         self.connection = ClientConnection(
             self.writer,
+            environment=environment_of_process(),
             config_file=None,
             stop=self.stop,
             watch_parent=lambda process_id: None,

@@ -14,6 +14,7 @@ from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import NoParams
 from jumpseat.rpc.session import Session
+from jumpseat.system.environment import environment_of_process
 from tests.unit.rpc.recorder import RecordingWriter
 
 
@@ -25,6 +26,7 @@ class Desk:
         self.changed = asyncio.Event()
         session = Session(
             outbox=Outbox(RecordingWriter()),
+            environment=environment_of_process(),
             config_file=None,
             stop=lambda: None,
             cancel=lambda request_id: False,

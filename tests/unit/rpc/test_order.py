@@ -11,6 +11,7 @@ from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.session import Session
+from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 
@@ -32,6 +33,7 @@ class Office:
         )
         self.connection = ClientConnection(
             self.writer,
+            environment=environment_of_process(),
             config_file=None,
             stop=lambda: None,
             watch_parent=lambda process_id: None,

@@ -10,6 +10,7 @@ import pytest
 from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus, OnPrompt
 from jumpseat.config import SavedSettings
 from jumpseat.rpc.connection import ClientConnection
+from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
@@ -47,7 +48,11 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
 ) -> None:
     writer = RecordingWriter()
     connection = ClientConnection(
-        writer, config_file=None, stop=lambda: None, watch_parent=lambda process_id: None
+        writer,
+        environment=environment_of_process(),
+        config_file=None,
+        stop=lambda: None,
+        watch_parent=lambda process_id: None,
     )
 
     async def request(request_id: int, method: str, params: dict[str, Any]) -> Any:

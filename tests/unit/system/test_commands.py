@@ -19,6 +19,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
 from jumpseat.system import commands as commands_module
 from jumpseat.system.commands import COMMAND_SECONDS, CommandError, environment_of_commands, output_of
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden
 
 SECRET = "sk-test-hunter2-4711"
@@ -129,7 +130,7 @@ async def test_the_variables_that_hold_providers_keys_are_kept_back(
         'client_cert = { cert = "~/c.pem", password = "PHRASE_OF_ANOTHER" }\n',
         "utf-8",
     )
-    load_config(None, None)
+    load_config(None, None, environment=environment_of_process())
 
     passed = environment_of_commands(os.environ)
     assert {"NONE_OF_THEM", "PATH"} <= set(passed)

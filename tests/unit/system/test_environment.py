@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.system.environment import Environment
+from jumpseat.system.environment import Environment, empty_environment, environment_of_process
 from jumpseat.system.paths import Places
 
 PLACES = Places(Path("/home/ann/config.toml"), Path("/home/ann/state"), Path("/home/ann/data"))
@@ -28,3 +28,37 @@ def test_a_path_begins_at_the_clients_directories(written: str, meant: str) -> N
 
 def test_the_repr_shows_no_variable() -> None:
     assert "swordfish" not in repr(Environment({"API_KEY": "swordfish"}, Path("/"), PLACES))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("~", "/home/ann"),
+        ("~/certs/ca.pem", "/home/ann/certs/ca.pem"),
+        ("ca.pem", "ca.pem"),
+        ("~bob/ca.pem", "~bob/ca.pem"),
+    ],
+)
+def test_only_the_own_home_is_expanded(written: str, meant: str) -> None:
+    environment = Environment({"HOME": "/home/ann"}, Path("/work/project"), PLACES)
+    assert environment.expanded(written) == Path(meant)
+
+
+def test_a_process_describes_its_own_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("OF_A_TEST", "set")
+    monkeypatch.chdir(home)
+
+    environment = environment_of_process()
+
+    assert (environment.get("OF_A_TEST"), environment.directory) == ("set", home)
+    assert environment.places == Places(home / "config.toml", home, home)
+    monkeypatch.delenv("OF_A_TEST")
+    assert environment.get("OF_A_TEST") == "set"
+
+
+def test_an_empty_environment_can_hold_no_file() -> None:
+    environment = empty_environment()
+
+    assert not environment.variables
+    with pytest.raises(OSError):
+        environment.places.state_dir.mkdir(parents=True)

@@ -17,7 +17,6 @@ from jumpseat.providers import BUILT_IN, KINDS
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import DidChangeConfigurationParams
 from jumpseat.rpc.session import Session
-from jumpseat.system.paths import config_file
 from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -34,12 +33,16 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
     Raises:
         ConfigError: as `load_config` raises it.
     """
-    return load_config(session.config_file, overlay, built_in=BUILT_IN, kinds=KINDS)
+    return load_config(
+        session.config_file, overlay, environment=session.environment, built_in=BUILT_IN, kinds=KINDS
+    )
 
 
 def watcher_of(session: Session) -> Watcher:
     """Notices changes of the configuration file from now on; made before the file is read, it misses none."""
-    return Watcher([session.config_file or config_file()])
+    environment = session.environment
+    named = session.config_file
+    return Watcher([environment.places.config_file if named is None else environment.directory / named])
 
 
 def follow_configuration(session: Session, watcher: Watcher) -> None:

@@ -67,7 +67,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     watcher = watcher_of(session)
     config = read_configuration(session, options.config)
     session.overlay = options.config
-    session.registry = Registry(config, SavedSettings(saved_settings_file()))
+    session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
     session.client_info = params.client_info
     if params.client_info is not None:
         session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)

@@ -25,6 +25,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
 from jumpseat.providers import KINDS
 from jumpseat.system import commands as commands_module
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden, redact
 
 INSTALL_LINE = "npm install -g @github/copilot-language-server"
@@ -43,14 +44,14 @@ def program_at(path: Path) -> Path:
 def configured(home: Path, text: str) -> ProviderConfig:
     """The table `cls` as the daemon reads it from a file."""
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
-    config = load_config(None, None, kinds=KINDS)
+    config = load_config(None, None, environment=environment_of_process(), kinds=KINDS)
     assert not config.faults, config.faults
     return config.providers["cls"]
 
 
 def fault(home: Path, text: str) -> str:
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
-    (found,) = load_config(None, None, kinds=KINDS).faults["cls"]
+    (found,) = load_config(None, None, environment=environment_of_process(), kinds=KINDS).faults["cls"]
     return str(found)
 
 
@@ -169,7 +170,7 @@ def test_chat_api_is_one_of_three(home: Path) -> None:
 def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server"}}}
-    config = load_config(None, overlay, kinds=KINDS).providers["cls"]
+    config = load_config(None, overlay, environment=environment_of_process(), kinds=KINDS).providers["cls"]
     with pytest.raises(ConfigError, match="workspace") as caught:
         find_command("cls", config, os.environ)
     assert "configuration file" in (caught.value.hint or "")
@@ -180,7 +181,7 @@ def test_a_workspace_names_no_program(home: Path) -> None:
     (home / "config.toml").write_text("", "utf-8")
     overlay = {"providers": {"cls": {"kind": "copilot-language-server", "command": ["sh"]}}}
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names a program"):
-        load_config(None, overlay, kinds=KINDS)
+        load_config(None, overlay, environment=environment_of_process(), kinds=KINDS)
 
 
 # -- its environment
