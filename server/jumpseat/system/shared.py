@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -15,11 +15,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    value: Any
+    value: Any = field(repr=False)
     close: Callable[[Any], Awaitable[None]]
     holders: int = 0
-    ending: asyncio.Task[None] | None = None
-    """Waits for the end of `linger`."""
+    end: asyncio.TimerHandle | None = None
+    """Runs at the end of `linger`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,7 +27,7 @@ class Held(Generic[T]):
     """One user's hold on a shared value."""
 
     value: T
-    _release: Callable[[], Awaitable[None]]
+    _release: Callable[[], Awaitable[None]] = field(repr=False)
     _released: bool = False
 
     async def release(self) -> None:
@@ -41,12 +41,18 @@ class Shared:
     """Holds each value from its first use until some time after its last. Belongs to one event loop.
 
     A key contains everything that went into the value, credentials included, so that two users share a value
-    only if each of them would have made an equal one.
+    only if each of them would have made an equal one. Keys are never shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lingering: bool = False) -> None:
+        """
+        Args:
+            lingering: whether values are kept after their last holder, for the next client of a daemon. The
+                process of a single client closes each value with its last holder.
+        """
+        self._lingering = lingering
         self._entries: dict[Hashable, _Entry] = {}
-        self._closed = False
+        self._closing: set[asyncio.Task[None]] = set()
 
     def hold(
         self,
@@ -62,45 +68,49 @@ class Shared:
             key: begins with a text that names the type of the value, as in `("pool", proxy, tls)`.
             make: makes the value; cheap, and without waiting.
             close: closes the value.
-            linger: seconds for which the value is kept after its last holder has released it.
+            linger: seconds for which a lingering store keeps the value after its last holder.
         """
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(make(), close)
         entry.holders += 1
-        if entry.ending is not None:
-            entry.ending.cancel()
-            entry.ending = None
+        if entry.end is not None:
+            entry.end.cancel()
+            entry.end = None
 
         async def release() -> None:
             entry.holders -= 1
-            if entry.holders or self._entries.get(key) is not entry:
+            if entry.holders:
                 return
-            if linger <= 0 or self._closed:
-                await self._end(key, entry)
+            if linger <= 0 or not self._lingering:
+                # Shielded: a cancelled holder must not leave the value half closed.
+                await asyncio.shield(self._end(key, entry))
             else:
-                entry.ending = asyncio.create_task(self._end_later(key, entry, linger))
+                entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
 
         return Held(cast(T, entry.value), release)
 
     async def aclose(self) -> None:
-        """Close all values that no one holds any more, and from now on each one with its last holder."""
-        self._closed = True
+        """Close all values without a holder, and from now on each one with its last holder."""
+        self._lingering = False
         for key, entry in list(self._entries.items()):
             if not entry.holders:
-                if entry.ending is not None:
-                    entry.ending.cancel()
-                await self._end(key, entry)
+                self._end(key, entry)
+        await asyncio.gather(*self._closing)
 
-    async def _end_later(self, key: Hashable, entry: _Entry, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        entry.ending = None
-        await self._end(key, entry)
-
-    async def _end(self, key: Hashable, entry: _Entry) -> None:
+    def _end(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
+        if entry.end is not None:
+            entry.end.cancel()
         # First, so that the next user makes a new value and does not get one that is being closed.
         del self._entries[key]
-        try:
-            await entry.close(entry.value)
-        except Exception:
-            logger.exception("a shared value failed to close")
+        task = asyncio.get_running_loop().create_task(_close(entry))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        return task
+
+
+async def _close(entry: _Entry) -> None:
+    try:
+        await entry.close(entry.value)
+    except Exception:
+        logger.exception("a shared value failed to close")

@@ -39,7 +39,7 @@ async def test_the_value_is_closed_with_its_last_holder_and_made_again_for_the_n
 
 
 async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
-    shared = Shared()
+    shared = Shared(lingering=True)
     one = shared.hold("key", _Value, _Value.close, linger=60)
     await one.release()
     again = shared.hold("key", _Value, _Value.close, linger=0.01)
@@ -50,7 +50,7 @@ async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
 
 
 async def test_closing_ends_what_lingers_and_leaves_what_is_held_to_its_holder() -> None:
-    shared = Shared()
+    shared = Shared(lingering=True)
     lingering = shared.hold("lingering", _Value, _Value.close, linger=60)
     held = shared.hold("held", _Value, _Value.close, linger=60)
     await lingering.release()
@@ -59,6 +59,42 @@ async def test_closing_ends_what_lingers_and_leaves_what_is_held_to_its_holder()
     assert not held.value.closed.is_set()
     await held.release()
     assert held.value.closed.is_set()
+
+
+async def test_the_store_of_a_single_client_keeps_no_value_after_its_last_holder() -> None:
+    held = Shared().hold("key", _Value, _Value.close, linger=60)
+    await held.release()
+    assert held.value.closed.is_set()
+
+
+async def test_closing_waits_for_a_value_whose_last_holder_was_cancelled() -> None:
+    closing, may_close, closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def close(value: object) -> None:
+        closing.set()
+        await may_close.wait()
+        closed.set()
+
+    shared = Shared()
+    release = asyncio.create_task(shared.hold("key", object, close).release())
+    async with asyncio.timeout(5):
+        await closing.wait()
+        release.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await release
+        may_close.set()
+        await shared.aclose()
+    assert closed.is_set()
+
+
+async def test_no_text_shows_a_key_or_a_value() -> None:
+    shared = Shared()
+    held = shared.hold(("pool", "key-of-the-pool"), lambda: "a value", _nothing)
+    assert "key-of-the-pool" not in f"{shared!r} {held!r}"
+
+
+async def _nothing(value: object) -> None:
+    pass
 
 
 async def test_a_value_that_fails_to_close_is_reported_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
