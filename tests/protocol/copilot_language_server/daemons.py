@@ -1,4 +1,4 @@
-"""Helpers of the tests in this folder: a daemon whose one provider is a Copilot language server."""
+"""A daemon whose one provider is a Copilot language server, and asking it, for the tests beside this."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ class StartBudget:
         self._clock = clock
         self._starts: deque[float] = deque(maxlen=MAX_STARTS)
 
-    def take(self, provider: str, what: str, end: str | None) -> None:
+    def take(self, provider: str | None, what: str, end: str | None) -> None:
         """Count a start.
 
         Args:
-            provider: the configured provider's id, for the error.
+            provider: the configured provider's id, for the error; None if several providers use the program.
             what: the program, as the subject of a sentence.
             end: how its last run ended, as a clause: "it was killed by signal 9."
 

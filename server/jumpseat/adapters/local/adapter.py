@@ -1,36 +1,27 @@
 """The local provider: llama.cpp with a GGUF file, on this machine, without an account or a network.
 
-The first chat starts one server, which is kept. The adapter speaks chat completions to it over loopback HTTP.
+The first chat starts a server, which all sessions use. The adapter speaks chat completions to it over
+loopback HTTP.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from copy import copy
 
 from jumpseat.adapters.base import Account, Adapter, AuthStatus, Capabilities, ChatTraits, read_options
-from jumpseat.adapters.base.starts import StartBudget
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.local.model import identify, locate, require_engine
 from jumpseat.adapters.local.options import LocalOptions
 from jumpseat.adapters.local.process import LocalServer
-from jumpseat.chat import (
-    ChatError,
-    ChatRequest,
-    ConfigError,
-    ModelInfo,
-    ProgressEvent,
-    RequestError,
-    ServerError,
-    StreamEvent,
-)
+from jumpseat.adapters.local.shared_server import SharedServer, hold_server
+from jumpseat.chat import ChatRequest, ConfigError, ModelInfo, ProgressEvent, RequestError, StreamEvent
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
 from jumpseat.dialects.parameters import merge_parameters
 from jumpseat.http import HttpCall, HttpClient, stream_events
 from jumpseat.system.secrets import hidden
-from jumpseat.system.single_flight import SingleFlight, WorkCancelled
+from jumpseat.system.shared import Held
 
 
 class LocalAccount(Account):
@@ -79,9 +70,7 @@ class LocalAdapter(Adapter):
             parameters=merge_parameters(self._model.parameters, config.parameters),
             dropped=("reasoning_effort",),
         )
-        self._server: LocalServer | None = None
-        self._starts = StartBudget()
-        self._flight: SingleFlight[LocalServer] = SingleFlight()
+        self._held: Held[SharedServer] | None = None
 
     @property
     def provider_name(self) -> str:
@@ -97,10 +86,10 @@ class LocalAdapter(Adapter):
             ChatError: as `stream_events` raises it.
         """
         self._check_name(request.model)
-        if self._usable() is None:
-            self._check_installed()
+        shared = await self._current()
+        if shared.usable is None:
             yield ProgressEvent(f"Loading {self._model.title}…")
-        server = await self._started()
+        server = await shared.started(self._provider)
         call = self._call(server, "/v1/chat/completions", request)
         decoder = ChatCompletionsDecoder(self._provider, request.model)
         # Closing the connection stops llama.cpp, within one token as measured.
@@ -118,7 +107,10 @@ class LocalAdapter(Adapter):
             ChatError: the server failed.
         """
         self._check_name(request.model)
-        server = self._usable()
+        try:
+            server = (await self._current()).usable
+        except ConfigError:
+            server = None
         if server is None:
             return -1
         call = self._call(server, "/v1/chat/completions/input_tokens", request)
@@ -150,7 +142,7 @@ class LocalAdapter(Adapter):
         """The context of one chat: as llama.cpp reports it; before it is loaded, the known value or None."""
         if model != self._model.name:
             return None
-        server = self._usable()
+        server = None if self._held is None else self._held.value.usable
         return self._model.context_tokens if server is None else server.context_tokens
 
     def check(self) -> Sequence[str]:
@@ -163,10 +155,10 @@ class LocalAdapter(Adapter):
         return ()
 
     async def aclose(self) -> None:
-        """Stop the server, and a load under way."""
-        await self._flight.aclose()
-        if self._server is not None:
-            await self._server.close()
+        """Stop using the server; the last user's end stops it, then or later."""
+        held, self._held = self._held, None
+        if held is not None:
+            await held.release()
 
     def _call(self, server: LocalServer, path: str, request: ChatRequest) -> HttpCall:
         return HttpCall(
@@ -191,46 +183,18 @@ class LocalAdapter(Adapter):
         locate(self._provider, self._options.model_path)
         require_engine(self._provider)
 
-    def _usable(self) -> LocalServer | None:
-        """The server, if it is loaded and still alive."""
-        return self._server if self._server is not None and self._server.alive else None
-
-    async def _started(self) -> LocalServer:
-        """The loaded server; one load serves all chats that wait for it.
-
-        A chat that is cancelled stops waiting; the load continues and serves the next one.
-        """
-        server = self._usable()
-        if server is not None:
-            return server
-        try:
-            return await self._flight.run(self._load)
-        except WorkCancelled:
-            raise ServerError(
-                f"The provider {self._provider} was closed while the model was loading.",
-                provider=self._provider,
-                hint="The provider's table has changed, or the daemon ends. Send the request again.",
-                retryable=False,
-            ) from None
-        except ChatError as error:
-            # Each waiting chat gets an error of its own: the engine writes the chat's partial answer into it.
-            raise copy(error) from error
-
-    async def _load(self) -> LocalServer:
-        """Start the server.
+    async def _current(self) -> SharedServer:
+        """The server of the model's file; of the file that is there now, unless one is loaded already.
 
         Raises:
-            ConfigError: the model, or llama.cpp, is not installed or cannot be loaded.
-            ChatError: the process died, or has died too often.
+            ConfigError: the model, or llama.cpp, is not installed.
         """
+        held = self._held
+        if held is not None and held.value.usable is not None:
+            return held.value
+        require_engine(self._provider)
         path = locate(self._provider, self._options.model_path)
-        last = self._server
-        end = f"{last.end}." if last is not None and last.end is not None else None
-        self._starts.take(self._provider, f"The process of the local model {self._model.name}", end)
-        server = self._server = LocalServer(self._provider, path, self._model.name)
-        try:
-            await server.start()
-        except ConfigError:
-            self._starts.give_back()
-            raise
-        return server
+        new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
+        if held is not None:
+            await held.release()
+        return new.value

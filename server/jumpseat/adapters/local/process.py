@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from jumpseat.adapters.local.server import ServerOrder, ServerReply
@@ -30,46 +31,38 @@ SPARE_MEMORY_BYTES = 2 << 30
 
 PASSED_ON_VARIABLES = frozenset(
     {
-        "PATH",
         "HOME",
-        "USERPROFILE",
-        "SYSTEMROOT",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
-        "LANG",
-        "LC_ALL",
-        "LC_CTYPE",
         "PYTHONPATH",
         "PYTHONHOME",
-        "VIRTUAL_ENV",
         "LD_LIBRARY_PATH",
         "DYLD_LIBRARY_PATH",
         "CUDA_VISIBLE_DEVICES",
         "OMP_NUM_THREADS",
     }
+    | ({"PATH", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP"} if sys.platform == "win32" else set())
 )
-"""The child gets no API key of the daemon's environment: it only computes."""
+"""The child gets no API key: it only computes. Sessions share a child if these are equal, so none is
+passed that differs between a terminal and an editor without need, such as PATH."""
 
 
 class LocalServer:
     """One llama.cpp server on a random port of the loopback interface, with an API key of its own."""
 
-    def __init__(self, provider: str, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, variables: Mapping[str, str]) -> None:
         """
         Args:
-            provider: the provider's id, for errors.
             path: the GGUF file.
             name: the model's name in requests.
+            variables: the whole environment of the process.
         """
         self.address = ""
         """The base URL without a path, once it has started."""
 
         self.api_key = secrets.token_urlsafe(32)
         self.context_tokens: int | None = None
-        self._provider = provider
         self._path = path
         self._name = name
+        self._variables = variables
         self._process = _Process()
 
     @property
@@ -85,6 +78,8 @@ class LocalServer:
     async def start(self) -> None:
         """Start the process and wait until the model is loaded.
 
+        Errors name no provider: those of several sessions may use the process.
+
         Raises:
             ConfigError: llama.cpp cannot load the file.
             ServerError: the process died, or was closed, before it answered.
@@ -94,7 +89,7 @@ class LocalServer:
             raise self._died()
         # -P: a file in the working directory, a workspace, must not be imported as a module.
         await process.start(
-            [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"], env=_environment()
+            [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"], env=self._variables
         )
         try:
             process.write(json.dumps(self._order()).encode() + b"\n")
@@ -118,15 +113,13 @@ class LocalServer:
         if "engine_error" in reply:
             raise ConfigError(
                 f"The package xllamacpp cannot be imported: {reply['engine_error']}.",
-                provider=self._provider,
                 hint="Install it again: `pip install --force-reinstall --no-deps xllamacpp`.",
             )
         if "model_error" in reply:
             logger.warning("llama.cpp cannot load %s: %s", self._path, reply["model_error"])
             raise ConfigError(
                 f"llama.cpp cannot load {self._path}: the file is damaged, or its format is not supported.",
-                provider=self._provider,
-                hint=f"Run `jumpseat local install`, or correct providers.{self._provider}.model_path.",
+                hint="Run `jumpseat local install`, or correct the provider's model_path.",
             )
         self.address = reply["address"]
         self.context_tokens = reply["context_tokens"]
@@ -146,7 +139,6 @@ class LocalServer:
         logger.warning("the process of the local model ended before the model was loaded: %s", end)
         return ServerError(
             f"The process of the local model ended before the model was loaded: {end}.",
-            provider=self._provider,
             hint="See the daemon's log (`jumpseat serve --log-level debug`); memory may be short.",
             retryable=False,
         )
@@ -167,11 +159,6 @@ def threads_for(processors: int | None) -> int:
     measured 15 times slower than one.
     """
     return max(1, (processors or 1) - 1)
-
-
-def _environment() -> dict[str, str]:
-    """The child's environment: what native code may need, without API keys."""
-    return {name: value for name, value in os.environ.items() if name.upper() in PASSED_ON_VARIABLES}
 
 
 def _physical_memory() -> int | None:

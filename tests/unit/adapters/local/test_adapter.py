@@ -3,23 +3,19 @@
 import asyncio
 import contextlib
 from importlib.util import find_spec
-from typing import ClassVar
 
 import pytest
 
 from jumpseat.adapters.base.starts import MAX_STARTS
-from jumpseat.adapters.local import adapter as local
 from jumpseat.adapters.local.adapter import LocalAdapter
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.adapters.local.process import SLOTS
 from jumpseat.chat import (
     AuthenticationError,
-    ChatRequest,
     ConfigError,
     ConnectionError,
     DoneEvent,
     Fold,
-    Message,
     ProgressEvent,
     RequestError,
     ServerError,
@@ -28,75 +24,16 @@ from jumpseat.chat import (
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.testing.answers.chat_completions import completion_stream
-from jumpseat.testing.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import Reply
+from tests.unit.adapters.local.local_chats import NAME, WAIT_SECONDS, answer_of, ask, collect
 
-WAIT_SECONDS = 20.0
 REAL_SECONDS = 30.0
 """On two slow, busy cores the small model loads in seconds and takes one for a word."""
-
-NAME = "smollm2-135m-instruct"
 
 # Looked up at import: a fixture may move the data directory later.
 MODEL = next(
     (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
 )
-
-
-class ScriptedServer:
-    """Replaces `LocalServer`: loads when the test allows it, and answers through the fake upstream."""
-
-    started: list["ScriptedServer"]
-    origin: str
-    fails: bool
-    may_load: asyncio.Event
-    loading: asyncio.Event
-
-    def __init__(self, provider, path, name):
-        self.address = self.origin
-        self.api_key = "key-of-this-server"
-        self.context_tokens = 4096
-        self.alive = False
-        self.end = None
-        self.closed = False
-        self.started.append(self)
-
-    async def start(self):
-        self.loading.set()
-        await asyncio.wait_for(self.may_load.wait(), WAIT_SECONDS)
-        if self.fails:
-            raise ConfigError("llama.cpp cannot load it.", provider="local")
-        self.alive = True
-
-    async def close(self):
-        self.alive = False
-        self.closed = True
-
-
-@pytest.fixture
-async def upstream():
-    async with FakeUpstream() as upstream:
-        upstream.default(Reply.events(completion_stream(["Hel", "lo"])))
-        yield upstream
-
-
-@pytest.fixture
-async def server_class(upstream, monkeypatch):
-    class Scripted(ScriptedServer):
-        started: ClassVar = []
-        origin = upstream.origin
-        fails = False
-        may_load = asyncio.Event()
-        loading = asyncio.Event()
-
-    Scripted.may_load.set()
-    monkeypatch.setattr(local, "LocalServer", Scripted)
-    return Scripted
-
-
-@pytest.fixture
-def installed(monkeypatch, tmp_path):
-    monkeypatch.setattr(local, "locate", lambda provider, model_path: tmp_path / "model.gguf")
-    monkeypatch.setattr(local, "require_engine", lambda provider: None)
 
 
 @pytest.fixture
@@ -106,22 +43,6 @@ async def adapter(server_class, installed):
     yield adapter
     await adapter.aclose()
     await http.aclose()
-
-
-def ask(**changes):
-    return ChatRequest(**{"messages": [Message.user("Hi")], "model": NAME, **changes})
-
-
-async def collect(adapter, request=None):
-    async with asyncio.timeout(WAIT_SECONDS):
-        return [event async for event in adapter.stream(request or ask())]
-
-
-async def answer_of(adapter):
-    fold = Fold("local", NAME)
-    for event in await collect(adapter):
-        fold.add(event)
-    return fold.response().text
 
 
 async def test_the_key_of_the_server_is_in_no_error(adapter, upstream):
@@ -170,6 +91,7 @@ async def test_a_failed_load_fails_every_waiting_chat_with_an_error_of_its_own(a
     errors = await asyncio.gather(*chats, return_exceptions=True)
     assert {type(error) for error in errors} == {ConfigError}
     assert {error.message for error in errors} == {"llama.cpp cannot load it."}
+    assert {error.provider for error in errors} == {"local"}
     assert len({id(error) for error in errors}) == 3
     server_class.fails = False
     assert await answer_of(adapter) == "Hello"

@@ -1,0 +1,109 @@
+"""The llama.cpp process of one model file, which all sessions of a daemon use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from pathlib import Path
+
+from jumpseat.adapters.base.starts import StartBudget
+from jumpseat.adapters.local.process import PASSED_ON_VARIABLES, LocalServer
+from jumpseat.chat import ChatError, ConfigError, ServerError
+from jumpseat.system.environment import Environment
+from jumpseat.system.shared import Held
+from jumpseat.system.single_flight import SingleFlight, WorkCancelled
+from jumpseat.system.watch import stamp_of
+
+LINGER_SECONDS = 300.0
+"""How long the model stays loaded after its last session. The next `jumpseat chat` mostly comes within
+minutes, and a load may take as long; but a loaded model takes about as much memory as its file."""
+
+
+class SharedServer:
+    """Loads the model for the first chat, and again after the process has died."""
+
+    def __init__(self, path: Path, name: str, variables: Mapping[str, str]) -> None:
+        """
+        Args:
+            path: the GGUF file.
+            name: the model's name in requests.
+            variables: the whole environment of the process.
+        """
+        self._path = path
+        self._name = name
+        self._variables = variables
+        self._server: LocalServer | None = None
+        self._starts = StartBudget()
+        self._flight: SingleFlight[LocalServer] = SingleFlight()
+
+    @property
+    def usable(self) -> LocalServer | None:
+        """The process, if the model is loaded and it runs."""
+        return self._server if self._server is not None and self._server.alive else None
+
+    async def started(self, provider: str) -> LocalServer:
+        """The process with the model loaded; one load serves all chats that wait for it.
+
+        A chat that is cancelled stops waiting; the load continues and serves the next one.
+
+        Args:
+            provider: the configured provider's id, for errors.
+
+        Raises:
+            ConfigError: llama.cpp cannot load the file.
+            ChatError: the process died, or has died too often, or was closed.
+        """
+        server = self.usable
+        if server is not None:
+            return server
+        try:
+            return await self._flight.run(self._load)
+        except WorkCancelled:
+            raise ServerError(
+                f"The provider {provider} was closed while the model was loading.",
+                provider=provider,
+                hint="The provider's table has changed, or the daemon ends. Send the request again.",
+                retryable=False,
+            ) from None
+        except ChatError as error:
+            # Each waiting chat gets an error of its own: the engine writes the chat's partial answer into it.
+            own = copy(error)
+            own.provider = provider
+            raise own from error
+
+    async def close(self) -> None:
+        """Stop the process, and a load under way."""
+        await self._flight.aclose()
+        if self._server is not None:
+            await self._server.close()
+
+    async def _load(self) -> LocalServer:
+        last = self._server
+        end = f"{last.end}." if last is not None and last.end is not None else None
+        self._starts.take(None, f"The process of the local model {self._name}", end)
+        server = self._server = LocalServer(self._path, self._name, self._variables)
+        try:
+            await server.start()
+        except ConfigError:
+            self._starts.give_back()
+            raise
+        return server
+
+
+def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedServer]:
+    """The process of a model file for this client, not started yet if no other client uses it.
+
+    Args:
+        environment: the client's.
+        path: the GGUF file, absolute.
+        name: the model's name in requests.
+    """
+    variables = {
+        name: value for name, value in environment.variables.items() if name.upper() in PASSED_ON_VARIABLES
+    }
+    # The stamp: another file in the same place is another model.
+    path = path.resolve()
+    key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
+    return environment.shared.hold(
+        key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS
+    )
