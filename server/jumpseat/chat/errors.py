@@ -79,6 +79,16 @@ class ChatError(Exception):
         """The answer before the failure; set by the turn engine."""
 
 
+def daemon_failure(task: str, *, provider: str | None = None) -> ChatError:
+    """The error for an exception in the daemon's own code, whose text goes to the log only.
+
+    Args:
+        task: what failed, in the past tense: "ran this chat".
+        provider: the configured provider's id.
+    """
+    return ChatError(f"The daemon failed while it {task}; its log has the details.", provider=provider)
+
+
 class AuthenticationError(ChatError):
     """No credential, or one that the provider does not accept."""
 

@@ -1,7 +1,6 @@
 """The wire formats of model APIs: pure functions that encode requests and decode answers.
 
-This is public API for plug-ins, and stable. A new dialect needs `Decoder`, `BlockAssembler` and
-`render_context` only.
+Public and stable for plug-ins. A new dialect needs only `Decoder`, `BlockAssembler` and `render_context`.
 """
 
 from jumpseat.dialects.arguments import parse_arguments

@@ -16,12 +16,10 @@ _LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Returns the arguments and None, or None and a sentence that says why they cannot be read.
-
-    Malformed JSON is not repaired.
-    """
+    """Returns the arguments and None, or None and a sentence about the fault."""
+    # Malformed JSON is not repaired: a guess could run a tool with arguments that the model did not write.
     text = raw.strip()
-    if text in ("", "null"):  # Many servers write "no arguments" so.
+    if text in ("", "null"):  # Many servers send these for a call without arguments.
         return {}, None
     try:
         # Short texts are read strictly: an unpaired surrogate is an error that the model should see.

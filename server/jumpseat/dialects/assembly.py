@@ -44,8 +44,7 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""The most whitespace in a row that arguments may hold. Line ends within a JSON string are escaped, so valid
-arguments hold less."""
+"""Consecutive white space in arguments. JSON escapes line ends in strings, so valid arguments have less."""
 
 
 @dataclass(slots=True)
@@ -75,8 +74,8 @@ def suffix_of(response_id: str) -> str:
 class BlockAssembler:
     """Collects the events of one answer; `take` returns the new ones.
 
-    At most one block of text or thinking is open; any other block closes it. Tool calls are identified by a
-    key of the decoder's choice, and stay open until they are closed.
+    At most one block of text or thinking is open; any other block closes it. Tool calls have keys that the
+    decoder chooses, and may overlap.
     """
 
     def __init__(self, provider: str, model: str, *, thinking_opaque: OpaqueSource | None = None) -> None:
@@ -118,7 +117,7 @@ class BlockAssembler:
         self._events.append(event)
 
     def leave_out(self, data: str) -> None:
-        """Skip an event that is not JSON, such as a proxy's keep-alive. Only the first one causes a warning.
+        """Skip an event that is not JSON, such as a proxy's keep-alive, with one warning for each answer.
 
         Raises:
             ProtocolError: it began as an object, so a part of the answer is lost.
@@ -200,10 +199,7 @@ class BlockAssembler:
         arguments: str | None = None,
         opaque: str | None = None,
     ) -> None:
-        """Add to a tool call; a new key begins one. The first id and name that are not empty are kept.
-
-        An id that another call of the answer has is replaced; `opaque` keeps the provider's id then.
-        """
+        """Add to a tool call; a new key begins one. The first id and name that are not empty are kept."""
         call = self._calls.get(key)
         if call is None:
             self._start_pending()  # Before the new one, whose number is higher.
@@ -251,6 +247,7 @@ class BlockAssembler:
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
+        # The id was replaced because another call of the answer has it; requests still need the provider's.
         if call.provider_id not in ("", call.id):
             opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.provider_id})
         block = ToolUseBlock(

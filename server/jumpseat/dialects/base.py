@@ -1,7 +1,6 @@
-"""The interface of decoders, and reading the JSON of an answer.
+"""The interface of decoders, and a reader for the JSON of an answer.
 
-A dialect is `encode(request, facts) -> dict` and a decoder, of which each answer gets a new one. `Decoder` is
-public API for plug-ins, and stable.
+A dialect is `encode(request, facts) -> dict` and a decoder; each answer has its own decoder.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 
 def read_answer(text: bytes | str) -> Any:
-    """Parse the JSON of an answer, or of one event. NaN is accepted: some servers write it for a logprob.
+    """Parse the JSON of an answer, or of one event.
 
     A string that begins or ends with an unpaired surrogate is a `CutText`.
 
     Raises:
         ValueError: the text is not complete JSON.
     """
+    # NaN is accepted because some servers send it as a logprob.
     if len(text) > LARGE_JSON_BYTES:
         return read_large_json(text, allow_inf_nan=True)
     try:

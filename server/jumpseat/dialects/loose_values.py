@@ -1,6 +1,6 @@
 """Reads values from a provider's JSON; a value of the wrong type counts as absent.
 
-Compatible servers send null, numbers in strings and objects in place of text. None of that may end a chat.
+Compatible servers send null, numbers in strings and objects instead of text; a chat must not fail for that.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 
 from jumpseat.adapters.base import Replan, events_of
+from jumpseat.adapters.base.chat_model import unfinished_answer
 from jumpseat.chat import (
     BLOCK_EVENTS,
     ChatCancelled,
@@ -15,7 +16,6 @@ from jumpseat.chat import (
     DoneEvent,
     Fold,
     Origin,
-    ProtocolError,
     Response,
     ResponseEvent,
     RetryEvent,
@@ -23,6 +23,7 @@ from jumpseat.chat import (
     UnknownModelError,
     WarningEvent,
 )
+from jumpseat.chat.errors import daemon_failure
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.length import check_length
 from jumpseat.engine.memory import BlockMemory
@@ -100,10 +101,8 @@ async def _run_to_its_end(
             error.hint = f"Did you mean {' or '.join(nearest)}? {error.hint or ''}".rstrip()
         raise _ended(error, fold, sink) from error.__cause__
     except Exception as error:
-        # The text of an unknown exception stays in the log.
         logger.exception("a turn of %s failed", target.provider)
-        defect = ChatError("The daemon failed while it ran this chat; its log has the details.")
-        raise _ended(defect, fold, sink) from error
+        raise _ended(daemon_failure("ran this chat"), fold, sink) from error
     sink.send(replace(done, usage=fold.usage))
     return fold.response()
 
@@ -136,9 +135,7 @@ async def _attempts(
                     counted = counted or isinstance(event, ResponseEvent)
                     sink.send(event)
                     await sink.ready()
-            raise ProtocolError(
-                f"{target.provider} ended its answer without a stop reason.", provider=target.provider
-            )
+            raise unfinished_answer(target.provider)
         except Replan as replan:
             if output or not budget.may_replan(replan.reason):
                 raise replan.error from replan

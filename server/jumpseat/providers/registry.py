@@ -23,6 +23,7 @@ from jumpseat.adapters.base import (
     IdentifiesClient,
 )
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
+from jumpseat.chat.errors import daemon_failure
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
 from jumpseat.config.suggestions import alternatives
 from jumpseat.http import HttpClient
@@ -339,8 +340,7 @@ class Registry:
                 )
             except Exception:
                 logger.exception("listing the models of %s failed", provider)
-                message = "The daemon failed while it listed these models; its log says how."
-                return ProviderFailure(provider, ChatError(message, provider=provider))
+                return ProviderFailure(provider, daemon_failure("listed these models", provider=provider))
 
         models: list[ModelInfo] = []
         failures: list[ProviderFailure] = []

@@ -1,7 +1,4 @@
-"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and language servers run as children.
-
-Knows no method names.
-"""
+"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and language servers run as children."""
 
 from jumpseat.wire.framing import (
     MAX_FRAME_BYTES,

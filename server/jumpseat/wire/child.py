@@ -1,7 +1,4 @@
-"""A program as the other side of a JSON-RPC peer, on its standard streams.
-
-Broken framing ends the program: what is lost between two messages may be an answer.
-"""
+"""A child process as the other side of a JSON-RPC peer, on its standard streams."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from jumpseat.system import child as system_child
 from jumpseat.wire.peer import Peer
 
 STALL_SECONDS = 30.0
-"""A program that took none of the bytes sent to it for this long has stopped reading."""
+"""Without progress for this long, the program is considered to have stopped reading."""
 
 
 async def start_child(
@@ -36,7 +33,7 @@ async def start_child(
         on_notification: as for `Peer`.
         on_request: as for `Peer`.
         on_log: called with each line of its stderr, bounded, without the line's end.
-        stall_seconds: how long it may take none of the bytes sent to it.
+        stall_seconds: how long the program may read nothing while bytes wait.
 
     Raises:
         OSError: it cannot be started.
@@ -61,6 +58,7 @@ class FramedChild(system_child.Child):
             self.write,
             on_notification=on_notification,
             on_request=on_request,
+            # The input that was lost may have been an answer, so the reader must not skip to the next frame.
             on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
         )
         self._on_log = on_log
@@ -70,11 +68,11 @@ class FramedChild(system_child.Child):
 
     @property
     def last_words(self) -> str:
-        """The last lines of its stderr, bounded; as it wrote them, secrets included."""
+        """The last lines of its stderr, bounded. They may contain secrets."""
         return "\n".join(self.last_lines)
 
     def forget_last_words(self) -> None:
-        """Drop the lines so far: they do not say how it will end."""
+        """Drop the lines so far."""
         self.last_lines.clear()
 
     def on_output(self, data: bytes) -> None:
@@ -90,30 +88,30 @@ class FramedChild(system_child.Child):
         self.peer.close(why)
 
     def on_ended(self) -> None:
-        """Stop watching its input."""
+        """Stop the watch for a stall."""
         self._cancel_stall()
 
     def write(self, data: bytes) -> None:
-        """Send to its stdin, and count."""
+        """Write to its stdin."""
         self._sent += len(data)
         super().write(data)
 
     # -- a program that stops reading
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have every unsent byte reported, and the moment when there is none."""
+        """Have asyncio call `pause_writing` for any unsent byte, and `resume_writing` when there is none."""
         super().connection_made(transport)
         assert self._stdin is not None  # noqa: S101 - it was started with a pipe
         self._stdin.set_write_buffer_limits(high=0)
 
     def pause_writing(self) -> None:
-        """It has not taken all that was sent."""
+        """Watch for a stall: the program has not read everything."""
         self._cancel_stall()
         if self.running:
             self._watch(self._taken())
 
     def resume_writing(self) -> None:
-        """It has taken the last byte that was sent."""
+        """End the watch: the program has read everything."""
         self._cancel_stall()
 
     def _watch(self, taken: int) -> None:
@@ -125,7 +123,7 @@ class FramedChild(system_child.Child):
             self._stall = None
 
     def _taken(self) -> int:
-        """How many bytes it, or the pipe, has taken so far."""
+        """Bytes that the program or the pipe has taken so far."""
         assert self._stdin is not None  # noqa: S101 - only a started process is written to
         return self._sent - self._stdin.get_write_buffer_size()
 

@@ -26,7 +26,7 @@ scanned by `outline` before it is parsed. A conversation is mostly text, and par
 scanning it.
 """
 
-MUCH = MAX_VALUES // 4
+MANY_SEPARATORS = MAX_VALUES // 4
 """Well below the limit, so that scanning the bytes so far takes little time."""
 
 MAX_HEADER_BYTES = 16 * 1024
@@ -207,12 +207,12 @@ class MessageReader:
     def _read_body(self) -> bool:
         assert self._length is not None  # noqa: S101 - the state is only entered with a length
         end = self._at + self._length
-        come = min(end, len(self._buffer))
-        if self._find_swallowed_header(come):
+        received = min(end, len(self._buffer))
+        if self._find_swallowed_header(received):
             return True
         if self._outline is None and self._length > COUNTED_BYTES:
-            self._count_separators(come)
-        if self._outline is not None and self._outline.read(self._buffer, self._at, come) is not None:
+            self._count_separators(received)
+        if self._outline is not None and self._outline.read(self._buffer, self._at, received) is not None:
             self._state = _State.SKIP
             return True
         if len(self._buffer) < end:
@@ -239,14 +239,12 @@ class MessageReader:
         for byte in b",:[{":
             self._separators += self._buffer.count(byte, self._at + self._counted, end)
         self._counted = end - self._at
-        if self._separators > MUCH:
+        if self._separators > MANY_SEPARATORS:
             self._outline = Outline()
 
     def _find_swallowed_header(self, end: int) -> bool:
-        """Search the body so far for the next frame's header, which no JSON text can contain.
-
-        Detects a length that is too large before all those bytes have arrived, which may never happen.
-        """
+        """Search the body so far for the next frame's header, which no JSON text can contain."""
+        # A length that is too large is detected now: the missing bytes may never arrive.
         while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
             self._scanned = found + 1
             first = max(self._at, found + 2 - _LENGTH_LINE_MAX)
@@ -283,12 +281,10 @@ class MessageReader:
         self._reported = True
 
     def _fail(self, reason: str) -> None:
-        """Report an invalid header and search for the next one.
-
-        The search starts at the header itself, because garbage may precede a valid one directly. A header
-        whose Content-Length was read must not be found again: then it starts at the line that failed.
-        """
+        """Report an invalid header and search for the next one."""
         self._report(reason)
+        # From the header itself, because garbage may directly precede a valid one. But a header whose
+        # Content-Length was read must not be found again, so the search starts at the line that failed.
         self._at = self._line_at if self._length_seen else self._header_at
         self._state = _State.RESYNC
 

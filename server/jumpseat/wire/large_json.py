@@ -1,8 +1,4 @@
-"""Reading long JSON texts in a thread without blocking the other threads.
-
-A parser in C holds the GIL until it has read the whole text: seconds for a few megabytes of small values. The
-standard library also has a parser in Python, which lets other threads run; it is about ten times slower.
-"""
+"""Reads long JSON texts in a thread without blocking the other threads."""
 
 from __future__ import annotations
 
@@ -50,6 +46,8 @@ def _slices(text: bytes) -> Iterator[bytes]:
         yield bytes(view[start : start + _SLICE_BYTES])
 
 
+# A parser in C holds the GIL until it has read the whole text: seconds for a few megabytes of small values.
+# The standard library's parser in Python lets other threads run; it is about ten times slower.
 class _Reader(json.JSONDecoder):
     """The parser in Python; counts the values of one text."""
 

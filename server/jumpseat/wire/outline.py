@@ -1,8 +1,7 @@
 """Scans a JSON text without parsing it: its depth, its number of values, and its id.
 
-A text of many small values takes forty times its size in memory once parsed, and parsing blocks everything
-else. So a large text is scanned as it arrives, and refused as soon as it is beyond a limit. The scan does not
-check whether the text is valid JSON; `json` does.
+A text of many small values takes forty times its size in memory once parsed. The scan refuses it as soon as
+it is beyond a limit. It does not check whether the text is valid JSON; `json` does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Reads and writes descriptors that the event loop cannot poll, each in a thread of its own.
-
-The threads are daemon threads: a blocked one must not keep the process alive. Only the thread closes its
-descriptor: otherwise the number could be reused while the thread still uses it.
-"""
+"""Reads and writes descriptors that the event loop cannot poll, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -36,6 +32,7 @@ class ThreadedReader:
         self._on_eof = on_eof
         self._closed = False
         self._room = threading.Semaphore(_CHUNKS_AHEAD)
+        # A daemon thread: one that is blocked in a read must not keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
     def close(self) -> None:
@@ -57,6 +54,7 @@ class ThreadedReader:
                     break
                 self._room.acquire()
                 self._loop.call_soon_threadsafe(self._deliver, data)
+        # Only here: closed elsewhere, the number could be reused while this thread still reads from it.
         os.close(self._fd)
 
     def _deliver(self, data: bytes) -> None:

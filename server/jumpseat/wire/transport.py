@@ -161,11 +161,9 @@ async def open_fds(
 
 
 def _can_poll(fd: int) -> bool:
-    """Whether the event loop can poll this descriptor, and non-blocking mode has no side effect.
-
-    A terminal's open file is shared with the shell, which would inherit the mode; the null device and
-    regular files cannot be polled; the Windows event loop does not accept plain pipes.
-    """
+    """Whether the event loop can poll this descriptor, and non-blocking mode has no side effect."""
+    # A terminal's open file is shared with the shell, which would inherit the mode. The null device and
+    # regular files cannot be polled. The Windows event loop does not accept plain pipes.
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 

@@ -120,7 +120,7 @@ async def test_a_provider_that_is_set_up_wrongly_is_reported_beside_the_others()
     [
         (ConnectionError("Unreachable."), "Unreachable."),
         (NotImplementedError(), "b does not list its models."),
-        (KeyError("sk-secret"), "its log says how"),
+        (KeyError("sk-secret"), "its log has the details"),
     ],
 )
 async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, words: str) -> None:

@@ -1,4 +1,4 @@
-"""One attempt at a turn: its events, and a model for programs without a daemon."""
+"""A model for programs without the daemon, and the events of one attempt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
 
 
 class Streams(Protocol):
-    """The part of an adapter that a chat needs."""
+    """The members of an adapter that a chat needs."""
 
     @property
     def provider_name(self) -> str:
@@ -43,7 +43,7 @@ class Streams(Protocol):
 
 
 class ChatModel:
-    """One model of one adapter, for programs without a daemon."""
+    """One model of one adapter, for programs without the daemon."""
 
     def __init__(self, adapter: Streams, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         """
@@ -84,7 +84,7 @@ class ChatModel:
             system: the system prompt.
             tools: definitions, or mappings with `name`, `description` and `parameters`.
             stream: ask the provider to stream; otherwise `on_delta` gets all events at the end.
-            max_tokens: overrides the bound limit.
+            max_tokens: overrides the model's limit.
             on_delta: called with each event, and awaited if it returns an awaitable.
             options: any other field of `ChatRequest`.
 
@@ -110,15 +110,18 @@ class ChatModel:
                         if inspect.isawaitable(result):
                             await result
             if fold.stop_reason is None:
-                raise ProtocolError(
-                    f"{self.provider_name} ended its answer without saying why.", provider=self.provider_name
-                )
+                raise unfinished_answer(self.provider_name)
         except Replan as replan:
             raise _with_partial(replan.error, fold) from replan
         except ChatError as error:
             _with_partial(error, fold)
             raise
         return fold.response()
+
+
+def unfinished_answer(provider: str) -> ProtocolError:
+    """The error for an attempt whose events end without a `DoneEvent`."""
+    return ProtocolError(f"{provider} ended its answer without a stop reason.", provider=provider)
 
 
 def _with_partial(error: ChatError, fold: Fold) -> ChatError:
@@ -128,7 +131,7 @@ def _with_partial(error: ChatError, fold: Fold) -> ChatError:
 
 @asynccontextmanager
 async def events_of(adapter: Streams, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """One attempt's events. Leaving closes them, which ends the upstream request."""
+    """The events of one attempt. Leaving the block closes them, which ends the upstream request."""
     events = adapter.stream(request)
     try:
         yield events

@@ -76,11 +76,7 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
 def without_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The wire messages without calls of server tools that have no result; the API refuses them.
-
-    A cancelled answer may end with such a call. A call is kept if its message is the last one (`pause_turn`),
-    or if the message also calls tools of the client.
-    """
+    """The wire messages without calls of server tools that have no result, as after a cancel."""
     answered = {
         part.get("tool_use_id")
         for message in messages
@@ -93,8 +89,9 @@ def without_cut_off_calls(
         cut_off = [
             part for part in parts if part["type"].endswith("_tool_use") and part.get("id") not in answered
         ]
+        # After `pause_turn`, or while the client runs its own tools, the API still produces the result.
         waits = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
-        if cut_off and not waits:
+        if cut_off and not waits:  # The API refuses such a call in any other place.
             # The signature of a turn covers its calls, so the thinking is left out with them.
             thinking = ("thinking", "redacted_thinking")
             parts = [part for part in parts if part not in cut_off and part["type"] not in thinking]

@@ -77,7 +77,7 @@ class AnthropicMessagesDecoder:
         self._stop_details: Mapping[str, Any] = {}
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one server-sent event; its type is in the data, as some servers send no `event:` line."""
+        """Take one server-sent event."""
         if self.complete or not data or data.isspace():
             return []
         if data.strip() == "[DONE]":
@@ -89,6 +89,7 @@ class AnthropicMessagesDecoder:
             return self._blocks.take()
         if not isinstance(event, dict):
             raise ProtocolError(f"{self._provider} sent an event that is not a JSON object.")
+        # From the data, because some servers send no `event:` line.
         kind = text_in(event.get("type")) or name
         if kind == "error" or (event.get("error") and "type" not in event):
             raise self._failure(event)
@@ -106,9 +107,10 @@ class AnthropicMessagesDecoder:
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; a stop reason is enough without a `message_stop`."""
+        """Take the end of the input."""
         if self.complete:
             return []
+        # Some gateways omit `message_stop`; the stop reason is enough.
         if self._stop_reason is None:
             raise self._blocks.early_end()
         return self._ended()

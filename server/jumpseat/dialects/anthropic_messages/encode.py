@@ -166,7 +166,7 @@ def _closed(schema: Any) -> Any:
 def _messages(
     request: ChatRequest, facts: MessagesFacts, rules: ModelRules, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """The conversation; messages of one role in a row are merged, as the API does itself."""
+    """The conversation; consecutive messages of one role are merged, as the API does itself."""
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
     runs: list[list[Message]] = []
@@ -192,9 +192,8 @@ def _messages(
             text = f"{request.model} cannot continue its own message; a user message {GO_ON!r} was added."
             warnings.append(WarningEvent("prefill_replaced", text))
         elif parts[-1]["type"] == "text":
-            parts[-1]["text"] = parts[-1][
-                "text"
-            ].rstrip()  # The API refuses a prefill that ends in whitespace.
+            # The API refuses a prefill that ends in white space.
+            parts[-1]["text"] = parts[-1]["text"].rstrip()
     return messages
 
 

@@ -92,7 +92,8 @@ class ChatCompletionsDecoder:
         return events
 
     def _feed_lines(self, name: str, data: str) -> list[StreamEvent]:
-        """Take several events without blank lines between them, as clients that read by line accept."""
+        """Take several events without blank lines between them."""
+        # Not valid in server-sent events, but clients that read line by line accept it, so servers send it.
         events: list[StreamEvent] = []
         for line in data.split("\n"):
             try:
@@ -117,10 +118,11 @@ class ChatCompletionsDecoder:
         return self._ended()
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input; a finish reason is enough without `[DONE]`."""
+        """Take the end of the input."""
         if self.complete:
             return []
         self._raise_failure()
+        # Some servers omit `[DONE]`; the finish reason is enough.
         if self._finish_reason is None:
             raise self._blocks.early_end()
         return self._ended()
@@ -142,7 +144,7 @@ class ChatCompletionsDecoder:
         usage = usage_in(chunk, choice)
         if usage is not None:
             self._usage = usage
-        # The cheap check comes first, because this runs for every chunk of every provider.
+        # `in` first: this runs for every chunk of every provider.
         if "copilot_usage" in chunk and (cost := cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
@@ -261,7 +263,7 @@ class ChatCompletionsDecoder:
         return key
 
     def _take_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Take the sources of Perplexity, xAI and Copilot, which are often repeated in every chunk."""
+        """Take the sources of Perplexity, xAI and Copilot."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
         if "copilot_references" in chunk or "copilot_errors" in chunk:
@@ -275,7 +277,7 @@ class ChatCompletionsDecoder:
 
     def _cite(self, source: Mapping[str, Any]) -> None:
         url, title = text_in(source.get("url")), text_in(source.get("title"))
-        if not url or url in self._cited:
+        if not url or url in self._cited:  # Many servers repeat all sources in every chunk.
             return
         self._cited.add(url)
         self._send_response()

@@ -34,8 +34,9 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
     """Join the fragments of each item of OpenRouter's `reasoning_details`, in first-seen order.
 
     Fragments of one item share type and index. Texts are concatenated; other members keep the last value that
-    is not null. OpenRouter refuses unmerged fragments with an invalid signature.
+    is not null.
     """
+    # OpenRouter refuses unmerged fragments: it reports an invalid signature.
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for number, fragment in enumerate(fragments):
         if not isinstance(fragment, dict):

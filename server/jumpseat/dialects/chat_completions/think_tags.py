@@ -1,11 +1,6 @@
-"""Splits reasoning from content in which a server leaves it between literal `<think>` and `</think>`.
+"""Splits reasoning from content that contains it between `<think>` and `</think>`.
 
-Older llama.cpp, vLLM and Groq's raw format do so (the openai-chat reference). Only a tag at the start of the
-content (after whitespace) counts; a later one is text that the model writes.
-
-Some chat templates write the opening tag themselves, so the answer has the closing tag only. The content is
-then held back until that tag arrives. This delays text, so it is done only for answers that are not streamed,
-and for models whose templates are known to do so.
+Older llama.cpp, vLLM and Groq's raw format send it that way (the openai-chat reference).
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ OPENING, CLOSING = "<think>", "</think>"
 MAX_HELD = 256 * 1024
 """The most characters that are held back for a closing tag; longer reasoning becomes text."""
 
+# These templates write the opening tag into the prompt, so the answer has only the closing tag.
 _OPENED_BY_THE_TEMPLATE = re.compile(r"deepseek-?r1|\bqwq\b|qwen3.*thinking|minimax-?m2", re.IGNORECASE)
 
 Part = tuple[Literal["text", "thinking"], str]
@@ -50,9 +46,11 @@ class ThinkTagSplitter:
             begun = self._held.lstrip()
             if OPENING.startswith(begun):
                 return parts
+            # A later tag is text that the model writes.
             if begun.startswith(OPENING):
                 self._state, self._held = "thinking", begun[len(OPENING) :]
             elif self.may_lack_opening:
+                # Holding back delays the text, so it is not done for every model.
                 self._state = "unopened"
             else:
                 return self._release()

@@ -16,10 +16,8 @@ _FITS = re.compile(rf"[a-zA-Z0-9]{{{LENGTH}}}")
 
 
 def nine_character_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Maps each id to one of nine letters and digits; an id that has this form is kept.
-
-    A longer conversation maps its earlier ids in the same way, so that a server's prompt cache stays valid.
-    """
+    """Maps each id to one of nine letters and digits; an id that has this form is kept."""
+    # A digest, not a count: the ids of earlier calls must not change, or the server's prompt cache is lost.
     unique = dict.fromkeys(ids)
     mapped = {each: each for each in unique if _FITS.fullmatch(each)}
     taken = set(mapped)

@@ -24,7 +24,7 @@ def usage_in(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | Non
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """Read a usage object; the counts include cached and reasoning tokens, also if the server's do not."""
+    """Read a usage object; the counts always include cached and reasoning tokens."""
     prompt = mapping_in(usage.get("prompt_tokens_details"))
     completion = mapping_in(usage.get("completion_tokens_details"))
     input_tokens = count_in(usage.get("prompt_tokens")) or 0

@@ -21,7 +21,7 @@ from jumpseat.chat import (
 from jumpseat.dialects.arguments import arguments_text
 from jumpseat.dialects.assembly import BlockAssembler
 from jumpseat.dialects.base import read_answer
-from jumpseat.dialects.loose_values import count_in, text_in
+from jumpseat.dialects.loose_values import count_in, mapping_in, mappings_in, text_in
 from jumpseat.dialects.provider_errors import error_from_fault, plain_words, read_fault
 
 
@@ -60,10 +60,7 @@ class OllamaChatDecoder:
         return self._blocks.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take the complete body: one object, or NDJSON that a proxy labelled as JSON.
-
-        An error in NDJSON is raised by `finish`, so that the events before it are not lost.
-        """
+        """Take the complete body: one object, or NDJSON that a proxy labelled as JSON."""
         try:
             read_answer(body)
         except ValueError:
@@ -75,7 +72,7 @@ class OllamaChatDecoder:
             for line in lines:
                 events += self.feed_event("message", line.decode("utf-8", "replace"))
         except ChatError as error:
-            self._failure = error
+            self._failure = error  # Raised by `finish`, so that the events before it are not lost.
         return events
 
     def finish(self) -> list[StreamEvent]:
@@ -99,18 +96,15 @@ class OllamaChatDecoder:
         if isinstance(message, dict):
             self._blocks.thinking(text_in(message.get("thinking")))
             self._blocks.text(text_in(message.get("content")))
-            calls = message.get("tool_calls")
-            for call in calls if isinstance(calls, list) else []:
-                if isinstance(call, dict):
-                    self._take_call(call)
+            for call in mappings_in(message.get("tool_calls")):
+                self._take_call(call)
         # Last, because the last line may have content and calls too.
         if part.get("done") is True:
             self._end(part)
 
     def _take_call(self, call: Mapping[str, Any]) -> None:
         # A call is complete in one line. Its index counts within that line at best, so the order is used.
-        function = call.get("function")
-        function = function if isinstance(function, dict) else {}
+        function = mapping_in(call.get("function"))
         name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
         call_id = text_in(call.get("id"))
         if call_id and (call_id, name, raw) in self._calls:

@@ -111,17 +111,15 @@ class ResponsesDecoder:
             raise error_from_fault(read_fault(event), self._provider)
         action = kind.removeprefix("response.")
         if action in _ENDS:
-            response = event.get("response")
-            response = response if isinstance(response, dict) else {}
-            self._take_end(response, action, cost_in(event))
+            self._take_end(mapping_in(event.get("response")), action, cost_in(event))
         elif action in ("created", "queued", "in_progress"):
-            response = event.get("response")
-            self._send_response(response if isinstance(response, dict) else {})
+            self._send_response(mapping_in(event.get("response")))
         else:
             self._take_item_event(action, event)
 
     def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
-        """Take an event of one item; those of hosted tools are skipped, as the complete item follows."""
+        """Take an event of one item."""
+        # Events of hosted tools match nothing here: `output_item.done` has their complete item.
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):
             self._send_response({})
@@ -204,15 +202,13 @@ class ResponsesDecoder:
         return self._blocks.take()
 
     def _unreadable(self, name: str, data: str) -> list[StreamEvent]:
-        """Skip an event that is not a JSON object.
-
-        If it is a delta, the end of its part repeats the text, so a loss is detected. If it is the last
-        event, only the usage is lost.
-        """
+        """Skip an event that is not a JSON object."""
+        # If it is a delta, the end of its part repeats the text, so `lossy` items detect what is missing.
         if not self._items.lossy:
             self._items.lossy = True
             message = f"{self._provider} sent an event that is not a JSON object: {plain_words(data[:80])}"
             self._blocks.emit(WarningEvent("unreadable_event", message))
+        # If it is the last event, only the usage is lost.
         at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None
         if at_end and self._items.begun and self._items.all_done:
             self._send_response({})

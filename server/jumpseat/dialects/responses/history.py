@@ -68,10 +68,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """The request without encrypted reasoning, which only its endpoint can read; None if it has none.
-
-    The items of hosted tools are removed too: they are bound to the reasoning by id, and refused without it.
-    """
+    """The request without encrypted reasoning, which only its endpoint can read; None if it has none."""
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
         for message in request.messages
@@ -80,10 +77,8 @@ def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_item_ids(request: ChatRequest) -> ChatRequest | None:
-    """The request without the ids of reasoning items; None if it has none.
-
-    A gateway whose ids are valid for one connection refuses those of another.
-    """
+    """The request without the ids of reasoning items; None if it has none."""
+    # Some gateways issue ids that are valid for one connection, and refuse those of another.
     messages = [
         Message(message.role, tuple(without_id(block) for block in message.content))
         for message in request.messages
@@ -111,6 +106,7 @@ def _is_bound(block: ContentBlock) -> bool:
         case ThinkingBlock():
             return block.signature is not None
         case OtherBlock():
+            # Items of hosted tools refer to their reasoning by id, and are refused without it.
             return block.opaque is not None
         case TextBlock() | ImageBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False

@@ -1,7 +1,6 @@
 """Turns the output items of one answer into blocks, in first-seen order.
 
-Items may overlap: events of a later item wait until the earlier items are complete. Source: the
-openai-responses reference, "Events" and "Divergences".
+Source: the openai-responses reference, "Events" and "Divergences".
 """
 
 from __future__ import annotations
@@ -119,11 +118,9 @@ class OutputItems:
             )
 
     def end_all(self, output: Any) -> None:
-        """Take the end of the answer, with the list of its items.
-
-        The list may be absent or empty, and may have items without earlier events. Its ids and indices may
-        differ from those of the events, so items are matched by position within each kind.
-        """
+        """Take the end of the answer, with the list of its items, which may be absent or incomplete."""
+        # Its ids and indices may differ from those of the events, so items are matched by position within
+        # each kind.
         unmatched: dict[str, Iterator[Item]] = {}
         for fields in output if isinstance(output, list) else ():
             if not isinstance(fields, dict):
@@ -184,7 +181,8 @@ class OutputItems:
         self._run_waiting()
 
     def _do(self, item: Item, action: Callable[[], None]) -> None:
-        """Run the action now, or when the items before this one are complete; calls may overlap."""
+        """Run the action now, or when the items before this one are complete."""
+        # The events of items may overlap, but those of blocks must not, except for tool calls.
         for earlier in self._items[: item.number]:
             if earlier.settled and not earlier.done:
                 self._finish(earlier, {})

@@ -145,7 +145,7 @@ async def test_a_replan_raises_its_error() -> None:
 
 @pytest.mark.parametrize("script", [[], said("Hi")])
 async def test_an_answer_without_an_end_is_a_protocol_error(script: list[Any]) -> None:
-    with pytest.raises(ProtocolError, match="without saying why"):
+    with pytest.raises(ProtocolError, match="without a stop reason"):
         await ScriptedAdapter(script).bind("m").chat(QUESTION)
 
 
