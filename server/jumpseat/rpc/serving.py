@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.parent import watch_process
 from jumpseat.rpc.session import Session
 from jumpseat.system.environment import Environment
+from jumpseat.system.log_sink import LogSink, open_log_file
+from jumpseat.system.logs import Log, log_to, open_log
 from jumpseat.wire import Transport, open_fds
 
 logger = logging.getLogger(__name__)
@@ -54,6 +57,38 @@ class SessionOptions:
     """The session ends when this process is gone."""
 
 
+class LogFileError(Exception):
+    """The log file cannot be opened; the message is a sentence for the user."""
+
+
+def open_session_log(
+    options: SessionOptions, environment: Environment, stderr: int | None, *, of_process: bool = False
+) -> Log:
+    """Open the log that a command line asks for.
+
+    Args:
+        options: the command line.
+        environment: relative paths begin at its directory.
+        stderr: takes the lines if there is no log file; owned by the log from now on, or closed.
+        of_process: as for `open_log`.
+
+    Raises:
+        LogFileError: the log file cannot be opened; `stderr` is left to the caller.
+    """
+    sink = None
+    if options.log_file is not None:
+        path = environment.absolute(options.log_file)
+        try:
+            sink = open_log_file(path)
+        except OSError as error:
+            raise LogFileError(f"the log file {path} cannot be opened: {error.strerror}") from error
+        if stderr is not None:
+            os.close(stderr)
+    elif stderr is not None:
+        sink = LogSink(stderr)
+    return open_log(options.log_level, sink, of_process=of_process)
+
+
 async def serve_connection(
     descriptors: Descriptors,
     environment: Environment,
@@ -74,6 +109,36 @@ async def serve_connection(
     Raises:
         OSError: a descriptor is not open.
     """
+    try:
+        log = open_session_log(options, environment, descriptors.stderr)
+    except LogFileError as error:
+        _refuse(descriptors, f"jumpseat: {error}\n")
+        return 1
+    try:
+        with log_to(log):
+            return await _serve(descriptors, environment, options, stop, on_session)
+    finally:
+        await log.aclose()
+
+
+def _refuse(descriptors: Descriptors, message: str) -> None:
+    """Write the message to stderr, and close all descriptors."""
+    if descriptors.stderr is not None:
+        sink = LogSink(descriptors.stderr)
+        with suppress(OSError):
+            sink.write(message.encode("utf-8", "backslashreplace"))
+        sink.close()
+    os.close(descriptors.stdin)
+    os.close(descriptors.stdout)
+
+
+async def _serve(
+    descriptors: Descriptors,
+    environment: Environment,
+    options: SessionOptions,
+    stop: asyncio.Event,
+    on_session: Callable[[Session], None],
+) -> int:
     received: list[bytes] = []
     connection: ClientConnection | None = None
 

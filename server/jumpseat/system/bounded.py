@@ -7,6 +7,7 @@ unsuitable: Python waits for its threads when the process ends.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 from collections.abc import Callable
@@ -49,6 +50,8 @@ async def in_time(work: Callable[[], T], seconds: float, name: str) -> T:
         else:
             report(lambda: future.set_result(result))
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    # The caller's context: it names the session's log.
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
     async with asyncio.timeout(seconds):
         return await future

@@ -1,0 +1,267 @@
+"""Logs of several sessions in one process: each has its own level and sink, and one thread writes all.
+
+A record goes to the log of the context that wrote it (`log_to`). A record of no context, or of one whose log
+is closed, goes to the log of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+
+from jumpseat.system.log_sink import LogSink
+from jumpseat.system.secrets import SecretFilter
+
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+MAX_LINES = 1000
+MAX_BYTES = 1 << 20
+"""What may wait for a sink before further lines are dropped."""
+
+CLOSE_SECONDS = 0.3
+"""How long the last lines of a log may take to be written."""
+
+RETRY_SECONDS = (0.02, 0.64)
+"""After how long a sink that takes nothing is tried again, the first time and at most."""
+
+QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
+"""Loggers that write URLs, headers or bodies; nothing below a warning of theirs is kept."""
+
+_current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
+
+
+class Log:
+    """The lines of one session, or of the process, until they are written. Created by `open_log`."""
+
+    def __init__(self, level: int, sink: LogSink | None) -> None:
+        self.level = level
+        self.closing = False
+        self.blocked = False
+        """Whether the sink took no more when it was tried last; the writing thread tries it again."""
+
+        self._sink = sink
+        self._lock = threading.Lock()
+        # A number stands for so many lines that were dropped.
+        self._lines: deque[bytes | int] = deque()
+        self._bytes = 0
+        self._rest = b""
+        self._lost = 0
+        self._deadline = float("inf")
+        self._on_closed: list[Callable[[], None]] = []
+
+    def put(self, line: bytes) -> None:
+        """Queue a line, or count it if there is no room."""
+        with self._lock:
+            full = len(self._lines) >= MAX_LINES or self._bytes + len(line) > MAX_BYTES
+            dropped, self._lost = self._lost + full, 0
+            if dropped and self._lines and isinstance(self._lines[-1], int):
+                self._lines[-1] += dropped
+            elif dropped:
+                self._lines.append(dropped)
+            if not full:
+                self._lines.append(line)
+                self._bytes += len(line)
+
+    async def aclose(self) -> None:
+        """Write the lines that wait, for at most `CLOSE_SECONDS`, and close the sink."""
+        loop = asyncio.get_running_loop()
+        closed = asyncio.Event()
+
+        def on_closed() -> None:
+            with suppress(RuntimeError):  # The event loop is closed.
+                loop.call_soon_threadsafe(closed.set)
+
+        self._close(on_closed)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 * CLOSE_SECONDS):
+                await closed.wait()
+
+    def close(self) -> None:
+        """As `aclose`, for a caller that may block."""
+        closed = threading.Event()
+        self._close(closed.set)
+        closed.wait(2 * CLOSE_SECONDS)
+
+    def _close(self, on_closed: Callable[[], None]) -> None:
+        with self._lock:
+            self.closing = True
+            self._deadline = time.monotonic() + CLOSE_SECONDS
+            self._on_closed.append(on_closed)
+        _writer.wake()
+
+    def write_some(self) -> bool:
+        """Write lines until the sink takes no more; True if it took any. For the writing thread only."""
+        progress = self.blocked = False
+        # Bounded, so that a log that grows as fast as it is written leaves time for the others.
+        for _ in range(MAX_LINES):
+            line = self._rest or self._next()
+            if not line:
+                break
+            try:
+                self._rest = line[self._sink.write(line) :] if self._sink is not None else b""
+                progress = True
+            except BlockingIOError:
+                self._rest = line
+                self.blocked = True
+                break
+            except OSError:
+                # Counted with the next line: a line about it would fail too.
+                self._rest = b""
+                self._lost += 1
+        return progress
+
+    def is_empty(self) -> bool:
+        """Whether all lines are written."""
+        return not self._rest and not self._lines
+
+    def is_due(self) -> bool:
+        """Whether the log is closing, and all is written or the time is up."""
+        with self._lock:
+            return self.closing and (self.is_empty() or time.monotonic() >= self._deadline)
+
+    def end(self) -> None:
+        """Close the sink. For the writing thread only."""
+        if self._sink is not None:
+            self._sink.close()
+        for on_closed in self._on_closed:
+            on_closed()
+
+    def _next(self) -> bytes:
+        with self._lock:
+            if not self._lines:
+                return b""
+            line = self._lines.popleft()
+            if isinstance(line, bytes):
+                self._bytes -= len(line)
+                return line
+        text = f"{line} log lines were dropped here, because the log was not read in time"
+        record = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
+        return _line_of(record)
+
+
+class _Writer(logging.Handler):
+    """The handler of the root logger, with the thread that writes; both exist while a log is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+        self._work = False
+        self._logs: list[Log] = []
+        self._own: Log | None = None
+        self._level_before = logging.WARNING
+        self.addFilter(self._is_logged)
+        # After the level, because it searches the text for every secret.
+        self.addFilter(SecretFilter())
+
+    def add(self, log: Log, *, of_process: bool) -> None:
+        with self._changed:
+            root = logging.getLogger()
+            if not self._logs:
+                self._level_before = root.level
+                root.addHandler(self)
+                for name in QUIET_LIBRARIES:
+                    logging.getLogger(name).setLevel(logging.WARNING)
+                threading.Thread(target=self._run, name="jumpseat-log", daemon=True).start()
+            self._logs.append(log)
+            if of_process:
+                self._own = log
+            root.setLevel(min(each.level for each in self._logs))
+
+    def wake(self) -> None:
+        """Have the thread look for lines."""
+        if not self._work:
+            with self._changed:
+                self._work = True
+                self._changed.notify()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue the record's line in its log."""
+        log = self._log_of_context()
+        if log is not None:
+            log.put(_line_of(record))
+            if not log.blocked:
+                self.wake()
+
+    def _log_of_context(self) -> Log | None:
+        log = _current.get()
+        # Work that sessions share outlives the session that began it.
+        return self._own if log is None or log.closing else log
+
+    def _is_logged(self, record: logging.LogRecord) -> bool:
+        log = self._log_of_context()
+        return log is not None and record.levelno >= log.level
+
+    def _run(self) -> None:
+        shortest, longest = RETRY_SECONDS
+        pause = shortest
+        while True:
+            progress = [log.write_some() for log in self._logs]
+            for log in list(self._logs):
+                if log.is_due() and self._end(log):
+                    return
+            blocked = any(log.blocked for log in self._logs)
+            if any(progress) or any(log.closing for log in self._logs):
+                pause = shortest
+            waits = all(log.blocked or log.is_empty() for log in self._logs)
+            with self._changed:
+                if waits and not self._work:
+                    self._changed.wait(pause if blocked else None)
+                    pause = min(2 * pause, longest)
+                self._work = False
+
+    def _end(self, log: Log) -> bool:
+        """Close and forget a log; True if it was the last one, with which the thread ends."""
+        with self._changed:
+            self._logs.remove(log)
+            if self._own is log:
+                self._own = None
+            root = logging.getLogger()
+            if self._logs:
+                root.setLevel(min(each.level for each in self._logs))
+            else:
+                root.removeHandler(self)
+                root.setLevel(self._level_before)
+            # Under the lock: `add` starts a thread if it finds no log.
+            last = not self._logs
+        log.end()
+        return last
+
+
+_writer = _Writer()
+
+
+def open_log(level: str, sink: LogSink | None, *, of_process: bool = False) -> Log:
+    """Open a log, which the caller closes.
+
+    Args:
+        level: the lowest level that is logged: a name of `logging`'s, in any case.
+        sink: where the lines go, owned by the log from now on; None to drop them.
+        of_process: whether it takes the records that belong to no open log.
+    """
+    log = Log(logging.getLevelNamesMapping()[level.upper()], sink)
+    _writer.add(log, of_process=of_process)
+    return log
+
+
+@contextmanager
+def log_to(log: Log) -> Iterator[None]:
+    """Log to this log in the current context, and in the tasks and callbacks that begin in it."""
+    token = _current.set(log)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _line_of(record: logging.LogRecord) -> bytes:
+    text = _formatter.format(record) + "\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+_formatter = logging.Formatter(FORMAT)

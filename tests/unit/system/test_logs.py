@@ -1,0 +1,233 @@
+"""`system/logs.py`: several logs in one process, and sinks that are never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pty
+import socket
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.system.bounded import in_time
+from jumpseat.system.log_sink import LogSink, open_log_file
+from jumpseat.system.logs import MAX_LINES, Log, log_to, open_log
+from jumpseat.system.secrets import hidden
+
+logger = logging.getLogger("tests.logs")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait, bounded, for what another thread does."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+class Output:
+    """The far end of a sink, which a test reads."""
+
+    def __init__(self, kind: str) -> None:
+        if kind == "pipe":
+            self.far, near = os.pipe()
+        elif kind == "socket":
+            one, other = socket.socketpair()
+            self.far, near = one.detach(), other.detach()
+        else:
+            self.far, near = pty.openpty()
+            tty.setraw(near)
+        self.near = near
+        # As another holder of the same open file, such as a shell.
+        self.other_holder = os.dup(near)
+        self.text = ""
+
+    def read_until(self, words: str) -> str:
+        deadline = time.monotonic() + 10
+        while words not in self.text:
+            assert time.monotonic() < deadline
+            self.text += os.read(self.far, 65_536).decode()
+        return self.text
+
+    def close(self) -> None:
+        for descriptor in (self.far, self.other_holder):
+            os.close(descriptor)
+
+
+@pytest.fixture(params=["pipe", "socket", "terminal"])
+def output(request: pytest.FixtureRequest) -> Iterator[Output]:
+    made = Output(request.param)
+    yield made
+    made.close()
+
+
+def file_log(path: Path, level: str = "info", *, of_process: bool = False) -> Log:
+    return open_log(level, open_log_file(path), of_process=of_process)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Path]:
+    """The file of the process's own log."""
+    path = tmp_path / "own"
+    log = file_log(path, "warning", of_process=True)
+    yield path
+    log.close()
+
+
+def test_each_log_has_its_own_level_and_sink(own: Path, tmp_path: Path) -> None:
+    loud, quiet = file_log(tmp_path / "loud", "debug"), file_log(tmp_path / "quiet", "ERROR")
+    for log in (loud, quiet):
+        with log_to(log):
+            logger.debug("a detail")
+            logger.error("a failure")
+    logger.error("of no session")
+    logger.info("a detail of no session")
+    loud.close()
+    quiet.close()
+    wait_until(lambda: "of no session" in own.read_text())
+
+    assert "a detail\n" in (tmp_path / "loud").read_text()
+    assert "ERROR tests.logs: a failure\n" in (tmp_path / "loud").read_text()
+    assert (tmp_path / "quiet").read_text().count("\n") == 1
+    assert own.read_text().count("\n") == 1
+
+
+async def test_tasks_threads_and_callbacks_log_where_they_were_begun(own: Path, tmp_path: Path) -> None:
+    logs = {name: file_log(tmp_path / name) for name in ("one", "two")}
+    loop = asyncio.get_running_loop()
+
+    async def session(name: str) -> None:
+        called = asyncio.Event()
+        read_fd, write_fd = os.pipe()
+
+        def on_readable() -> None:
+            logger.info("reader")
+            loop.remove_reader(read_fd)
+            called.set()
+
+        async def task() -> None:
+            logger.info("task")
+
+        with log_to(logs[name]):
+            await asyncio.create_task(task())
+            await asyncio.to_thread(logger.info, "pool")
+            await in_time(lambda: logger.info("thread"), 5, "of-a-test")
+            loop.call_soon(logger.info, "soon")
+            loop.add_reader(read_fd, on_readable)
+        os.write(write_fd, b"x")
+        await called.wait()
+        os.close(read_fd)
+        os.close(write_fd)
+        await logs[name].aclose()
+
+    await asyncio.gather(session("one"), session("two"))
+    for name in logs:
+        lines = [line.rpartition(": ")[2] for line in (tmp_path / name).read_text().splitlines()]
+        assert lines == ["task", "pool", "thread", "soon", "reader"]
+    assert own.stat().st_size == 0  # noqa: ASYNC240 - a local file
+
+
+def test_a_record_after_its_log_was_closed_goes_to_the_log_of_the_process(own: Path, tmp_path: Path) -> None:
+    log = file_log(tmp_path / "session")
+    with log_to(log):
+        log.close()
+        logger.warning("late")
+    wait_until(lambda: "late" in own.read_text())
+    assert (tmp_path / "session").read_text() == ""
+
+
+def test_a_sink_that_is_not_read_delays_nothing_and_loses_lines_with_their_count(
+    own: Path, output: Output
+) -> None:
+    log = open_log("info", LogSink(output.near))
+    count = 20 * MAX_LINES
+    began = time.monotonic()
+    with log_to(log):
+        for number in range(count):
+            logger.info("line %06d %s", number, "x" * 100)
+    assert time.monotonic() - began < 10
+    logger.warning("of the process")
+    wait_until(lambda: "of the process" in own.read_text())
+    assert os.get_blocking(output.other_holder)
+
+    output.read_until("line 000000")
+    output.read_until("dropped")
+    with log_to(log):
+        logger.info("the end")
+    text = output.read_until("the end")
+    written = text.count(" line ")
+    dropped = sum(
+        int(line.split("log lines")[0].split()[-1]) for line in text.splitlines() if "dropped" in line
+    )
+    assert written + dropped == count
+    assert all(len(line) > 100 or "dropped" in line or "the end" in line for line in text.splitlines())
+    log.close()
+
+
+def test_closing_does_not_wait_for_a_sink_that_is_not_read(output: Output) -> None:
+    log = open_log("info", LogSink(output.near))
+    with log_to(log):
+        for _ in range(MAX_LINES):
+            logger.info("x" * 900)
+    began = time.monotonic()
+    log.close()
+    assert time.monotonic() - began < 5
+
+
+def test_a_reader_that_is_gone_costs_its_own_lines_only(own: Path, tmp_path: Path) -> None:
+    read_fd, write_fd = os.pipe()
+    gone = open_log("info", LogSink(write_fd))
+    os.close(read_fd)
+    kept = file_log(tmp_path / "kept")
+    for log in (gone, kept):
+        with log_to(log):
+            logger.info("first")
+            logger.info("second")
+    kept.close()
+    gone.close()
+    assert (tmp_path / "kept").read_text().count("\n") == 2
+
+
+def test_a_file_is_appended_to_and_secrets_are_not_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("before\n")
+    log = file_log(path)
+    with log_to(log):
+        logger.info("the key is %s", hidden("swordfish-swordfish").reveal())
+    log.close()
+    before, line = path.read_text().splitlines()
+    assert before == "before"
+    assert line.endswith("the key is ***")
+
+
+def test_a_named_pipe_without_a_reader_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError, match="No such device"):
+        open_log_file(tmp_path / "fifo")
+
+
+def test_without_a_sink_lines_are_dropped() -> None:
+    log = open_log("info", None)
+    with log_to(log):
+        logger.info("unheard")
+    log.close()
+    assert log.is_empty()
+
+
+def test_the_root_logger_is_left_as_it_was(tmp_path: Path) -> None:
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers))
+    logs = [file_log(tmp_path / level, level) for level in ("info", "debug", "error")]
+    assert root.level == logging.DEBUG
+    logs[1].close()
+    wait_until(lambda: root.level == logging.INFO)
+    for log in (logs[0], logs[2]):
+        log.close()
+    wait_until(lambda: all(thread.name != "jumpseat-log" for thread in threading.enumerate()))
+    assert (root.level, list(root.handlers)) == before
