@@ -16,7 +16,7 @@ async def test_a_vendor_that_is_not_set_up_gets_no_chat_and_is_not_saved(
 ) -> None:
     chat = await chatty.request("chat/start", {"messages": [user("A secret.")], "model": MISTYPED})
     assert (chat.error["code"], chat.error["data"]["kind"]) == (1004, "request")
-    assert "'anthropic', which is no provider" in chat.error["message"]
+    assert "'anthropic', which is not a provider" in chat.error["message"]
     assert chat.deltas == []
     assert upstream.requests == []
 

@@ -1,4 +1,4 @@
-"""Which providers exist, which is the default, and what a model name means."""
+"""The providers, the default one, and the meaning of model names."""
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.descriptions import ProviderDescription, describe

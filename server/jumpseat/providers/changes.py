@@ -14,19 +14,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelsChanged:
-    """A provider's list of models differs from the last one that was announced."""
+    """A provider's list of models has changed."""
 
     provider: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProvidersChanged:
-    """Which providers there are, which one is the default, or what one can do."""
+    """The providers, the default one, or the capabilities of one have changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthChanged:
-    """The state of a credential."""
+    """The state of a credential has changed."""
 
     status: AuthStatus
 
@@ -34,7 +34,7 @@ class AuthChanged:
 Change: TypeAlias = ModelsChanged | ProvidersChanged | AuthChanged
 
 OnChange: TypeAlias = Callable[[Change], None]
-"""Called on the event loop, at once; must not wait."""
+"""Called on the event loop; must not block."""
 
 
 class Changes:
@@ -44,7 +44,7 @@ class Changes:
         self._listeners: list[OnChange] = []
 
     def subscribe(self, listener: OnChange) -> Callable[[], None]:
-        """Hear of every change from now on; the returned function ends that."""
+        """Call the listener for every change; the returned function removes it."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -54,9 +54,9 @@ class Changes:
         return unsubscribe
 
     def announce(self, change: Change) -> None:
-        """Call every listener; one that fails is logged and does not keep the others from it."""
+        """Call every listener; a failure is logged."""
         for listener in list(self._listeners):
             try:
                 listener(change)
             except Exception:
-                logger.exception("telling of %s failed", type(change).__name__)
+                logger.exception("a listener for %s failed", type(change).__name__)

@@ -1,6 +1,6 @@
-"""Everything that can be found wrong in a configuration file with local checks alone, for a person to see.
+"""Checks a configuration file, and the programs and files that its providers need on this machine.
 
-What its providers need on this machine is checked too. Makes no requests and reads no credentials.
+Makes no requests and reads no credentials.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jumpseat.config.load import warnings_of
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
-from jumpseat.providers.checkup_values import faults_of_values, warnings_of_values
+from jumpseat.providers.checkup_values import faults_of_values, located, warnings_of_values
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.names import fault_of_model
 from jumpseat.providers.registry import Registry
@@ -26,7 +26,7 @@ from jumpseat.system.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """What is wrong in one file. Warnings are what the daemon passes over."""
+    """The faults of one file. The daemon ignores what a warning is about."""
 
     file: Path
     exists: bool
@@ -35,7 +35,7 @@ class Checkup:
 
 
 async def check_file(path: Path | None, environment: Environment) -> Checkup:
-    """Read a configuration file as the daemon would, and make every provider of it.
+    """Read a configuration file as the daemon does, and construct every provider.
 
     Args:
         path: the file; None for the usual place.
@@ -63,13 +63,11 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
 async def _further_faults(
     config: Config, found: Collection[KeyPath]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """What only the providers themselves know: a kind, keys of a plug-in, values of settings, what they need.
-
-    Gives the key, a message, and whether it is an error.
+    """The faults that only the providers can find: key, message, and whether it is an error.
 
     Args:
-        config: without what is wrong by itself.
-        found: the paths of that.
+        config: the configuration without invalid values.
+        found: the paths of those values.
     """
     registry = Registry(config)
     incomplete = {path[1] for path in found if path[0] == "providers" and len(path) > 1}
@@ -89,13 +87,14 @@ async def _further_faults(
             for path, message in warnings_of_values(table):
                 yield ("providers", provider, *path), message, False
             if provider in incomplete:
-                continue  # What it lacks has been found.
+                continue  # Its fault is known; the adapter would repeat it.
             try:
-                for message in _check(registry.adapter(provider)):
-                    yield *_located(provider, message), False
+                for sentence in _check(registry.adapter(provider)):
+                    path, message = located(provider, sentence)
+                    yield ("providers", provider, *path), message, False
             except ChatError as error:
-                path, message = _located(provider, error.message)
-                yield path, _with_hint(message, error), True
+                path, message = located(provider, error.message)
+                yield ("providers", provider, *path), _with_hint(message, error), True
         if named is not None and named in registry.ids and named not in config.providers:
             # A built-in provider is checked only if the file names it.
             try:
@@ -109,21 +108,7 @@ async def _further_faults(
 
 
 def _check(adapter: Adapter) -> Sequence[str]:
-    """What the adapter finds on this machine.
-
-    Raises:
-        ConfigError: something that it needs is missing.
-    """
     return adapter.check() if isinstance(adapter, ChecksSetup) else ()
-
-
-def _located(provider: str, message: str) -> tuple[KeyPath, str]:
-    """The key that a message begins with, and the rest; the provider's table where it begins with none."""
-    key, space, rest = message.rstrip(".").partition(" ")
-    key, prefix = key.removesuffix(":"), f"providers.{provider}"
-    if space and (key == prefix or key.startswith(f"{prefix}.")):
-        return ("providers", provider, *filter(None, key.removeprefix(prefix).split("."))), rest
-    return ("providers", provider), message.rstrip(".")
 
 
 def _with_hint(message: str, error: ChatError) -> str:
@@ -131,7 +116,7 @@ def _with_hint(message: str, error: ChatError) -> str:
 
 
 def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:
-    """Values under `settings` that chats would leave out without a word."""
+    """Values under `settings` that chats would ignore."""
     settings = registry.config.settings
     limit = settings.get("max_tokens")
     if limit is not None and not (type(limit) is int and limit > 0):
@@ -143,9 +128,9 @@ def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> I
     for provider, values in tables.items():
         path: KeyPath = ("settings", "providers", provider)
         if provider in incomplete:
-            continue  # Its rows may be what is wrong.
+            continue  # The fault may be in its rows.
         if provider not in registry.ids:
-            yield path, f"is no provider{alternatives(provider, registry.ids)}"
+            yield path, f"is not a provider{alternatives(provider, registry.ids)}"
         elif not isinstance(values, Mapping):
             yield path, "must be a table"
         else:

@@ -1,6 +1,6 @@
-"""What is wrong in the values of one provider's table, as far as local checks show.
+"""Checks the values of one provider's table.
 
-Reads no variable, command, keyring or function. Reads files of certificates, which are not secret.
+Runs no commands and reads no credentials, only whether variables are set, and files of certificates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jumpseat.system.secrets import names_credential
 
 
 def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Each fault with its path below the table, and what is wrong as the end of a sentence.
+    """Each fault: its path below the table, and a message that is the end of a sentence.
 
     Args:
         provider: its id.
@@ -40,17 +40,17 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
         try:
             check(provider, table)
         except ConfigError as error:
-            yield _located(provider, error.message.rstrip("."))
+            yield located(provider, error.message)
 
 
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
 _LITERAL = "has a $NAME, which is taken literally; env:NAME as the whole value reads a variable"
 _FILLED = ("env", "headers")
-"""Keys whose plain texts have their `${name}` replaced."""
+"""Keys whose values may contain `${name}`, unless they name a source."""
 
 
 def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """What will probably not do what its author means, in the form of `faults_of_values`."""
+    """Values that are probably mistakes, in the form of `faults_of_values`."""
     for path, value in _sources(table):
         prefix = source_prefix(value)
         name = value.removeprefix("env:")
@@ -80,15 +80,17 @@ def _is_literal(text: str, *, filled: bool) -> bool:
     return _DOLLAR.search(text) is not None or (not filled and is_template(text))
 
 
-def _located(provider: str, message: str) -> tuple[KeyPath, str]:
-    """The key that a message begins with, and the rest; no key where it begins with none."""
-    key, _, rest = message.partition(" ")
-    prefix = f"providers.{provider}."
-    return (tuple(key.removeprefix(prefix).split(".")), rest) if key.startswith(prefix) else ((), message)
+def located(provider: str, message: str) -> tuple[KeyPath, str]:
+    """The path below the provider's table with which a message begins, if any, and the rest."""
+    key, space, rest = message.rstrip(".").partition(" ")
+    key, prefix = key.removesuffix(":"), f"providers.{provider}"
+    if space and (key == prefix or key.startswith(f"{prefix}.")):
+        return tuple(filter(None, key.removeprefix(prefix).split("."))), rest
+    return (), message.rstrip(".")
 
 
 def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Every text that may name a source."""
+    """Every value that may name a source."""
     for key in (*_credential_keys(table), "proxy"):
         if isinstance(value := getattr(table, key, None), str):
             yield (key,), value
@@ -105,12 +107,12 @@ def _credential_keys(table: ProviderConfig) -> tuple[str, ...]:
 
 
 def _templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Every text whose `${name}` are replaced."""
+    """Every value in which `${name}` is replaced."""
     for key in ("base_url", "url", "query", "parameters"):
         yield from _texts((key,), getattr(table, key))
-    for key in _FILLED:  # Behind a source's prefix nothing is replaced.
+    for key in _FILLED:
         for name, value in getattr(table, key).items():
-            if source_prefix(value) is None:
+            if source_prefix(value) is None:  # After the prefix of a source nothing is replaced.
                 yield from _texts((key, name), value)
 
 

@@ -16,7 +16,7 @@ from jumpseat.providers.registry import Registry
 logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 5.0
-"""How long one provider may keep the description of the others waiting."""
+"""Timeout of one probe; the description waits for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class ProviderDescription:
 async def describe(
     registry: Registry, default: str | None, *, probe: bool = False
 ) -> list[ProviderDescription]:
-    """Every provider, whether or not it can be used.
+    """Every provider, usable or not.
 
     Args:
         registry: the providers.
         default: the default provider's id.
-        probe: ask those that have a credential, or need none, what they can do, side by side, over the
-            network. One that does not answer says so in its `auth.message`.
+        probe: send a probe to each provider that is not signed out, concurrently. A failure is in its
+            `auth.message`.
     """
     await registry.prepare(*registry.ids)
     statuses = await asyncio.gather(*(_status(registry, provider, probe=probe) for provider in registry.ids))
@@ -59,7 +59,7 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
     table = registry.table(provider)
     try:
         capabilities, sources = registry.capabilities(provider)
-    except ChatError:  # One that is set up wrongly hides no other; its status says what is wrong.
+    except ChatError:  # Its status has the reason; the other providers must still be listed.
         capabilities = Capabilities()
         sources = {field.name: "static" for field in fields(capabilities)}
     return ProviderDescription(
@@ -93,10 +93,10 @@ async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStat
 
 
 async def _probed(registry: Registry, status: AuthStatus) -> AuthStatus:
-    """The status once the provider has answered.
+    """The status after a probe.
 
     Raises:
-        ChatError: it did not, or refused.
+        ChatError: the provider did not answer, or refused.
     """
     if status.state not in ("not_required", "configured"):
         status = await registry.auth_status(status.provider, refresh=True)

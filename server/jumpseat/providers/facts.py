@@ -1,7 +1,4 @@
-"""What is known of a model, and from whom: its provider, the user, or the snapshot, in this order.
-
-A fact without a source stays unknown.
-"""
+"""The facts of a model and their sources: its provider, else the configuration, else the snapshot."""
 
 from __future__ import annotations
 
@@ -27,43 +24,43 @@ _ABILITIES = {
     "supports_thinking": "thinking",
     "supports_json": "json_mode",
 }
-"""A model's abilities, and the `capabilities` of its provider by which the user may overrule the snapshot."""
+"""A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot."""
 
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
-"""Kinds whose lists name every family: one that is called like its model is no gap there."""
+"""Kinds whose lists have a label for every model, so a label that equals the id is no gap."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "vendor")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model with everything that is known of it."""
+    """A model with all known facts."""
 
     info: ModelInfo
     sources: Mapping[str, FactSource] = field(default_factory=dict)
-    """The source of each known fact, by the names of `ModelInfo`'s fields."""
+    """The source of each known fact, by field of `ModelInfo`."""
 
 
 async def prepare(table: ProviderConfig) -> None:
-    """Read what `known` will need of this provider; without it the first `known` reads a file."""
+    """Read the snapshot in a thread if this provider needs it, so that `known` does not block."""
     if catalogue_of(table) is not None and not snapshot.cache_info().currsize:
         await asyncio.to_thread(snapshot)
 
 
 def offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
-    """The models that a provider is known to have before its list is fetched; there may be others."""
+    """The models that a provider is known to have before its list is fetched; possibly not all."""
     catalogue = catalogue_of(table)
     listed = snapshot().get(catalogue, {}) if catalogue is not None else {}
     return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
 
 
 def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
-    """The row with what the user and the snapshot add to it.
+    """The row, with facts of the configuration and the snapshot.
 
     Args:
         info: the row as the provider listed it.
         table: the provider's configuration.
-        listed: the row is of the provider's list; without one, its labels do not count.
+        listed: the row is from the provider's list; else its labels are placeholders.
     """
     labels = () if listed and table.kind in _LABELLED else ("name", "family")
     values: dict[str, Any] = {}
@@ -78,7 +75,7 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
             if value is not None and fact not in sources:
                 values[fact], sources[fact] = value, source
         for label in labels:
-            # A provider that does not label its models has their ids there.
+            # Providers without labels repeat the id as the label.
             if getattr(info, label) == info.model and facts.get(label) and label not in values:
                 values[label] = facts[label]
         if facts.get("deprecated"):
@@ -89,20 +86,20 @@ def known(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> Kno
 
 
 def known_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[str, KnownModel]:
-    """The rows of a provider's list with what is known of each, by the models' names."""
+    """The rows of a provider's list with all known facts, by model."""
     return {model.model: known(model, table) for model in models}
 
 
 def known_by_name(
     provider: str, model: str, table: ProviderConfig, max_context_tokens: int | None
 ) -> KnownModel | None:
-    """What is known of a model of which no row was had; None where that is nothing.
+    """The facts of a model that is in no fetched list; None if there are none.
 
     Args:
         provider: the configured provider's id.
         model: the model's name.
         table: the provider's configuration.
-        max_context_tokens: what the adapter knows without asking anybody.
+        max_context_tokens: the context length that the adapter knows without a request.
     """
     bare = ModelInfo(
         provider=provider,
@@ -122,7 +119,7 @@ def _configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
 
 
 def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
-    """The snapshot's facts of a model, without what the user says of the provider as a whole."""
+    """The snapshot's facts of a model, except abilities that the user has configured for the provider."""
     catalogue = catalogue_of(table)
     rows: Mapping[str, SnapshotRow] = snapshot().get(catalogue, {}) if catalogue is not None else {}
     names = candidates(model, rows)
@@ -134,6 +131,6 @@ def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
         if getattr(table.capabilities, capability) is not None:
             facts[fact] = None
     if names[0] != model:
-        # The label of another spelling may name another date.
+        # The name of another spelling may have another date.
         facts["name"] = None
     return facts

@@ -10,7 +10,7 @@ from jumpseat.config import Config, ProviderConfig, TableOrigin
 
 
 class Specs(Mapping[str, ProviderSpec]):
-    """Specs by kind. Each is imported when it is first looked up; the names alone import nothing."""
+    """Specs by kind, imported at the first look-up."""
 
     def __init__(self, rows: Mapping[str, str]) -> None:
         """
@@ -47,8 +47,7 @@ KINDS = Specs(
 )
 
 BUILT_IN = ("copilot", "local")
-"""The kinds whose specs have a `display_name`: each is a provider without configuration, under its own name.
-In the order in which they are considered as the default."""
+"""The kinds that are providers without configuration, in order of choice as the default."""
 
 SIGN_IN_PROVIDER = "copilot"
 """The provider of a sign-in request that names none."""
@@ -57,7 +56,7 @@ SIGN_IN_PROVIDER = "copilot"
 def tables_of(config: Config) -> dict[str, ProviderConfig]:
     """Every provider's table by its id, built-in ones first.
 
-    A provider whose table is wrong is kept with its kind alone; its adapter raises the error.
+    A provider with an invalid table is kept with its kind only; making its adapter raises the error.
     """
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}

@@ -1,4 +1,4 @@
-"""What a model name means, and which provider is the default (section 4 of the protocol page)."""
+"""Resolves model names and the default provider (section 4 of the protocol page)."""
 
 from __future__ import annotations
 
@@ -20,31 +20,30 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedModel:
-    """One provider's model, and what is known of it."""
+    """One provider's model, and its facts."""
 
     provider: str
     adapter: Adapter
     model: str
     info: ModelInfo | None
-    """What is known of the model; None where that is nothing."""
+    """The facts of the model; None if there are none."""
 
     sources: Mapping[str, FactSource] = field(default_factory=dict)
     """The source of each known fact of `info`."""
 
     listed: Sequence[str] = ()
-    """The models that the provider is known to have, by its own list or by the configuration."""
+    """The models of the provider's list, or of the configuration."""
 
     @property
     def nearest_models(self) -> list[str]:
-        """Up to three listed models that may have been meant, as `provider:model`."""
+        """Up to three listed models with similar names, as `provider:model`."""
         return [f"{self.provider}:{model}" for model in nearest(self.model, self.listed, most=3)]
 
 
 async def default_provider(registry: Registry) -> str | None:
-    """The provider for names that say none; None where the user has to choose or to set one up.
+    """The provider for names without one; None if the user must choose one or set one up.
 
-    The configuration's, else the saved one, else a choice, which is saved so that it stays the same when
-    further providers come.
+    The configuration's, else the saved one, else a choice, which is saved.
 
     Raises:
         ConfigError: `default_provider` names a provider that does not exist.
@@ -63,28 +62,27 @@ async def default_provider(registry: Registry) -> str | None:
     if saved is not None:
         registry.note_missing_default(saved)
     chosen = await _choice(registry)
-    # Where a client brought providers of its own, the choice says nothing about other workspaces.
+    # Saved, so that it stays the same when providers are added. A choice among the providers of a client's
+    # overlay is not: other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
         await registry.saved.choose(chosen, registry.ids)
-        kept = registry.saved.default_provider  # Another daemon may have chosen at the same moment.
+        kept = registry.saved.default_provider  # Another daemon may have saved its choice first.
         return kept if kept in registry.ids else chosen
     return chosen
 
 
 async def _choice(registry: Registry) -> str | None:
-    """A built-in provider with a sign-in, the user's only provider, or a built-in one that can be used.
-
-    A sign-in that was not made for the provider comes last: it may not serve there at all, and conversations
-    would go to another vendor than the one that the user has set up.
-    """
+    """A built-in provider with its own sign-in, else the user's only provider, else a usable built-in one."""
     for provider in BUILT_IN:
         if await _is_signed_in(registry, provider):
             return provider
     if len(registry.user_defined) == 1:
         return registry.user_defined[0]
     states = {provider: await _state(registry, provider) for provider in BUILT_IN}
-    at_hand = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
-    return min(at_hand, key=lambda provider: states[provider] == "signed_in", default=None)
+    usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
+    # A sign-in of another program comes last: it may not work here, and conversations would go to a vendor
+    # that the user has not set up.
+    return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
 
 
 async def _is_signed_in(registry: Registry, provider: str) -> bool:
@@ -98,47 +96,43 @@ async def _is_signed_in(registry: Registry, provider: str) -> bool:
 async def _state(registry: Registry, provider: str) -> AuthState:
     try:
         return (await registry.auth_status(provider)).state
-    except ChatError as error:  # One that is set up wrongly is not the default; the others may be.
+    except ChatError as error:
         logger.info("%s is not considered as the default: %s", provider, error.message)
         return "signed_out"
 
 
 async def choose_default(registry: Registry, provider: str) -> None:
-    """Make a provider the default after a sign-in; the configuration takes precedence.
-
-    A saved default model of another provider is forgotten, or chats would still go there. Where that cannot
-    be saved it is logged: the sign-in itself was fine.
-    """
+    """Save a provider as the default after a sign-in, unless one is configured; a failure is logged."""
     if registry.config.default_provider is not None or provider in registry.from_client:
         return
     await registry.saved.loaded()
     patch: dict[str, str | None] = {"default_provider": provider}
     model = registry.saved.default_model(registry.ids)
     if model is not None and _split(registry, model)[0] != provider:
-        patch["default_model"] = None
+        patch["default_model"] = None  # Chats would still go to its provider.
     try:
         await registry.saved.save(patch, await registry.settings_schemas())
-    except ConfigError as error:
+    except ConfigError as error:  # The sign-in itself was successful.
         logger.warning("%s is not saved as the default provider: %s", provider, error.message)
 
 
 async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
-    """The provider and model that a client means.
+    """Resolve a client's model name to a provider and a model.
 
     Args:
         registry: the connection's providers.
         name: `provider:model`, a bare model name, or None for the default.
 
     Raises:
-        RequestError: the name is ambiguous, or begins with a provider's name that is mistyped.
+        RequestError: the name is ambiguous, or begins with a misspelled provider.
         AuthenticationError: there is no default provider, because none is set up.
-        ConfigError: the configuration names what does not exist.
+        ConfigError: the configuration names a provider that does not exist.
     """
     await registry.saved.loaded()
-    wanted = name or registry.config.default_model or registry.saved.default_model(registry.ids)
-    provider, model = _split(registry, wanted)
+    full_name = name or registry.config.default_model or registry.saved.default_model(registry.ids)
+    provider, model = _split(registry, full_name)
     if provider is None and model is not None:
-        await _refuse_mistyped(registry, model, is_default=not name)
+        await _check_prefix(registry, model, is_default=not name)
     if provider is None:
         provider = await _provider_of(registry, model)
     await registry.prepare(provider)
@@ -154,7 +148,7 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
 
 
 async def fault_of_model(registry: Registry, name: str) -> str | None:
-    """Why a chat would refuse a model's name, as the end of a sentence; None where it would not."""
+    """Why a chat would refuse a model's name, as the end of a sentence; None if it would not."""
     provider, model = _split(registry, name)
     if provider is not None or model is None:
         return None
@@ -163,13 +157,13 @@ async def fault_of_model(registry: Registry, name: str) -> str | None:
     return await fault_of_prefix(model, {each: registry.table(each) for each in registry.ids})
 
 
-async def _refuse_mistyped(registry: Registry, name: str, *, is_default: bool) -> None:
+async def _check_prefix(registry: Registry, name: str, *, is_default: bool) -> None:
     fault = await fault_of_model(registry, name)
     if fault is None:
         return
-    of = "default model" if is_default else "model"
+    subject = "default model" if is_default else "model"
     raise RequestError(
-        f"The {of} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
+        f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
         hint=f"Correct it; if it is a model's own name, write PROVIDER:{name}.",
     )
 
@@ -210,11 +204,11 @@ async def _provider_of(registry: Registry, model: str | None) -> str:
 
 
 def no_default(registry: Registry) -> ChatError:
-    """Why a name without a provider has no meaning, with what to do about it."""
+    """The error for a name without a provider if there is no default one."""
     if registry.user_defined:
         return RequestError(
             f"No default provider is chosen among {', '.join(registry.user_defined)}.",
-            hint="Name the model as provider:model, or choose one for good: "
+            hint="Name the model as provider:model, or set a default: "
             f"jumpseat settings set default_provider {registry.user_defined[0]}",
         )
     return AuthenticationError(
@@ -226,16 +220,16 @@ def no_default(registry: Registry) -> ChatError:
 
 async def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
     table = registry.table(provider)
-    found = table.default_model or _known_default(adapter) or next(iter(table.model_names), None)
-    if found is None and isinstance(adapter, KnowsModels):
-        found = await adapter.find_default_model()
-    if found is None:
+    model = table.default_model or _known_default(adapter) or next(iter(table.model_names), None)
+    if model is None and isinstance(adapter, KnowsModels):
+        model = await adapter.find_default_model()
+    if model is None:
         raise RequestError(
             f"The provider {provider} has no default model.",
             provider=provider,
             hint=f"Name a model ({provider}:MODEL), or set providers.{provider}.default_model.",
         )
-    return found
+    return model
 
 
 def _known_default(adapter: Adapter) -> str | None:
@@ -245,28 +239,26 @@ def _known_default(adapter: Adapter) -> str | None:
 
 
 def _listed(registry: Registry, provider: str) -> list[str]:
-    """The names of the provider's list as it was had, else of its configured models."""
+    """The models of the provider's fetched list, else of its configuration."""
     known = registry.known_models(provider)
     return registry.table(provider).model_names if known is None else [row.model for row in known]
 
 
 def _as_listed(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
-    """The provider's own spelling of a name; the name unchanged where the provider's list has none.
-
-    Makes no request: before the list is fetched, the names that are known offline are used. They may miss
-    some, so an ambiguous name is left to the provider.
+    """The provider's spelling of a name; the name itself if no model matches. Makes no request.
 
     Raises:
-        RequestError: the provider's list has several models that the name means equally well.
+        RequestError: several models of the provider's list match equally well.
     """
     if registry.known_models(provider) is None:
         names = offline_names(registry.table(provider), _known_default(adapter))
         found = candidates(name, names, complete=False)
+        # The names that are known offline may be incomplete, so an ambiguous name is left to the provider.
         return found[0] if len(found) == 1 else name
     found = candidates(name, _listed(registry, provider))
     if len(found) > 1:
         raise RequestError(
-            f"{name!r} may mean several models of {provider}: {', '.join(found)}.",
+            f"{name!r} matches several models of {provider}: {', '.join(found)}.",
             provider=provider,
             hint=f"Name one of them: {provider}:{found[0]}.",
         )

@@ -1,8 +1,7 @@
 # ruff: noqa: D102 - the interface documents what is overridden here
-"""Wraps a plug-in's adapter and turns its defects into errors that name the plug-in.
+"""Wraps a plug-in's adapter and converts its defects to errors that name the plug-in.
 
-Owns what an adapter may answer and raise, by its interface. What the interface declares is checked when the
-adapter is made (`fault_in`), the rest as it is answered.
+Attributes are checked when the adapter is constructed (`fault_in`), return values when they are returned.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ logger = logging.getLogger(__name__)
 _EVENTS = get_args(StreamEvent)
 
 DEFECTS = (Exception, SystemExit)
-"""What a plug-in may raise instead of answering; one that asks the process to end does not get it."""
+"""Exceptions that are defects of a plug-in; `sys.exit` must not end the daemon."""
 
 CLOSE_SECONDS = 5.0
-"""How long a plug-in's events may take to close; a turn ends without those that take longer."""
+"""Timeout for closing a plug-in's events; the turn then ends without them."""
 
 T = TypeVar("T")
 Fits = Callable[[Any], bool]
@@ -70,10 +69,9 @@ class _Guard:
         self._origin = origin
 
     def read(self, name: str, call: Callable[[], T], fits: Fits, default: T) -> T:
-        """The plug-in's answer; the default, and a line in the log, where it fails.
+        """The plug-in's value; if it fails, the default and a line in the log.
 
-        For questions asked in passing and of every provider: they must fail no chat, least of all another
-        provider's.
+        For values that are read from every provider: a defect must not fail the chats of others.
 
         Raises:
             ChatError: as the plug-in raises it.
@@ -87,11 +85,11 @@ class _Guard:
             return default
 
     async def wait(self, name: str, call: Callable[[], Awaitable[T]], fits: Fits) -> T:
-        """The plug-in's answer.
+        """The plug-in's result.
 
         Raises:
-            ChatError: as the plug-in raises it; `ProtocolError` for anything else that it raises or answers.
-            NotImplementedError: as the interface has it for `list_models`.
+            ChatError: as the plug-in raises it; `ProtocolError` for other exceptions and results.
+            NotImplementedError: by `list_models`, as the interface allows.
         """
         try:
             return _fitting(name, await call(), fits)
@@ -99,14 +97,14 @@ class _Guard:
             raise self.error(name, error) from error.__cause__
 
     def set(self, name: str, call: Callable[[], None]) -> None:
-        """Give the plug-in a value; the log says if it does not take it."""
+        """Set an attribute of the plug-in; a failure is logged."""
         try:
             call()
         except DEFECTS as error:
             logger.error("the %s does not accept %s", self._origin, name, exc_info=error)
 
     def error(self, name: str, error: BaseException) -> BaseException:
-        """The error itself if the interface has it, else one that names the plug-in."""
+        """The error itself if the interface allows it, else one that names the plug-in."""
         if isinstance(error, ChatError | Replan):
             return error
         if isinstance(error, NotImplementedError) and name == "list_models":
@@ -177,12 +175,12 @@ class GuardedAccount(Account):
 
 
 class GuardedAdapter(Adapter):
-    """A plug-in's adapter. Has every optional part; one that the plug-in lacks answers nothing."""
+    """A plug-in's adapter. Has every optional part; those that the plug-in lacks return nothing."""
 
     def __init__(self, adapter: Adapter, provider: str, origin: str) -> None:
         """
         Args:
-            adapter: the plug-in's own, in which `fault_in` found no fault.
+            adapter: the plug-in's, without a fault by `fault_in`.
             provider: the configured provider's id.
             origin: the plug-in and its distribution.
         """
@@ -191,7 +189,7 @@ class GuardedAdapter(Adapter):
         self._guard = _Guard(provider, origin)
         self.traits = adapter.traits
         self.settings_rows = adapter.settings_rows
-        # A class variable in the interface; each wrapper has its plug-in's.
+        # A class variable in the interface; here each wrapper has that of its plug-in.
         self.options = adapter.options  # type: ignore[misc]
         self.account = adapter.account and GuardedAccount(adapter.account, provider, origin)
         self._client = adapter if isinstance(adapter, IdentifiesClient) else None
@@ -233,7 +231,7 @@ class GuardedAdapter(Adapter):
                 if inspect.isawaitable(waiting):
                     await waiting
         except DEFECTS as error:
-            # How the turn ended is settled by now; this is for the log alone.
+            # The turn has already ended, so this is only logged.
             self._guard.log("closing the stream", error)
 
     async def list_models(self) -> list[ModelInfo]:
@@ -299,34 +297,34 @@ class GuardedAdapter(Adapter):
 
 
 def fault_in(adapter: object) -> str | None:
-    """Why something is no adapter, as the end of a sentence that begins with the plug-in.
+    """Why an object is not an adapter, as the end of a sentence that begins with the plug-in.
 
     Raises:
         Exception: as a property of the plug-in raises it.
     """
     if not isinstance(adapter, Adapter):
-        return f"made {type(adapter).__name__}, which is no subclass of jumpseat.adapters.base.Adapter"
+        return f"made {type(adapter).__name__}, which is not a subclass of jumpseat.adapters.base.Adapter"
     wrong = [name for name, fits in _DECLARED.items() if not fits(getattr(adapter, name))]
     return f"has {wrong[0]} of another type than the interface's" if wrong else None
 
 
 def _fitting(name: str, value: T, fits: Fits) -> T:
-    """The value, if the interface has such an answer.
+    """The value, if its type is that of the interface.
 
     Raises:
-        TypeError: it has not; the value would fail later, in code that does not know the plug-in.
+        TypeError: the type is wrong.
     """
     if fits(value):
         return value
     if inspect.iscoroutine(value):
-        value.close()  # Or it would warn that it was never awaited.
+        value.close()  # Otherwise Python warns that it was never awaited.
     raise TypeError(f"{name} gave {type(value).__name__}")
 
 
 def _require_event(event: object) -> None:
-    """Raise a TypeError for what is no event, and for a delta without text, which no fold could take."""
+    """Raise a TypeError for an object that is not an event, and for a delta without text."""
     if not isinstance(event, _EVENTS):
-        raise TypeError(f"stream yielded {type(event).__name__}, which is no event")
+        raise TypeError(f"stream yielded {type(event).__name__}, which is not an event")
     match event:
         case (
             TextDeltaEvent(text=piece)
@@ -386,4 +384,4 @@ _DECLARED: Mapping[str, Fits] = {
     "traits": _is_traits,
     "account": _or_none(Account),
 }
-"""What an adapter says of itself when it is made."""
+"""The attributes that `fault_in` checks."""

@@ -1,7 +1,6 @@
 """Kinds of providers from other distributions, found by the entry point group `jumpseat.adapters`.
 
-The registry asks only for a kind that is not built in: until then no entry points are read and no plug-in is
-imported. `plugin_guard` wraps the adapters. For authors: docs/plugins.md.
+Entry points are read at the first use of a kind that is not built in. For authors: docs/plugins.md.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Plugin:
 
 
 class Plugins:
-    """The plug-ins of this environment, found once and each loaded once. Safe to use in threads."""
+    """The plug-ins of this environment, each loaded once. Safe to use in threads."""
 
     def __init__(self, built_in: Collection[str]) -> None:
         """
@@ -122,7 +121,7 @@ class Plugins:
             ) from error
         if not callable(factory):
             raise ConfigError(
-                f"the plug-in {kind} of {plugin.origin} is not callable, so it makes no adapter.",
+                f"the plug-in {kind} of {plugin.origin} is not callable, so it cannot make an adapter.",
                 hint=_OTHER_VERSION,
             )
         callable_factory: AdapterFactory = factory
@@ -135,11 +134,11 @@ class Plugins:
         ignored = "".join(
             f" {each.origin} has {each.kind}, which is built in, so it is ignored." for each in hidden
         )
-        wrong = f"there is no kind {kind!r}" if kind else "it is missing"
-        meant = did_you_mean(kind, [*self._built_in, *plugins])
-        suggested = f"{meant} Known" if meant else "; known"
+        fault = f"there is no kind {kind!r}" if kind else "it is missing"
+        suggestion = did_you_mean(kind, [*self._built_in, *plugins])
+        link = f"{suggestion} Known" if suggestion else "; known"
         return ConfigError(
-            f"{wrong}{suggested} kinds are {', '.join(self._built_in)}{offered}.{ignored}",
+            f"{fault}{link} kinds are {', '.join(self._built_in)}{offered}.{ignored}",
             hint="Correct the name, or install the plug-in where the daemon is installed, and restart it.",
         )
 

@@ -1,6 +1,6 @@
-"""A model name whose part before the colon is no provider: a model with a tag, or a typing error.
+"""Detects misspelled providers in model names: `antropic:claude-x` is one, `qwen3:4b` is a model with a tag.
 
-A typing error must not send a prompt to another vendor, so it is refused before anything is sent.
+A misspelled provider is refused, because the prompt would go to another vendor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
 from jumpseat.providers.spellings import spelling
 
 _NEAR_AN_ID = 0.65
-"""An id is short, and the user's own: one letter of three may be wrong, two of six."""
+"""Ids are short and the user's own, so one letter of three may be wrong, or two of six."""
 
 _NEAR_A_VENDOR = 0.85
 
@@ -26,19 +26,19 @@ _TAG = re.compile(
     r"|mini|small|medium|large|[ae]?\d+(x\d+)?(\.\d+)?[bmk]|q\d\w*|fp?(8|16|32)|bf16)([-_.].*)?",
     re.IGNORECASE,
 )
-"""What Ollama, OpenRouter and Bedrock write behind a model's own colon: a size, a version, a variant."""
+"""Tags of Ollama, OpenRouter and Bedrock after the colon of a model name: a size, a version, a variant."""
 
 
 def has_tag(name: str) -> bool:
-    """Whether what follows the first colon is a form of tags, as in `qwen3:4b`."""
+    """Whether the part after the first colon is a tag, as in `qwen3:4b`."""
     return _TAG.fullmatch(name.partition(":")[2]) is not None
 
 
 async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> str | None:
-    """Why a name must not be taken for a bare one, as the end of a sentence; None where it may be.
+    """Why a name is not accepted as a bare model name, as the end of a sentence; None if it is accepted.
 
     Args:
-        name: of a model; what is before its first colon is no id of `tables`.
+        name: a model name; the part before its first colon is not an id of `tables`.
         tables: every provider's table by its id.
     """
     prefix, colon, model = name.partition(":")
@@ -54,16 +54,17 @@ async def fault_of_prefix(name: str, tables: Mapping[str, ProviderConfig]) -> st
     near += [
         provider
         for provider, table in tables.items()
-        if provider not in near and _serves(table) in near_vendor  # Under an id of its own.
+        if provider not in near
+        and _serves(table) in near_vendor  # The vendor is configured under another id.
     ]
-    message = f"begins with {prefix!r}, which is no provider"
+    message = f"begins with {prefix!r}, which is not a provider"
     if near:
         return f"{message}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
     return f"{message}; there are: {', '.join(tables)}"
 
 
 def _serves(table: ProviderConfig) -> str | None:
-    """The vendor whose models the provider has; its kind where that names no vendor."""
+    """The vendor whose models the provider has; its kind if the kind is not a vendor."""
     return catalogue_of(table) or (table.kind if table.kind not in CATALOGUES else None)
 
 

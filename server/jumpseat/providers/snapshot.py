@@ -1,8 +1,6 @@
-"""Facts about the models of well-known providers, as they were on one day.
+"""Facts about the models of well-known providers, as of one day.
 
-Owns `snapshot.json`, which is read once, and only if a provider is used that it describes. A maintainer
-regenerates the file with
-`python -m tests.tools.refresh_snapshot`.
+`python -m tests.tools.refresh_snapshot` regenerates `snapshot.json`.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ CATALOGUES: Mapping[str, str] = {
     "openrouter": "openrouter.ai",
     "xai": "api.x.ai",
 }
-"""The providers that the snapshot describes, by the names of its source, and where each is asked."""
+"""The hosts of the providers that the snapshot describes, by their names in its source."""
 
 _OF_KIND: Mapping[str, str] = {
     "anthropic": "anthropic",
@@ -39,12 +37,12 @@ _OF_KIND: Mapping[str, str] = {
     "openai": "openai",
     "openai-responses": "openai",
 }
-"""Whom a kind asks where its table names no `base_url`."""
+"""The catalogue of a kind whose table has no `base_url`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """What the snapshot says of one model. Abilities are always given, limits where known."""
+    """The facts of one model."""
 
     name: str | None
     family: str | None
@@ -55,17 +53,14 @@ class SnapshotRow:
     supports_tool_use: bool
     supports_thinking: bool
     supports_json: bool | None
-    """True or unknown: the source tells of schemas, and JSON without a schema is more common."""
+    """True or None: the source lists schemas, and JSON without a schema is more common."""
 
     deprecated: bool
 
 
 def catalogue_of(table: ProviderConfig) -> str | None:
-    """Whose models a provider has, where its table leaves no doubt; None for everybody else's servers.
-
-    A server that merely speaks the same dialect may run a model of the same name with another context, so
-    only the vendor's own host counts.
-    """
+    """The catalogue of a provider; None unless its address is the vendor's own host."""
+    # Another server may run a model of the same name with another context length.
     address = table.url or table.base_url
     if address is None:
         return _OF_KIND.get(table.kind)
@@ -78,7 +73,7 @@ def catalogue_of(table: ProviderConfig) -> str | None:
 
 @cache
 def snapshot() -> Mapping[str, Mapping[str, SnapshotRow]]:
-    """The models of each catalogue by their names. Reads a file the first time."""
+    """The models of each catalogue by name. The first call reads a file."""
     content = from_json(files(__package__).joinpath(FILE).read_bytes())
     return {
         catalogue: {name: _row(row) for name, row in models.items()}

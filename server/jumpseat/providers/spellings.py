@@ -1,12 +1,8 @@
-"""One model under several spellings: which name of a list is meant.
+"""Matches the spellings of a model name: `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are one model.
 
-Owns the rule that `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are one name, and where it ends.
-Does no I/O.
-
-A name is taken apart into a vendor (`anthropic/…`), a stem and a version (a date at its end, or `latest`).
-Case, and which of `.`, `-` and `_` separates, do not count. Two names may mean one model if their stems are
-the same, and their vendors and versions do not contradict each other: one that is absent fits any. So no
-dated name ever becomes another date's, and no vendor's model another vendor's.
+A name has a vendor (`anthropic/…`), a stem and a version (a date, or `latest`). Case and separators (`.`,
+`-`, `_`) are ignored. Two names match if their stems are equal and their vendors and versions do not differ;
+an absent vendor or version matches any.
 """
 
 from __future__ import annotations
@@ -33,32 +29,32 @@ _LATEST = re.compile(r"[-:@]latest$")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A name, taken apart."""
+    """The parts of a name."""
 
     vendor: str
-    """What stands before the last slash; empty where there is none."""
+    """The part before the last slash; empty if there is none."""
 
     stem: str
-    """The rest, in lower case, separated by `-` alone, without its version."""
+    """The rest without the version, in lower case, with `-` as the only separator."""
 
     version: str
-    """A date as eight digits, `latest`, or nothing."""
+    """A date as eight digits, `latest`, or empty."""
 
     date_form: DateForm = ""
 
     def may_mean(self, other: Spelling) -> bool:
-        """Whether a name in this spelling may mean a listed one that is written so."""
+        """Whether a name with this spelling may stand for a listed name with the other one."""
         return (
             self.stem == other.stem != ""
             and (self.vendor == other.vendor or not self.vendor or not other.vendor)
-            # The latest may be any of the dated ones; a dated one need not be the latest.
+            # `latest` may be any dated name, but a dated name need not be the latest.
             and (self.version in (other.version, "", LATEST) or not other.version)
         )
 
 
 @lru_cache(maxsize=4096)
 def spelling(name: str) -> Spelling:
-    """Take a name apart."""
+    """Parse a name."""
     text = name.strip().casefold()
     while text.startswith("models/"):
         text = text.removeprefix("models/").strip()
@@ -76,53 +72,53 @@ def spelling(name: str) -> Spelling:
 
 
 def normalised(name: str) -> str:
-    """One spelling for all spellings of a name: `vendor/stem-date`; normalising it again changes nothing."""
+    """The canonical spelling of a name: `vendor/stem-date`. Idempotent."""
     listed_as = spelling(name)
     vendor = f"{listed_as.vendor}/" if listed_as.vendor else ""
     return f"{vendor}{listed_as.stem}{'-' if listed_as.version else ''}{listed_as.version}"
 
 
 def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
-    """The names of a list that a name means: one, none, or several that fit equally well.
+    """The names of a list that match a name best: one, none, or several.
 
-    An exact match is the only one. Else the closest are taken: the same version precedes an absent one, then
-    the same vendor an absent one. `…-latest` means the newest of those that differ in the date.
+    An exact match excludes all others. Else the same version precedes an absent one, then the same vendor an
+    absent one. `…-latest` matches the newest of those that differ only in the date.
 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether that is all the provider has. If not, the provider may know a dated name that is not
-            listed, so a date counts, unless the list shows that the provider never writes dates in that form.
+        complete: whether the list has all models of the provider. If not, a dated name that is not listed may
+            exist, so an undated name does not match it, unless the provider never uses dates of that form.
     """
     names = list(listed)
     if name in names:
         return [name]
-    wanted = spelling(name)
-    fitting = [(each, listed_as) for each in names if wanted.may_mean(listed_as := spelling(each))]
-    if not _drops_the_date(wanted, map(spelling, names), complete=complete):
-        fitting = [(each, listed_as) for each, listed_as in fitting if listed_as.version == wanted.version]
+    searched = spelling(name)
+    fitting = [(each, listed_as) for each in names if searched.may_mean(listed_as := spelling(each))]
+    if not _drops_the_date(searched, map(spelling, names), complete=complete):
+        fitting = [(each, listed_as) for each, listed_as in fitting if listed_as.version == searched.version]
     if not fitting:
         return []
-    best = max(_closeness(wanted, listed_as) for _, listed_as in fitting)
-    closest = [(each, listed_as) for each, listed_as in fitting if _closeness(wanted, listed_as) == best]
-    if wanted.version == LATEST:
+    best = max(_closeness(searched, listed_as) for _, listed_as in fitting)
+    closest = [(each, listed_as) for each, listed_as in fitting if _closeness(searched, listed_as) == best]
+    if searched.version == LATEST:
         newest = max(listed_as.version for _, listed_as in closest)
         closest = [(each, listed_as) for each, listed_as in closest if listed_as.version == newest]
     return [each for each, _ in closest]
 
 
-def _drops_the_date(wanted: Spelling, listed: Iterable[Spelling], *, complete: bool) -> bool:
-    """Whether an undated name of the list may stand for a dated one; true where there is no date to drop."""
-    if not wanted.version:
+def _drops_the_date(searched: Spelling, listed: Iterable[Spelling], *, complete: bool) -> bool:
+    """Whether the searched name may match an undated name of the list."""
+    if not searched.version:
         return True
     spelled = list(listed)
-    if wanted.version != LATEST and any(each.stem == wanted.stem and each.date_form for each in spelled):
-        return False  # This very model is listed by date, and not with this one.
+    if searched.version != LATEST and any(each.stem == searched.stem and each.date_form for each in spelled):
+        return False  # The list has this model with other dates.
     if complete:
         return True
-    # Dashed dates are left alone: who writes them has names with and without a date side by side.
-    return wanted.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
+    # Providers with dashed dates have dated and undated names of one model.
+    return searched.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
 
 
-def _closeness(wanted: Spelling, listed_as: Spelling) -> tuple[bool, bool, bool]:
-    return wanted.version == listed_as.version, not listed_as.version, wanted.vendor == listed_as.vendor
+def _closeness(searched: Spelling, listed_as: Spelling) -> tuple[bool, bool, bool]:
+    return searched.version == listed_as.version, not listed_as.version, searched.vendor == listed_as.vendor

@@ -68,7 +68,7 @@ def test_a_listener_that_fails_hides_nothing_from_the_others(caplog: pytest.LogC
     registry.announce(ProvidersChanged())
 
     assert changes == [ProvidersChanged()]
-    assert "telling of ProvidersChanged failed" in caplog.text
+    assert "a listener for ProvidersChanged failed" in caplog.text
 
 
 def test_a_listener_that_unsubscribes_is_not_called() -> None:

@@ -53,7 +53,9 @@ async def test_what_is_nearly_a_provider_a_kind_or_a_vendor_is_refused(name: str
         await resolve_model(several(), name)
 
     prefix = name.partition(":")[0]
-    assert caught.value.message.startswith(f"The model {name!r} begins with {prefix!r}, which is no provider")
+    assert caught.value.message.startswith(
+        f"The model {name!r} begins with {prefix!r}, which is not a provider"
+    )
     assert meant in caught.value.message
     assert f"PROVIDER:{name}" in (caught.value.hint or "")
 
@@ -110,7 +112,7 @@ async def test_config_check_finds_a_default_model_that_is_mistyped(tmp_path: Pat
     (fault,) = (await check_file(file, environment_of_process())).errors
 
     assert (fault.key, fault.line) == ("default_model", 2)
-    assert fault.message == "begins with 'groqq', which is no provider; did you mean groq:x?"
+    assert fault.message == "begins with 'groqq', which is not a provider; did you mean groq:x?"
 
 
 @pytest.mark.requirement("4:nearest-names")

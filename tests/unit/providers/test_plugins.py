@@ -100,7 +100,7 @@ def test_two_distributions_with_one_name_are_both_refused(install: Install) -> N
         ("1 / 0", "cannot be imported (ZeroDivisionError)"),
         ("Other = 1", "cannot be imported (AttributeError)"),
         ("Acme = 7", "is not callable"),
-        ("Acme = lambda provider, config, http: object()", "made object, which is no subclass of"),
+        ("Acme = lambda provider, config, http: object()", "made object, which is not a subclass of"),
         ("Acme = lambda: 1", "failed to start (TypeError)"),
         ("Acme = lambda *_: exit(3)", "failed to start (SystemExit)"),
         (GOOD + "    settings_rows = {'a': 1}", "has settings_rows of another type"),

@@ -1,7 +1,4 @@
-"""Anthropic, and any endpoint that speaks its Messages API.
-
-Owns the headers and the pages of the list of models.
-"""
+"""Any endpoint with Anthropic's Messages: its headers, and the pages of its list of models."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 
 VERSION = "2023-06-01"
-"""The version that every compatible server knows; a configured header `anthropic-version` replaces it."""
+"""Known to every compatible server; a configured header `anthropic-version` replaces it."""
 
 VERSION_WITHOUT_SAMPLING = "2026-10-21"
-"""From this version on `temperature`, `top_p` and `top_k` are refused for every model."""
+"""From this version on, `temperature`, `top_p` and `top_k` are refused for every model."""
 
 PAGE = 1000
 MAX_PAGES = 20
@@ -47,7 +44,7 @@ class AnthropicAdapter(EndpointAdapter):
         return self._route.prepare(request, takes_sampling=takes_sampling)
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
+        """The prompt's tokens as the API counts them; -1 if the endpoint cannot count.
 
         Raises:
             ChatError: the request failed.
@@ -56,7 +53,7 @@ class AnthropicAdapter(EndpointAdapter):
         return await self._counted_tokens(path, self._route.body_to_count(request), request.model)
 
     async def _listed_models(self) -> list[ModelInfo]:
-        """Every page of the list; its facts take precedence over those that follow from a model's name."""
+        """Every page of the list."""
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):
@@ -70,13 +67,15 @@ class AnthropicAdapter(EndpointAdapter):
             last = answer.get("last_id")
             if not (answer.get("has_more") and page and isinstance(last, str) and len(rows) <= MAX_MODELS):
                 break
+            # A server may repeat its last page for ever, so `MAX_PAGES` bounds the loop.
             after = f"&after_id={quote(last, safe='')}"
         rows = first_rows(rows, self._provider)
+        # The facts of the list take precedence over those that follow from a model's name.
         self._route.learn(row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str))
         return await asyncio.to_thread(models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        """Anthropic's own header; a gateway that wants `authorization` gets it from configured headers."""
+        """Anthropic's own header; a configured `authorization` is sent too, for gateways."""
         return {"x-api-key": key}
 
     async def _headers(self, model: str | None = None) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""The list of models in Anthropic's shape, with limits and capabilities.
+"""Reads the list of models in Anthropic's shape, with limits and capabilities.
 
-Source: GET /v1/models of Anthropic's API reference. Does no I/O. Lists in OpenAI's shape,
-as compatible servers send them, are read as far as they match.
+Source: GET /v1/models of Anthropic's API reference. Compatible servers may send OpenAI's shape, which is read
+as far as it matches.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from jumpseat.dialects.loose_values import limit_in, text_in
 
 
 def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) -> list[ModelInfo]:
-    """The models of the rows of all pages, in their order.
+    """The models of the rows of all pages, in order.
 
     Args:
         rows: `{"id", "display_name"?, "max_input_tokens"?, "max_tokens"?, "lifecycle"?, "capabilities"?, …}`.
         provider: the configured provider's id.
-        capabilities: whether the provider streams; what a row does not say of a model's abilities is None.
+        capabilities: whether the provider streams; other abilities that a row does not state are None.
     """
     by_name = {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
     return [
-        _told(model, by_name[model.model])
+        _with_row(model, by_name[model.model])
         for model in read_models({"data": list(rows)}, provider, capabilities)
     ]
 
 
-def _told(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
-    """The model with what its row says; what the row leaves out stays."""
+def _with_row(model: ModelInfo, row: Mapping[str, Any]) -> ModelInfo:
     known = family_and_version(model.model)
     context = limit_in(row.get("max_input_tokens")) or model.max_context_tokens
     lifecycle = row.get("lifecycle")

@@ -1,4 +1,4 @@
-"""The interface of a provider. Public for plug-ins, and kept stable (docs/plugins.md).
+"""The interface of a provider. Public and stable for plug-ins (docs/plugins.md).
 
 Names from `config` and `system` that a plug-in needs are exported here too.
 """

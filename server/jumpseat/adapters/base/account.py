@@ -16,7 +16,7 @@ from jumpseat.chat import ConfigError, ModelInfo, RequestError
 AuthState: TypeAlias = Literal[
     "signed_in", "signed_out", "expired", "not_authorized", "not_required", "configured"
 ]
-"""`not_required`: no credential is needed. `configured`: an API key is set, and was not tried yet."""
+"""`not_required`: no credential is needed. `configured`: an API key is set and was not used yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthStatus:
-    """Whether a provider can be used, as whom, and what to do next if it cannot."""
+    """Whether a provider can be used, with which account, and the next step if not."""
 
     provider: str
     state: AuthState
@@ -46,20 +46,20 @@ class AuthStatus:
     chat_enabled: bool | None = None
     quotas: Sequence[Quota] | None = None
     message: str | None = None
-    """One sentence for a person; with a signed-out state it says how to sign in."""
+    """One sentence for a person; if signed out, how to sign in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInPrompt:
-    """What a person has to do to sign in: open the page and type the code there."""
+    """A request to sign in: the user opens the page and enters the code there."""
 
     user_code: str
     verification_uri: str
-    """A page on the provider's configured host, which the code that makes a prompt has checked."""
+    """A page on the provider's configured host; the adapter checks the host."""
 
     expires_at: datetime
     interval_seconds: float
-    """The provider's limit: how long to wait between two requests for the result."""
+    """The provider's minimum delay between two requests for the result."""
 
 
 OnPrompt: TypeAlias = Callable[[SignInPrompt], None]
@@ -67,10 +67,10 @@ OnAuthChange: TypeAlias = Callable[[AuthStatus], None]
 
 
 class Account:
-    """The credential of one provider. The defaults are those of a provider that needs none."""
+    """The credential of one provider. The defaults are for a provider that needs none."""
 
     on_auth_change: OnAuthChange | None = None
-    """Called when the state of the credential changed. Set by the registry."""
+    """Called after a change of the credential's state. Set by the registry."""
 
     def __init__(self, provider: str) -> None:
         """
@@ -84,17 +84,17 @@ class Account:
         return AuthStatus(provider=self._provider, state="not_required")
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether a person has signed in to this very provider; a built-in one is the default then.
+        """Whether the user has signed in to this provider; a built-in provider then becomes the default.
 
-        A sign-in of another program that happens to work here does not count, and no other program is run.
+        A sign-in of another program does not count, even if it works here. Runs no other program.
         """
         return (await self.auth_status()).state == "signed_in"
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Wait until a person has signed in; cancelling the wait gives the sign-in up.
+        """Wait until the user has signed in; cancelling the wait cancels the sign-in.
 
         Args:
-            on_prompt: called with what the person has to do, as soon as that is known.
+            on_prompt: called with the page and the code.
 
         Raises:
             ChatError: the sign-in failed or was denied.
@@ -103,7 +103,7 @@ class Account:
         return await self._unchanged()
 
     async def sign_out(self) -> AuthStatus:
-        """Forget the credential that `sign_in` brought.
+        """Delete the credential that `sign_in` stored.
 
         Raises:
             ConfigError: this provider has no sign-in.
@@ -111,20 +111,20 @@ class Account:
         return await self._unchanged()
 
     async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, as the user asked; gives the model's new row.
+        """Accept a model's terms for the account, and return the model's new row.
 
         Raises:
             RequestError: the provider has no terms to accept.
             ChatError: the request failed, or the model is still not enabled.
         """
-        raise RequestError(f"{self._provider} has no terms of models to accept.", provider=self._provider)
+        raise RequestError(f"{self._provider} has no model terms to accept.", provider=self._provider)
 
     def watched_files(self) -> list[Path]:
         """Files that other processes may change; `files_changed` is called when they do."""
         return []
 
     async def files_changed(self) -> None:
-        """One of `watched_files` may have changed since it was read."""
+        """Called after a change of one of `watched_files`."""
 
     def report(self, status: AuthStatus) -> None:
         """Call `on_auth_change`, if it is set."""
@@ -138,7 +138,7 @@ class Account:
         raise self._no_sign_in()
 
     def _no_sign_in(self) -> ConfigError:
-        """Why this provider has no sign-in, and what to do instead."""
+        """The error for a provider without a sign-in."""
         name = self._provider
         return ConfigError(
             f"There is no sign-in to {name}: its key is set in the configuration.",

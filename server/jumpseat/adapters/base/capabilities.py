@@ -1,4 +1,4 @@
-"""What a provider can do, and what its list of models says about that."""
+"""What a provider can do in general."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CapabilitySource: TypeAlias = Literal["static", "config", "probe"]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider can do, for any model."""
+    """What a provider can do; the facts of a model take precedence."""
 
     streaming: bool = True
     tool_calls: bool = True
@@ -29,14 +29,15 @@ _FACTS = {
     "vision": "supports_vision",
     "thinking": "supports_thinking",
 }
-"""Fields of `Capabilities`, and the fields of `ModelInfo` that say something about them."""
+"""Fields of `Capabilities`, and the fields of `ModelInfo` for the same abilities."""
 
 
 def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:
-    """By field of `Capabilities`: true if any model can, false if all models say that they cannot.
+    """By field of `Capabilities`: true if any model has the ability, false if no model has it.
 
-    Other fields are left out. Models that are not for chats do not count.
+    Fields with unknown values are left out.
     """
+    # Models for embeddings and the like do not count.
     rows = [model for model in models if model.picker_enabled]
     capabilities = {}
     for name, fact in _FACTS.items():

@@ -1,8 +1,8 @@
 """The interface of a provider.
 
-An adapter does one thing: `stream`, the events of one attempt at a turn. The turn engine owns retries,
-replanning, degradation, the `start` event and the end of a failed turn. One adapter object serves many turns
-at once, so it holds no mutable state but caches, each behind its own lock.
+An adapter makes one attempt at a turn (`stream`). The turn engine owns retries, replanning, degradation, the
+`start` event and the end of a failed turn. One adapter serves many turns concurrently, so its only mutable
+state is caches, each with a lock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jumpseat.http import HttpClient
 
 
 class Adapter:
-    """A provider. Subclasses override what they can; the defaults promise nothing.
+    """A provider. Subclasses override what they support.
 
     The constructor must be cheap and offline: `stream` and `list_models` read credentials and open
     connections. Parts that few providers have are in `optional`.
@@ -33,13 +33,13 @@ class Adapter:
     traits: ChatTraits = ChatTraits()
 
     account: Account | None = None
-    """The user's credential; None where none is needed."""
+    """The user's credential; None if the provider needs none."""
 
     settings_rows: Mapping[str, SettingRow] = {}
-    """The settings that a chat may set, by name; what the user's configuration adds goes before them."""
+    """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
 
     options: ClassVar[type[BaseModel] | None] = None
-    """A model of the keys that this kind of provider has beside the common ones; read by `read_options`."""
+    """A model of the keys of this kind, in addition to the common ones; for `read_options`."""
 
     _provider: str = ""
 
@@ -49,7 +49,7 @@ class Adapter:
         config: ProviderConfig | None = None,
         http: HttpClient | None = None,
     ) -> None:
-        """What every adapter is made with; a subclass keeps of it what it needs.
+        """The arguments with which every adapter is constructed.
 
         Args:
             provider: the configured provider's id.
@@ -60,7 +60,7 @@ class Adapter:
 
     @property
     def provider_name(self) -> str:
-        """The configured provider's id; the class name where an adapter does not say."""
+        """The configured provider's id; the class name if it was not passed on."""
         return self._provider or type(self).__name__
 
     def bind(self, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> ChatModel:
@@ -87,23 +87,23 @@ class Adapter:
         raise NotImplementedError
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens by the provider's own count; -1 where it offers none."""
+        """The prompt's tokens by the provider's own count; -1 if the provider cannot count."""
         return -1
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length, where it is known without a request."""
+        """The model's context length, if it is known without a request."""
         return None
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
-        """What the provider says now that it can do, with the credential if it takes one.
+        """Request the provider's capabilities, with the credential if it needs one.
 
-        `Capabilities`, or those of its fields that the provider says something about, by name; None if the
-        provider says nothing. The caller sets the time limit.
+        Returns `Capabilities`, or a mapping of its fields that the provider reports; None if it reports
+        nothing. The caller sets the timeout.
 
         Raises:
-            ChatError: it did not answer, or refused.
+            ChatError: the provider did not answer, or refused.
         """
         return None
 
     async def aclose(self) -> None:
-        """Release what the adapter holds: servers it started, models it loaded."""
+        """Release resources: stop servers, unload models."""

@@ -1,4 +1,4 @@
-"""Parts of an adapter that few providers have. An adapter has a part if it has the members."""
+"""Optional parts of an adapter. An adapter has a part if it has its members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.chat import ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """The program that the daemon serves, by its own name."""
+    """The client of the daemon, by its own name."""
 
     name: str
     version: str | None = None
@@ -19,7 +19,7 @@ class ClientInfo:
 
 @runtime_checkable
 class IdentifiesClient(Protocol):
-    """Tells its provider which program is attached."""
+    """Sends the name of the client to its provider."""
 
     client_info: ClientInfo | None
     """Set by the registry before the adapter's first use."""
@@ -27,18 +27,18 @@ class IdentifiesClient(Protocol):
 
 @runtime_checkable
 class ChangesCapabilities(Protocol):
-    """Learns after its start what it can do."""
+    """Has capabilities that change at run time."""
 
     on_capabilities_change: Callable[[], None] | None
-    """Set by the registry; to be called when `capabilities` changed."""
+    """Set by the registry; call it after a change of `capabilities`."""
 
 
 @runtime_checkable
 class KnowsModels(Protocol):
-    """Reads the account's list of models for its own chats, default model included."""
+    """Reads the account's list of models, with its default model, for its own chats."""
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The list as last read; empty before that. The same object until it is read again."""
+        """The list as last read, the same object until the next read; empty before the first."""
         ...
 
     async def find_default_model(self) -> str | None:
@@ -52,7 +52,7 @@ class KnowsModels(Protocol):
 
 @runtime_checkable
 class EditsInline(Protocol):
-    """Finds the replacement in an answer that was asked to rewrite a text in place."""
+    """Finds the replacement in the answer to an edit."""
 
     def inline_output(self, text: str) -> str | None:
         """The replacement, which may be empty; None if the daemon should find it."""
@@ -61,15 +61,15 @@ class EditsInline(Protocol):
 
 @runtime_checkable
 class ChecksSetup(Protocol):
-    """Needs something on this machine: a program, a file."""
+    """Needs programs or files on this machine."""
 
     def check(self) -> Sequence[str]:
         """A sentence for each key of the table that has no effect.
 
-        Checks local files only: makes no requests and reads no credentials. Each sentence and
-        message begins with the key it is about, so that it is reported with the key's line.
+        Makes no requests and reads no credentials. Each sentence, and the message of an error, begins with
+        its key, so that it is reported with the key's line.
 
         Raises:
-            ConfigError: something is missing or cannot be used.
+            ConfigError: a program or file is missing, or cannot be used.
         """
         ...

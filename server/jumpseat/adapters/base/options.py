@@ -1,4 +1,4 @@
-"""Reads the keys that a kind of provider has beside the common ones."""
+"""Reads the keys of one kind of provider."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_options(model: type[Options], provider: str, config: ProviderConfig) ->
         config: the provider's table.
 
     Raises:
-        ConfigError: a key is missing or wrong; the message names the key and repeats no value.
+        ConfigError: a key is missing or invalid; the message has no value, which may be a secret.
     """
     try:
         return model.model_validate(config.model_extra or {})

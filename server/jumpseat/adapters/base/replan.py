@@ -5,11 +5,11 @@ from __future__ import annotations
 from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 
 
-class Replan(Exception):  # noqa: N818 - control flow between adapter and engine, with the error inside
+class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     """This attempt failed, and a changed request would fix the failure.
 
-    The engine tries again at once, within its budget, and once per turn for each `reason`. Otherwise it
-    raises `error`.
+    The engine makes another attempt at once, at most one per turn for each `reason`; otherwise it raises
+    `error`.
     """
 
     def __init__(
@@ -23,7 +23,7 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
         Args:
             reason: what changes, in snake_case: `expired_token`, `refused_parameter:temperature`.
             error: raised if the engine does not try again.
-            request: the changed request; None if the adapter changed instead (a new token).
+            request: the changed request; None if only the adapter changed (a new token).
             warning: what the changed request leaves out, for the user.
         """
         super().__init__(reason)

@@ -1,7 +1,6 @@
 """Settings rows that several kinds share.
 
-Ranges are those of each API's reference; where compatible servers differ, the widest. No row has a default:
-only values that a user or a client set are sent.
+Ranges are those of each API's reference; the widest if compatible servers differ.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import Any
 from jumpseat.config import SettingRow
 
 
+# No row has a default, so that only values that a user or client has set are sent.
 def row(type_: str, order: int, description: str, **rules: Any) -> SettingRow:
     """One optional row.
 
@@ -42,19 +42,19 @@ MIN_P = row(
 REPEAT_PENALTY = row("number", 5, "Above 1, repetitions are avoided.", minimum=0)
 SEED = row("integer", 6, "The same seed gives the same answer, as far as the provider can.")
 MAX_TOKENS = row(
-    "integer", 20, "The longest answer in tokens, for chats that do not say.", minimum=1, mapping="chat"
+    "integer", 20, "The longest answer in tokens, for chats that set no limit.", minimum=1, mapping="chat"
 )
 THINKING = row(
     "enum",
     21,
-    "How much to think, for chats that do not say.",
+    "How much to think, for chats that set no level.",
     choices=["off", "low", "medium", "high"],
     mapping="chat",
 )
 
 SAMPLING = {"temperature": TEMPERATURE, "top_p": TOP_P}
 CHAT = {"max_tokens": MAX_TOKENS, "thinking": THINKING}
-"""Settings that stand for a chat's own params."""
+"""Settings with the meaning of a chat's own params."""
 
 LLAMA = {**SAMPLING, "top_k": TOP_K, "min_p": MIN_P, "repeat_penalty": REPEAT_PENALTY, "seed": SEED}
 """The sampling of llama.cpp, and of servers built on it."""

@@ -1,4 +1,4 @@
-"""What a provider's folder declares of one kind. Importing a spec imports no adapter."""
+"""The declaration of one kind of provider. Importing a spec imports no adapter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ProviderSpec:
     """Own keys that hold a value source."""
 
     user_only: Mapping[str, str] = field(default_factory=dict)
-    """Keys that a client may not set on a provider it adds: why, as the end of a sentence."""
+    """Keys that a client may not set on a provider it adds, each with the reason as the end of a sentence."""
 
     display_name: str | None = None
     """Set if a provider of this kind exists without configuration."""

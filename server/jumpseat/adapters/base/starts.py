@@ -1,4 +1,4 @@
-"""Limits how often a program that a provider needs is started, in case it dies at each use."""
+"""Limits how often a provider's program is started, in case it crashes at each use."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class StartBudget:
         self._starts.append(now)
 
     def give_back(self) -> None:
-        """Do not count the last start: it failed because of its configuration, not the program."""
+        """Do not count the last start, which failed because of its configuration."""
         self._starts.pop()

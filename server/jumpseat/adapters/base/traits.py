@@ -1,4 +1,4 @@
-"""What a chat has to know of a provider beside its capabilities. Fixed when the adapter is made."""
+"""Facts of a provider for chats, in addition to its capabilities."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from jumpseat.chat import DEFAULT_MAX_TOKENS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTraits:
-    """Declared by an adapter; the defaults suit most providers."""
+    """Declared by an adapter at construction; the defaults suit most providers."""
 
     default_model: str | None = None
-    """The model for chats that name none, where the adapter is made for one."""
+    """The model for chats that name none, if the adapter serves only one."""
 
     default_max_tokens: int = DEFAULT_MAX_TOKENS
-    """Output tokens of an answer where neither the client nor the user's settings say."""
+    """Limit of output tokens if neither the client nor the user's settings have one."""
 
     user_begins: bool = True
-    """A conversation must begin with the user. If not, one that the assistant begins is sent as it is."""
+    """A conversation must begin with a user message; one is added if it does not."""
 
     context_setting: str | None = None
-    """The setting of a chat by which the server makes room for a context of so many tokens."""
+    """The setting of a chat that sets the context length in tokens on the server."""
 
     models_expire_seconds: float = float("inf")
     """How long a list of models may be reused."""

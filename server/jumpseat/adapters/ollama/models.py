@@ -1,7 +1,6 @@
-"""What an Ollama server says of its models.
+"""Reads an Ollama server's list of models, and its facts of a model.
 
-Source: GET /api/tags and POST /api/show in Ollama's API reference, and the ollama reference. Above it is
-`ollama`; it does no I/O.
+Source: GET /api/tags and POST /api/show in Ollama's API reference, and the ollama reference.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 from jumpseat.dialects.loose_values import limit_in, mapping_in
 
+# A model's limit may be 256k tokens, and its cache takes about 100 KiB per token: with its full context, a
+# small model fills the memory of a large machine.
 MAX_NUM_CTX = 65_536
-"""The most context that is asked for unbidden, in tokens: what Ollama's documentation wants for coding.
-
-A model's own limit may be 256k, and its cache some 100 KiB a token: asked for in full, a small model would
-fill the memory of a large machine.
-"""
+"""Tokens of the largest context that is requested by default, as Ollama recommends for coding."""
 
 _NUM_CTX = re.compile(r'^\s*num_ctx\s+"?(\d{1,9})\b', re.MULTILINE)
 _FAMILIES_WITH_LEVELS = frozenset({"gptoss", "gpt-oss"})
@@ -28,27 +25,28 @@ _FAMILIES_WITH_LEVELS = frozenset({"gptoss", "gpt-oss"})
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """An answer of /api/show, read. What it does not say is None."""
+    """An answer of /api/show; None for values that it does not have."""
 
     context_length: int | None = None
-    """What the model was trained for, in tokens."""
+    """The context length that the model was trained for, in tokens."""
 
     fixed_num_ctx: int | None = None
-    """What its Modelfile sets: chosen for this machine."""
+    """`num_ctx` of its Modelfile, which the user has chosen for this machine."""
 
     capabilities: frozenset[str] | None = None
     family: str | None = None
     is_remote: bool = False
-    """It runs in Ollama's cloud, so its context takes no memory here."""
+    """It runs in Ollama's cloud, so its context takes no local memory."""
 
     @property
     def thinks_in_levels(self) -> bool:
-        """`think` takes a level and cannot be switched off."""
+        """`think` takes a level and cannot be turned off."""
         return self.family in _FAMILIES_WITH_LEVELS
 
     @property
     def num_ctx(self) -> int | None:
-        """The context to ask for. Always the same for a model: a change makes the server load it again."""
+        """The context to request; constant for a model."""
+        # A request with another value makes the server load the model again.
         if self.fixed_num_ctx is not None:
             return min(self.fixed_num_ctx, self.context_length or self.fixed_num_ctx)
         if self.context_length is None or self.is_remote:
@@ -57,7 +55,7 @@ class ModelFacts:
 
 
 def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
-    """The facts in an answer of /api/show, whatever is missing from it.
+    """Read the facts from an answer of /api/show; any member may be missing.
 
     Args:
         answer: the parsed JSON.
@@ -68,7 +66,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
     architecture = info.get("general.architecture")
     context = limit_in(info.get(f"{architecture}.context_length"))
     if context is None:
-        # A projector may have put its own architecture there; the lengths keep the text model's name.
+        # The architecture may be that of a vision projector; the key of the length has the text model's.
         lengths = (value for key, value in info.items() if key.endswith(".context_length"))
         context = next((value for value in map(limit_in, lengths) if value), None)
     parameters = answer.get("parameters")
@@ -84,7 +82,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
 
 
 def read_tags(answer: Any, provider: str) -> dict[str, Mapping[str, Any]]:
-    """The rows of an answer of /api/tags by the model's name, in its order.
+    """The rows of an answer of /api/tags by the model's name, in order.
 
     Raises:
         ProtocolError: there is no list of models.
@@ -107,12 +105,12 @@ def model_info(
     *,
     num_ctx: int | None = None,
 ) -> ModelInfo:
-    """One row of the provider's list; what a model can do is None where it is not stated.
+    """One row of the provider's list; abilities that the server does not report are None.
 
     Args:
         name: the model as requests name it.
         row: its row in /api/tags.
-        facts: what /api/show said; None where it failed.
+        facts: the facts of /api/show; None if it failed.
         provider: the configured provider's id.
         num_ctx: the configured context, which takes precedence over the derived one.
     """
@@ -135,13 +133,13 @@ def model_info(
         supports_tool_use=None if can is None else "tools" in can,
         supports_thinking=None if can is None else "thinking" in can,
         thinking_levels=("low", "medium", "high") if has_levels else None,
-        # One that only embeds is listed by the server, and cannot chat.
+        # The server also lists models for embeddings, which cannot chat.
         picker_enabled=can is None or "completion" in can,
     )
 
 
 def _capabilities(value: Any) -> frozenset[str] | None:
-    """None for an empty list too: servers before 0.6.4 know no capabilities."""
+    # Servers before 0.6.4 have no capabilities, so an empty list means unknown.
     return frozenset(filter(_is_text, value)) or None if isinstance(value, list) else None
 
 

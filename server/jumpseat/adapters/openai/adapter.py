@@ -1,7 +1,4 @@
-"""Any provider that speaks OpenAI's chat completions: OpenAI itself, and any compatible server.
-
-Owns the facts that follow from an endpoint's address.
-"""
+"""Any endpoint with OpenAI's chat completions, and the facts that follow from its address."""
 
 from __future__ import annotations
 
@@ -26,6 +23,7 @@ class OpenAIAdapter(EndpointAdapter):
     def _facts_of(self, model: str) -> EndpointFacts:
         """The facts that follow from the address and the model's name."""
         host = host_of_template(self._config.url or self._base_url)
+        # OpenAI has deprecated `max_tokens`; compatible servers may not know the new name.
         modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
         return EndpointFacts(
             provider=self._provider,

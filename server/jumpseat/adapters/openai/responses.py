@@ -1,7 +1,4 @@
-"""Any provider that speaks OpenAI's Responses API: OpenAI itself, and compatible servers.
-
-Owns the facts that follow from an endpoint's address.
-"""
+"""Any endpoint with OpenAI's Responses, and the facts that follow from its address."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from jumpseat.http import HttpClient
 _COUNTED = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
 )
-"""What the count takes of a request. Source: POST /responses/input_tokens of OpenAI's API reference."""
+"""The members that the count accepts. Source: POST /responses/input_tokens of OpenAI's API reference."""
 
 
 class OpenAIResponsesAdapter(EndpointAdapter):
@@ -32,18 +29,18 @@ class OpenAIResponsesAdapter(EndpointAdapter):
             http: the shared client.
         """
         super().__init__(provider, config, http)
-        openais_own = self._base_url == self.default_base_url
+        is_openai = self._base_url == self.default_base_url
         self._route = ResponsesRoute(
             ResponsesFacts(
                 provider=provider,
-                obfuscates=openais_own,
-                takes_unfollowed=not openais_own,
+                obfuscates=is_openai,
+                takes_unfollowed=not is_openai,
                 parameters=config.parameters,
             )
         )
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """The prompt's tokens as the API counts them; -1 where an endpoint has no such count.
+        """The prompt's tokens as the API counts them; -1 if the endpoint cannot count.
 
         Raises:
             ChatError: the request failed.

@@ -36,7 +36,7 @@ RESPONSES = ProviderSpec(
         "summary": row(
             "enum",
             4,
-            "How thinking is summed up.",
+            "How thinking is summarized.",
             choices=["auto", "concise", "detailed"],
             mapping="parameters.reasoning",
         ),

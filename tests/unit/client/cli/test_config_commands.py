@@ -60,7 +60,7 @@ def test_every_error_and_every_warning_is_a_line_with_its_place(home: Path) -> N
         "error: 9: providers.bad.timeout: must be greater than 0",
         "error: 11: settings.max_tokens: must be an integer of at least 1",
         "error: 13: settings.providers.good.temperature: must be at most 2",
-        "error: 14: settings.providers.gone: is no provider",
+        "error: 14: settings.providers.gone: is not a provider",
         "warning: 4: providers.good.api_kye: unknown key, which is ignored; did you mean api_key?",
     ]
     assert len(reported) == len(starts)
