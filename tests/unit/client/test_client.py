@@ -1,4 +1,4 @@
-"""The client against a real process that follows a script."""
+"""The client against a real, scripted process."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_a_cancelled_task_cancels_its_turn(tmp_path: Path, how: str) -> No
                 else:
                     _ = [delta async for delta in stream]
             except asyncio.CancelledError as error:
-                # Its traceback refers to the loop's iterator, which must not keep the turn running.
+                # The traceback refers to the loop's iterator, which must not keep the turn running.
                 held.append(error)
                 raise
 
@@ -245,7 +245,7 @@ async def test_a_daemon_that_never_answers_is_killed(tmp_path: Path) -> None:
             pass
 
 
-async def test_a_daemon_that_refuses_says_why(tmp_path: Path) -> None:
+async def test_the_error_of_a_daemon_that_refuses_has_its_reason(tmp_path: Path) -> None:
     error = {"code": 1010, "message": "api_key is wrong.", "data": {"kind": "config"}}
     with pytest.raises(RequestFailed, match="api_key") as caught:
         async with client(Scenario(tmp_path, answers={"initialize": {"error": error}})):
@@ -263,7 +263,7 @@ async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace(
         assert process is not None
         started = time.monotonic()
     assert process.died is not None
-    # Without the kill it would run for ever; the upper bound is for a busy machine.
+    # Without the kill it would never end; the upper bound is for a busy machine.
     assert 0.4 < time.monotonic() - started < 15
 
 
@@ -275,7 +275,7 @@ async def test_a_request_that_times_out_is_cancelled(tmp_path: Path) -> None:
         await until_received(scenario, "$/cancelRequest")
 
 
-async def test_lists_and_status_are_returned_as_the_wire_has_them(tmp_path: Path) -> None:
+async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> None:
     status = {"provider": "fake", "state": "not_required"}
     answers = {
         "models/list": {"models": [{"id": "fake:m"}], "errors": []},
@@ -313,12 +313,12 @@ async def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     ]
 
 
-async def test_outside_its_block_a_client_says_so(tmp_path: Path) -> None:
+async def test_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="outside"):
         await client(Scenario(tmp_path)).list_models()
 
 
-async def test_a_result_has_the_warnings_and_no_usage_where_none_was_reported(tmp_path: Path) -> None:
+async def test_a_result_has_the_warnings_and_no_unreported_usage(tmp_path: Path) -> None:
     warning = {"code": "thinking_dropped", "message": "It was left out."}
     scenario = Scenario.chat(tmp_path, [{"result": {"text": "Hi", "warnings": [warning]}}])
     async with client(scenario) as daemon:

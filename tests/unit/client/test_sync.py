@@ -1,4 +1,4 @@
-"""The synchronous client against a real process that follows a script."""
+"""The synchronous client against a real, scripted process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def client(scenario: Scenario, **options: Any) -> SyncClient:
 
 
 def until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    """The messages of this method, once the other process has written one to its log."""
+    """Wait until the other process has logged a message of this method, and return all of them."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (messages := scenario.received(method)):
         assert time.monotonic() < deadline, f"no {method} within {WAIT_SECONDS} seconds"
@@ -155,7 +155,7 @@ def test_chats_of_several_threads_do_not_mix(tmp_path: Path) -> None:
     assert answers == dict.fromkeys("abcd", "Hello")
 
 
-def test_models_and_any_request_return_what_the_wire_has(tmp_path: Path) -> None:
+def test_models_and_any_request_are_returned_as_on_the_wire(tmp_path: Path) -> None:
     models = {"models": [{"id": "fake:m"}], "errors": []}
     scenario = Scenario(tmp_path, answers={"models/list": models, "auth/status": {"state": "not_required"}})
     with client(scenario) as daemon:
@@ -192,7 +192,7 @@ def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     assert own_threads() == []
 
 
-def test_outside_its_block_a_client_says_so(tmp_path: Path) -> None:
+def test_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
     daemon = client(Scenario(tmp_path))
     with pytest.raises(RuntimeError, match="outside"):
         daemon.models()

@@ -1,4 +1,4 @@
-"""Configurations that would take all memory or all time, or end in a defect: each is a fault at once."""
+"""Configurations that would exhaust memory or time, or cause a defect: each is a fault at once."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def refusal(tmp_path: Path, text: str, overlay: Any = None) -> str:
         "[providers.x.parameters." + ".".join("a" * 60) + "]\n" + ".".join("a" * 60) + " = 1",
     ],
 )
-def test_a_file_that_is_nested_without_end_is_a_fault(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_nested_too_deep_is_a_fault(tmp_path: Path, text: str) -> None:
     assert refusal(tmp_path, text).endswith("config.toml is nested more than 100 deep.")
 
 
 @pytest.mark.parametrize("key", ["parameters", "later_key"])
-def test_an_overlay_that_is_nested_without_end_is_a_fault(tmp_path: Path, key: str) -> None:
+def test_an_overlay_that_is_nested_too_deep_is_a_fault(tmp_path: Path, key: str) -> None:
     nested: dict[str, Any] = {}
     for _ in range(2000):
         nested = {"a": nested, "b": 1}
@@ -48,7 +48,7 @@ def test_an_overlay_that_is_nested_without_end_is_a_fault(tmp_path: Path, key: s
     assert message == "initializationOptions.config is nested more than 100 deep."
 
 
-def test_what_a_person_nests_is_read(tmp_path: Path) -> None:
+def test_usual_nesting_is_read(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     deep = ".".join("a" * 80)
     file.write_text(
@@ -84,19 +84,19 @@ def test_an_address_that_no_request_can_go_to_is_a_fault_of_its_key(
     "address",
     ["http://a.test:65535/v1", "http://[::1]:1/v1", "http://a.test/b:99999", "http://a.test:${port}/v1"],
 )
-def test_an_address_that_may_be_asked_is_taken(address: str) -> None:
+def test_a_valid_address_is_accepted(address: str) -> None:
     assert ProviderConfig(kind="openai", base_url=address).base_url == address
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "0"])
-async def test_a_port_that_a_name_gives_is_looked_at_before_anything_is_sent(port: str) -> None:
+async def test_a_port_from_a_name_is_checked_before_anything_is_sent(port: str) -> None:
     table = ProviderConfig(base_url="http://127.0.0.1:${port}/v1", env={"port": port})
 
     with pytest.raises(ConfigError, match=r"^providers\.p\.base_url must have a host, and a port"):
         await Values("p", table).filled_url("base_url", table.base_url or "")
 
 
-async def test_names_within_names_cost_no_more_than_what_they_come_to() -> None:
+async def test_nested_names_cost_no_more_than_their_result() -> None:
     levels, most = 40, 3
     names = {f"n{level}": f"${{n{level + 1}}}" * (10 if level < most else 1) for level in range(levels)}
     values = Values("p", ProviderConfig(env={**names, f"n{levels}": "x"}))
@@ -104,7 +104,7 @@ async def test_names_within_names_cost_no_more_than_what_they_come_to() -> None:
     assert await values.filled("headers.X", "${n0}") == "x" * 10**most
 
 
-async def test_names_that_multiply_without_end_are_a_fault() -> None:
+async def test_names_that_grow_exponentially_are_a_fault() -> None:
     names = {f"n{level}": f"${{n{level + 1}}}" * 10 for level in range(10)}
     values = Values("p", ProviderConfig(env={**names, "n10": "x"}))
 

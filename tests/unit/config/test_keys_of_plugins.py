@@ -1,4 +1,4 @@
-"""Keys of a provider's table that a plug-in knows and the configuration does not."""
+"""Keys of a provider's table that only its plug-in knows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def loaded(home: Path, overlay: Any = None) -> Config:
 
 
 @pytest.mark.requirement("7:plugins", "7:unknown-keys")
-def test_a_key_beside_a_kind_that_is_not_ours_is_left_to_its_plug_in(
+def test_keys_of_a_plug_ins_kind_are_left_to_the_plug_in(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = loaded(home)
@@ -42,7 +42,7 @@ def test_a_key_beside_a_kind_that_is_not_ours_is_left_to_its_plug_in(
     assert config.providers["theirs"].model_extra == {"region": "eu"}
     assert "providers.ours.region" in caplog.text
     assert "providers.theirs.region" not in caplog.text
-    # What lies in the tables that are common to all is ours to know.
+    # The keys of the common tables are known.
     assert "providers.theirs.capabilities.flight" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""Reading the configuration file: where it is looked for, and what is said when it is wrong."""
+"""Reading the configuration file: its place, and the errors of a wrong file."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def test_an_unknown_key_beside_a_wrong_value_is_logged_too(
     ]
 
 
-def test_a_missing_file_is_fine(home: Path) -> None:
+def test_a_missing_file_is_no_fault(home: Path) -> None:
     assert load_config(None, None, environment=environment_of_process()).model_dump() == Config().model_dump()
 
 
-def test_the_home_directory_holds_the_file(home: Path) -> None:
+def test_the_file_is_in_the_home_directory(home: Path) -> None:
     write(home / "config.toml", 'default_provider = "home"')
 
     assert load_config(None, None, environment=environment_of_process()).default_provider == "home"
@@ -99,7 +99,7 @@ def test_one_home_directory_holds_configuration_state_and_data(home: Path) -> No
     assert (config_file(), state_dir(), data_dir()) == (home / "config.toml", home, home)
 
 
-def test_without_a_home_directory_the_platform_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_directory_the_platforms_directories_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUMPSEAT_HOME", raising=False)
     monkeypatch.delenv("JUMPSEAT_CONFIG", raising=False)
 
@@ -141,7 +141,7 @@ def test_a_file_that_is_not_text_is_reported_by_name(tmp_path: Path) -> None:
     assert "canary" not in caught.value.message
 
 
-def test_a_directory_is_no_file(tmp_path: Path) -> None:
+def test_a_directory_is_not_read_as_a_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(tmp_path, None)
 
@@ -252,7 +252,7 @@ kind = 3
 
 
 @pytest.mark.requirement("7:file-errors")
-def test_a_wrong_table_is_that_providers_alone_and_all_its_faults_are_told(
+def test_a_wrong_table_affects_its_provider_only_and_all_its_faults_are_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = loaded(tmp_path, TWO_ARE_WRONG)
@@ -287,7 +287,7 @@ def test_a_client_cannot_define_the_provider_whose_table_is_wrong(tmp_path: Path
     assert config.from_client == {"new"}
 
 
-def test_whole_numbers_are_numbers(tmp_path: Path) -> None:
+def test_integers_are_accepted_as_numbers(tmp_path: Path) -> None:
     table = loaded(
         tmp_path, "[providers.x]\ntimeout = 5\n[providers.x.settings.t]\ntype='number'\nmaximum = 2"
     )

@@ -1,4 +1,4 @@
-"""On which line of a TOML text a key stands."""
+"""The line of a key in a TOML text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ n = 2
         (("providers", "x", "list", 0, "sub", "m"), 19),
         (("providers", "x", "list", 1, "n"), 21),
         (("providers", "y"), 22),
-        # What is not there is where the table around it is.
+        # A missing key is at the line of its table.
         (("providers", "x", "absent"), 4),
         (("providers", "x", "list", 1, "absent"), 20),
         (("providers", "nothing"), 4),
@@ -67,7 +67,7 @@ def test_a_key_is_found_where_it_is_written(path: KeyPath, line: int | None) -> 
     assert line_of(path, lines_of_keys(TEXT)) == line
 
 
-def test_lines_end_as_windows_ends_them_too() -> None:
+def test_windows_line_ends_are_counted() -> None:
     assert line_of(("providers", "y"), lines_of_keys(TEXT.replace("\n", "\r\n"))) == 22
 
 

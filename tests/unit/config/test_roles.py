@@ -38,7 +38,7 @@ def loaded(tmp_path: Path, roles: str) -> Config:
         ('{ system = "a", tool = "t", wire = { system = "b" } }', {}, {"system": "b", "tool": "t"}),
     ],
 )
-def test_headings_and_requests_have_the_names_that_are_meant_for_them(
+def test_headings_and_requests_each_have_their_names(
     tmp_path: Path, roles: str, headings: dict[str, str], sent: dict[str, str]
 ) -> None:
     table = loaded(tmp_path, roles).providers["x"].roles
@@ -91,7 +91,7 @@ def test_a_name_that_no_request_can_have_is_a_fault(tmp_path: Path, role: str, n
 
 
 @pytest.mark.requirement("7:trust")
-def test_a_client_does_not_rename_the_roles_of_a_provider_of_the_users(tmp_path: Path) -> None:
+def test_a_client_cannot_rename_the_roles_of_the_users_provider(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[providers.x]\nkind = "openai"\n', "utf-8")
 

@@ -46,12 +46,12 @@ def put(file: Path, text: str) -> None:
 
 
 def lay(file: Path, settings: Any, **beside: Any) -> None:
-    """Put a file there, as an earlier run or another process would."""
+    """Write the file as an earlier run or another process does."""
     put(file, json.dumps({"version": 1, "settings": settings, **beside}))
 
 
 def take_away(file: Path) -> None:
-    """Leave nothing there, or a directory's place."""
+    """Remove the file, or the directory in its place."""
     if file.is_dir():
         file.rmdir()
     else:
@@ -59,12 +59,12 @@ def take_away(file: Path) -> None:
 
 
 def make_unreadable(file: Path) -> None:
-    """Put something there that cannot be opened as a file, not even as root."""
+    """Put a directory there, which cannot be opened as a file, not even as root."""
     file.mkdir(parents=True)
 
 
 class Heard(logging.Handler):
-    """Says when a text is logged."""
+    """Reports when a text is logged."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ async def read(file: Path) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("5:settings")
-async def test_what_is_saved_is_there_for_the_next_daemon(file: Path) -> None:
+async def test_saved_settings_are_there_for_the_next_daemon(file: Path) -> None:
     values = {
         "default_provider": "groq",
         "default_model": "groq:x",
@@ -97,7 +97,7 @@ async def test_what_is_saved_is_there_for_the_next_daemon(file: Path) -> None:
     assert await read(file) == values
 
 
-async def test_nothing_saved_is_an_object_with_no_providers_in_it(file: Path) -> None:
+async def test_without_saved_settings_the_values_have_no_providers(file: Path) -> None:
     assert await read(file) == {"providers": {}}
     assert not file.parent.exists()
 
@@ -194,7 +194,7 @@ async def test_a_value_that_breaks_its_rule_names_key_and_rule_and_saves_nothing
     assert on_disk(file) == before
 
 
-async def test_every_value_that_is_wrong_is_told() -> None:
+async def test_every_wrong_value_is_reported() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         await SavedSettings().save(
             {"max_tokens": -1, "providers": {"groq": {"temperature": 9, "x": 1}}}, SCHEMAS
@@ -208,7 +208,7 @@ async def test_every_value_that_is_wrong_is_told() -> None:
 
 
 @pytest.mark.requirement("5:settings-kept")
-async def test_what_is_saved_already_is_kept_and_may_come_back_as_it_is(file: Path) -> None:
+async def test_values_that_are_already_saved_are_kept_and_may_be_saved_again(file: Path) -> None:
     newer = {
         "theme": {"dark": True},
         "max_tokens": 5,
@@ -276,7 +276,7 @@ async def test_a_broken_file_is_set_aside_reported_and_replaced(
     assert on_disk(file) == {"max_tokens": 1}
 
 
-async def test_a_file_that_cannot_be_read_is_logged_at_first_and_an_error_when_asked_for(
+async def test_an_unreadable_file_is_logged_at_first_and_an_error_on_request(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_unreadable(file)
@@ -323,7 +323,7 @@ async def test_the_first_save_of_a_daemon_is_a_change_for_what_was_in_the_file(f
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_watching_tells_of_other_processes_and_survives_what_cannot_be_read(file: Path) -> None:
+async def test_the_watch_reports_other_processes_and_survives_an_unreadable_file(file: Path) -> None:
     heard = Heard("was not read")
     saved = SavedSettings(file)
     notified: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -351,7 +351,7 @@ async def test_watching_tells_of_other_processes_and_survives_what_cannot_be_rea
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_model_that_was_saved_with_its_provider_is_none_once_the_provider_is_gone(file: Path) -> None:
+async def test_a_model_that_was_saved_with_its_provider_is_absent_without_it(file: Path) -> None:
     saved = SavedSettings(file)
     await saved.save({"default_model": "groq:x"}, SCHEMAS)
     assert (saved.default_model(["groq"]), saved.default_model(["local"])) == ("groq:x", None)
@@ -366,7 +366,7 @@ async def test_a_model_that_was_saved_with_its_provider_is_none_once_the_provide
 
 
 @pytest.mark.requirement("5:settings-kept")
-async def test_a_model_that_comes_back_where_its_provider_is_not_there_keeps_its_provider(file: Path) -> None:
+async def test_a_model_saved_again_without_its_provider_keeps_its_provider(file: Path) -> None:
     saved = SavedSettings(file)
     await saved.save({"default_model": "groq:x"}, SCHEMAS)
     await saved.save(saved.values, {"local": {}})
@@ -375,7 +375,7 @@ async def test_a_model_that_comes_back_where_its_provider_is_not_there_keeps_its
     assert saved.default_model(["groq"]) == "groq:x"
 
 
-async def test_without_a_file_settings_live_as_long_as_their_object() -> None:
+async def test_without_a_file_settings_are_kept_in_memory() -> None:
     saved = SavedSettings()
     await saved.loaded()
     await saved.refresh()
@@ -385,7 +385,7 @@ async def test_without_a_file_settings_live_as_long_as_their_object() -> None:
     assert saved.max_tokens == 3
 
 
-async def test_what_is_given_out_is_a_copy(file: Path) -> None:
+async def test_returned_values_are_copies(file: Path) -> None:
     saved = SavedSettings(file)
     (await saved.save({"providers": {"groq": {"stop": ["a"]}}}, SCHEMAS))["providers"]["groq"]["stop"].append(
         "b"

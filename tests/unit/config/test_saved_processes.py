@@ -1,4 +1,4 @@
-"""Saved settings under several processes at once, and under one that is killed in the midst of saving."""
+"""Saved settings with several processes at once, and with one that is killed during a save."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def main(path, me, saves):
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
 """
 
-# Saves for ever, and says so after each, so that a kill meets a save somewhere in its midst.
+# Saves in a loop and prints after each save, so that the kill hits a save.
 ENDLESS = """\
 import asyncio, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 @pytest.mark.requirement("5:settings-two-processes")
-async def test_daemons_that_save_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+async def test_concurrent_saves_of_daemons_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     names = [f"p{number}" for number in range(PROCESSES)]
     running = [
@@ -100,7 +100,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: P
     assert settings["max_tokens"] >= after
     assert settings["default_model"] == "m" * 5000
 
-    # And the next process is held up by nothing that the killed one left.
+    # Nothing that the killed process left delays the next one.
     saved = SavedSettings(file)
     asyncio.run(saved.save({"max_tokens": 1}, {}))
     assert saved.max_tokens == 1
@@ -122,7 +122,7 @@ async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_what_another_process_saved_before_the_watch_began_is_reported_too(tmp_path: Path) -> None:
+async def test_a_save_of_another_process_before_the_watch_began_is_reported_too(tmp_path: Path) -> None:
     saved = SavedSettings(tmp_path / "settings.json")
     await saved.loaded()
     notified = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Rows of the settings schema in the file: mistakes that are found when it is read, and where values go."""
+"""Settings rows of the file: faults that are found when it is read, and where values are sent."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def faults(tmp_path: Path, *lines: str) -> list[str]:
         (['type = "enum"', 'choices = ["a"]', 'default = "b"'], "default must be one of a"),
     ],
 )
-def test_a_row_that_no_value_could_keep_is_found_when_the_file_is_read(
+def test_a_row_that_no_value_can_meet_is_a_fault_when_the_file_is_read(
     tmp_path: Path, lines: list[str], rule: str
 ) -> None:
     assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {rule}"]
 
 
 @pytest.mark.parametrize("mapping", ["", "body", "parameters.", "parameters..a", "headers"])
-def test_a_mapping_that_leads_nowhere_is_found_too(tmp_path: Path, mapping: str) -> None:
+def test_an_invalid_mapping_is_a_fault_too(tmp_path: Path, mapping: str) -> None:
     (fault,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
     assert fault.startswith("3: providers.x.settings.t.mapping: must be parameters, a place below it")
 
 
-def test_only_some_settings_stand_for_params_of_a_chat(tmp_path: Path) -> None:
+def test_only_some_settings_map_to_params_of_a_chat(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, 'type = "string"', 'mapping = "chat"')
     assert fault == "1: providers.x.settings: t cannot have the mapping chat; only max_tokens, thinking can"
 
@@ -71,22 +71,22 @@ def rows(**mappings: str) -> dict[str, SettingRow]:
         ({"x": "parameters", "a": "parameters.x"}, {"x": 3, "a": 1}, {"x": {"a": 1}}),
     ],
 )
-def test_a_value_goes_where_its_row_says(
+def test_a_value_is_sent_where_its_row_maps_it(
     mappings: dict[str, str], values: dict[str, Any], body: dict[str, Any]
 ) -> None:
     given = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
 
     assert mapped(values, rows(**mappings)) == body
-    assert values == given, "what is saved is not changed"
+    assert values == given, "the saved value is not changed"
 
 
-def test_what_stands_for_a_param_of_a_chat_is_no_parameter_of_the_body() -> None:
+def test_a_row_that_maps_to_a_param_of_a_chat_is_no_parameter_of_the_body() -> None:
     schema = rows(max_tokens="chat", thinking="parameters")
 
     assert chat_params({"max_tokens": 5, "thinking": 1}, schema) == {"max_tokens": 5}
     assert mapped({"max_tokens": 5, "thinking": 1}, schema) == {"thinking": 1}
 
 
-def test_true_is_none_of_the_choices_one_and_two() -> None:
+def test_true_does_not_match_the_choice_1() -> None:
     row = SettingRow(type="enum", choices=[1, 2])
     assert [row.problem_with(value) for value in (1, True)] == [None, "must be one of 1, 2"]

@@ -1,4 +1,4 @@
-"""Value sources: each kind, and what is said of one that gives nothing."""
+"""Value sources: each kind, and the error of one without a value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def failure(source: str, table: ProviderConfig | None = None, key: str = "
 
 
 @pytest.mark.requirement("7:env-source")
-async def test_an_environment_variable_is_read_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_environment_variable_is_read_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     values = Values("x", ProviderConfig())
     for value in ("first-value", "second-value"):
         monkeypatch.setenv("TEST_KEY", value)
@@ -47,7 +47,7 @@ async def test_an_environment_variable_is_read_when_it_is_needed(monkeypatch: py
         assert resolve("x", "api_key", "env:TEST_KEY").reveal() == value
 
 
-def test_the_line_end_that_comes_with_a_variable_is_not_part_of_the_key(
+def test_a_trailing_line_end_of_a_variable_is_not_part_of_the_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-with-a-line-end\n")
@@ -102,7 +102,7 @@ async def test_an_overlay_reads_no_variable_by_its_name(home: Path, monkeypatch:
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == "TEST_KEY"
     assert await values.headers() == {"x-a": "TEST_KEY"}
     assert resolve("new", "api_key", "TEST_KEY", config.providers["new"]).reveal() == "TEST_KEY"
-    # Even if the check of the overlay let something through, nothing of it would be read or replaced.
+    # Second line of defence: even unchecked, an overlay's values are neither read nor replaced.
     with pytest.raises(ConfigError, match="may not use the source env:"):
         await values.resolve("api_key", "env:TEST_KEY")
     assert await values.filled("base_url", "http://h/${a}") == "http://h/${a}"
@@ -130,7 +130,9 @@ async def test_an_overlay_of_a_known_provider_changes_nothing_that_a_source_or_a
 
 
 @pytest.mark.requirement("7:file-source")
-async def test_a_file_is_read_beside_the_configuration_without_its_last_line_end(tmp_path: Path) -> None:
+async def test_a_relative_file_is_next_to_the_configuration_and_its_last_line_end_is_dropped(
+    tmp_path: Path,
+) -> None:
     table = table_of(tmp_path, 'api_key = "file:key.txt"')
     (tmp_path / "key.txt").write_bytes(b"\xef\xbb\xbf  two words \r\n\n")
 
@@ -161,7 +163,7 @@ async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
         ("a\0b", "cannot be read"),
     ],
 )
-async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
+async def test_a_file_without_a_value_is_reported_with_its_name(
     tmp_path: Path, name: str, words: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -175,7 +177,7 @@ async def test_a_file_that_gives_nothing_is_said_so_with_its_name(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-async def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_pipe_is_not_awaited(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     assert "it is not a regular file" in (await failure("file:pipe", table_of(tmp_path, ""))).message
@@ -273,7 +275,7 @@ async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, 
 
 
 @pytest.mark.requirement("7:schema-source")
-async def test_a_path_of_the_own_table_is_read(tmp_path: Path) -> None:
+async def test_a_path_of_its_own_table_is_read(tmp_path: Path) -> None:
     text = (
         'api_key = "schema:settings.t.default"\nmodels = [{ id = "m", max_context_tokens = 4096 }]\n'
         'env = { a = "schema:env.b", b = "file:key" }\nown = "mine"\n'
@@ -296,14 +298,14 @@ async def test_a_path_of_the_own_table_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("7:schema-source")
 @pytest.mark.parametrize("path", ["settings.missing.default", "settings", "", "env.a.b", "models.7"])
-async def test_a_path_that_leads_nowhere_is_named(tmp_path: Path, path: str) -> None:
+async def test_a_missing_path_is_reported_with_its_name(tmp_path: Path, path: str) -> None:
     error = await failure(f"schema:{path}", table_of(tmp_path, 'env = { a = "b" }'))
 
     assert f"schema:{path}" in error.message
 
 
 @pytest.mark.requirement("7:schema-source")
-async def test_paths_that_lead_in_a_circle_end(tmp_path: Path) -> None:
+async def test_circular_paths_are_a_fault(tmp_path: Path) -> None:
     table = table_of(tmp_path, 'env = { a = "schema:env.b", b = "schema:env.a" }')
 
     assert "leads back to itself" in (await failure("schema:env.a", table, "env.b")).message

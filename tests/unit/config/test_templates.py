@@ -1,4 +1,4 @@
-"""`${name}`: where a text is cut, and how a value is spelled at its place in a URL."""
+"""`${name}`: how a text is split, and how a value is encoded in each part of a URL."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.requirement("7:templates-in-urls")
         ("1$${x}2${y}3", [("1${x}2", "y"), ("3", None)]),
     ],
 )
-def test_a_text_is_cut_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
+def test_a_text_is_split_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
     assert list(pieces(text)) == expected
 
 
 @pytest.mark.parametrize("text", ["${", "a${b", "${}", "${a b}", "${${a}}"])
-def test_a_name_that_is_none_is_refused_with_the_way_to_write_it(text: str) -> None:
+def test_an_invalid_name_is_refused_with_the_valid_form(text: str) -> None:
     with pytest.raises(TemplateError, match=r"write \$\$\{"):
         list(pieces(text))
     assert names_in(text) == set()
@@ -48,7 +48,7 @@ def test_a_name_that_is_none_is_refused_with_the_way_to_write_it(text: str) -> N
         ("https://h/p?k=", "x", "x"),
     ],
 )
-def test_a_value_is_spelled_as_its_place_asks_for(before: str, value: str, expected: str) -> None:
+def test_a_value_is_encoded_for_its_part_of_the_url(before: str, value: str, expected: str) -> None:
     assert in_url(before, "name", value) == expected
 
 
@@ -70,7 +70,7 @@ def test_a_value_does_not_leave_its_path(value: str) -> None:
         in_url("https://h/models/", "model", value)
 
 
-def test_texts_are_marked_however_deep_and_stay_so_in_copies() -> None:
+def test_texts_are_marked_at_any_depth_and_in_copies() -> None:
     value = marked({"a": ["x", {"b": "${c}"}], "n": 1})
 
     assert value == {"a": ["x", {"b": "${c}"}], "n": 1}

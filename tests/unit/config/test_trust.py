@@ -1,4 +1,4 @@
-"""What a client's overlay may do: choose among what the user has, add literal providers, nothing else."""
+"""The limits of a client's overlay: it may choose among the user's providers and add literal ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def refusal(home: Path, overlay: Any) -> ConfigError:
         {"unknown": None, "another": {}},
     ],
 )
-def test_an_overlay_of_absent_things_is_no_overlay(home: Path, overlay: Any) -> None:
+def test_an_overlay_of_absent_values_is_no_overlay(home: Path, overlay: Any) -> None:
     assert overlaid(home, overlay).model_dump() == overlaid(home, None).model_dump()
 
 
@@ -69,7 +69,7 @@ def test_it_may_choose_the_defaults(home: Path) -> None:
     assert (config.default_provider, config.default_model) == ("local", "local:x")
 
 
-def test_it_may_lay_settings_over_the_files(home: Path) -> None:
+def test_it_may_override_settings_of_the_file(home: Path) -> None:
     config = overlaid(home, {"settings": {"providers": {"mine": {"top_p": 0.5}, "other": {"x": 1}}}})
 
     assert config.settings == {
@@ -241,7 +241,7 @@ def test_every_other_key_of_a_known_provider_is_refused(
         ({"default_model": "?"}, "default_model"),
     ],
 )
-def test_sources_are_refused_wherever_they_stand(home: Path, overlay: Any, key: str, prefix: str) -> None:
+def test_sources_are_refused_everywhere(home: Path, overlay: Any, key: str, prefix: str) -> None:
     def filled(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: filled(item) for name, item in value.items()}
@@ -282,7 +282,7 @@ def test_values_of_the_wrong_type_name_the_overlay_and_the_key(home: Path, overl
     assert message.startswith(f"initializationOptions.config: {key}")
 
 
-def test_a_wrong_file_is_not_blamed_on_the_overlay(home: Path) -> None:
+def test_a_fault_of_the_file_is_not_reported_for_the_overlay(home: Path) -> None:
     (home / "config.toml").write_text("default_provider = 5", "utf-8")
 
     with pytest.raises(ConfigError, match=r"config\.toml:1: default_provider"):

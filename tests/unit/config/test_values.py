@@ -18,7 +18,7 @@ KEY = "key-of-the-file-4711"
 
 
 class Function:
-    """A value source that a test holds back: `python:counted_source:read`."""
+    """A value source that a test delays: `python:counted_source:read`."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -95,7 +95,7 @@ async def test_a_failure_is_not_remembered(function: Function) -> None:
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_a_cancelled_caller_takes_nothing_from_the_others(function: Function) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(function: Function) -> None:
     function.may_end.clear()
     of_x = values()
     first, second = (asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(2))
@@ -124,7 +124,7 @@ async def test_after_the_last_caller_is_cancelled_it_is_read_again(function: Fun
     assert function.calls == 2
 
 
-def test_what_is_remembered_outlives_an_event_loop(function: Function) -> None:
+def test_a_remembered_value_outlives_an_event_loop(function: Function) -> None:
     of_x = values()
     for _ in range(2):
         assert asyncio.run(of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
@@ -143,7 +143,7 @@ async def test_a_refused_value_is_read_again_once_for_all_refused_requests(funct
     since = of_x.readings
     assert await asyncio.gather(*(of_x.renewed(since) for _ in range(50))) == [True] * 50
     assert function.calls == 3
-    assert await of_x.renewed(since)  # A late report of a refusal before that.
+    assert await of_x.renewed(since)  # A refusal from before, reported late.
     assert function.calls == 3
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
 
@@ -202,7 +202,7 @@ async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_cred
 
 
 @pytest.mark.requirement("7:templates")
-async def test_a_value_brings_no_names_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TEXT", "${api_key}")
     of_x = values(api_key="secret-of-this-table", env={"a": "env:TEST_TEXT"})
 
@@ -231,7 +231,7 @@ async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
 
 
 @pytest.mark.requirement("7:templates")
-async def test_what_needs_a_model_is_left_out_where_there_is_none() -> None:
+async def test_a_value_that_needs_a_model_is_left_out_without_one() -> None:
     of_x = values(headers={"A": "${model}", "B": "b"}, query={"m": "${model}", "v": 1, "on": True})
 
     assert await of_x.headers() == {"b": "b"}
@@ -258,7 +258,7 @@ async def test_only_the_tables_own_parameters_are_replaced_in_a_body() -> None:
 
 @pytest.mark.requirement("7:templates-in-urls")
 @pytest.mark.parametrize("address", ["ftp://h", "h.example/v1", "https://", "https:///x", "javascript:x"])
-async def test_an_address_that_is_none_after_all_is_an_error_without_it(
+async def test_an_address_that_is_invalid_after_replacement_is_an_error_without_the_address(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("TEST_ADDRESS", address)

@@ -38,14 +38,14 @@ class Said:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a dialect spells an answer, reads it, and writes a request."""
+    """How a dialect encodes an answer, decodes it, and encodes a request."""
 
     write: Callable[[Said, bool], Reply]
     decoder: type[Decoder]
     encode: Callable[[ChatRequest], dict[str, Any]]
 
     def events(self, said: Said, *, streamed: bool) -> list[StreamEvent]:
-        """What the answer comes to; the laws are kept."""
+        """The events of the answer, checked against the rules of events."""
         reply = self.write(said, streamed)
         decoder = self.decoder("acme", "asked")
         events: list[StreamEvent] = []

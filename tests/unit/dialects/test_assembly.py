@@ -1,4 +1,4 @@
-"""The assembler keeps the laws of events for any sequence of calls."""
+"""The assembler keeps the rules of events for any sequence of calls."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=30))
-def test_any_sequence_keeps_the_laws(sequence):
+def test_any_sequence_keeps_the_rules(sequence):
     assembler = BlockAssembler("acme", "m")
     events = []
     for name, *arguments in sequence:

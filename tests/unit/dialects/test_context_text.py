@@ -42,5 +42,5 @@ def test_the_fence_is_longer_than_any_in_the_text_and_names_the_language():
 
 
 @pytest.mark.parametrize(("text", "inside"), [("x", "x\n"), ("x\n", "x\n"), ("", "")])
-def test_the_closing_fence_stands_on_its_own_line(text, inside):
+def test_the_closing_fence_is_on_its_own_line(text, inside):
     assert render_context(ContextBlock(text)) == f"Context:\n```\n{inside}```"

@@ -1,4 +1,4 @@
-"""A character that a provider cut into two escaped halves is one character again, in every dialect."""
+"""A character that a provider split into two escaped surrogates is joined, in every dialect."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ def deltas_of(events, kind):
     field = "argument_delta" if kind is ToolUseDeltaEvent else "text"
     pieces = [getattr(event, field) for event in events if isinstance(event, kind)]
     for piece in pieces:
-        piece.encode()  # No half is in it.
+        piece.encode()  # No lone surrogate is in it.
     return "".join(pieces)
 
 
@@ -130,7 +130,7 @@ def test_a_deep_answer_with_a_half_is_read():
 
 
 @given(st.text(st.sampled_from("ab\ud83d\udc4b\U0001f44b"), max_size=8), st.sets(st.integers(1, 7)))
-def test_the_text_is_the_same_wherever_it_is_cut(text, cuts):
+def test_the_text_is_the_same_for_any_split(text, cuts):
     edges = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
     pieces = [text[start:end] for start, end in itertools.pairwise(edges)]
     joiner = Joiner()

@@ -26,7 +26,7 @@ def test_a_call_without_a_name_is_dropped_with_a_warning_and_the_text_is_kept(di
 @pytest.mark.requirement("2:nameless-call")
 @in_every_dialect
 @however_it_comes
-def test_a_call_beside_one_without_a_name_is_kept(dialect, streamed):
+def test_a_call_next_to_one_without_a_name_is_kept(dialect, streamed):
     got = dialect.read(Said(calls=[NAMELESS, ("c-2", "f", ("{}",))]), streamed=streamed)
     assert [(call.id, call.name) for call in got.tool_calls] == [("c-2", "f")]
     assert got.stop_reason == "tool_use"
@@ -52,7 +52,7 @@ WORDS = {
 @in_every_dialect
 @however_it_comes
 @pytest.mark.parametrize("word", WORDS)
-def test_a_stop_reason_is_known_in_any_case_and_kept_as_it_came(dialect, streamed, word):
+def test_a_stop_reason_is_recognised_in_any_case_and_kept_unchanged(dialect, streamed, word):
     said = Said(["Hello"], [("c-1", "f", ("{}",))], stop=word)
     assert codes_of(dialect.events(said, streamed=streamed)) == []
     got = dialect.read(said, streamed=streamed)
@@ -68,7 +68,7 @@ def test_an_unknown_stop_reason_has_a_warning(dialect, streamed):
     assert warning.code == "unknown_stop_reason"
     assert "Something_New" in warning.message
     got = dialect.read(said, streamed=streamed)
-    # Responses says beside its reason that the answer is incomplete, which is known.
+    # Responses also reports that the answer is incomplete, which has a mapping.
     assumed = "pause_turn" if dialect.decoder is ResponsesDecoder else "end_turn"
     assert (got.stop_reason, got.raw_stop_reason) == (assumed, "Something_New")
 
@@ -80,7 +80,7 @@ LARGE = ["1e400", "-1E+999", '[1, {"b": 9e999}]']
 @in_every_dialect
 @however_it_comes
 @pytest.mark.parametrize("number", LARGE)
-def test_a_number_that_no_double_holds_is_an_error_of_its_call(dialect, streamed, number):
+def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, streamed, number):
     said = Said(["Hello"], [("c-1", "f", (f'{{"a": {number}}}',)), ("c-2", "f", ('{"a": 1e300}',))])
     got = dialect.read(said, streamed=streamed)
     first, second = got.tool_calls

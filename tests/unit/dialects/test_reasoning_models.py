@@ -75,7 +75,7 @@ def test_stop_sequences_are_refused_by_later_reasoners(model, refused):
 
 
 @pytest.mark.requirement("chat:effort-none")
-def test_a_model_that_cannot_turn_reasoning_off_is_not_asked_to():
+def test_reasoning_is_not_turned_off_for_a_model_that_cannot():
     assert set(refused_while_reasoning("o3", {"reasoning_effort": "none"})) == {"reasoning_effort"}
     assert refused_while_reasoning("gpt-5.1", {"reasoning_effort": "none"}) == {}
     assert set(refused_while_reasoning("gpt-5-chat-latest", {"reasoning_effort": "low"})) == {
@@ -84,6 +84,6 @@ def test_a_model_that_cannot_turn_reasoning_off_is_not_asked_to():
 
 
 @pytest.mark.requirement("chat:effort-minimal")
-def test_the_one_model_that_refuses_minimal_effort_is_spared_it():
+def test_minimal_effort_is_not_sent_to_the_model_that_refuses_it():
     assert "reasoning_effort" in refused_while_reasoning("gpt-5.6", {"reasoning_effort": "minimal"})
     assert refused_while_reasoning("gpt-5", {"reasoning_effort": "minimal"}) == {}

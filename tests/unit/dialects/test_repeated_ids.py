@@ -72,7 +72,7 @@ def test_another_model_gets_the_unique_ids(dialect):
 
 
 @in_every_dialect
-def test_a_client_that_holds_texts_and_calls_alone_loses_no_id(dialect):
+def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
     response = dialect.read(TWICE, streamed=True)
     memory = BlockMemory()
     memory.remember(response, trail_of([HI]))
@@ -124,13 +124,13 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_calls_of_chat_completions_that_share_their_marks_are_told_apart(name):
+def test_calls_of_chat_completions_with_the_same_id_and_index_are_distinguished(name):
     got = answer(stream(*SAME[name]))
     assert [(each.name, each.arguments) for each in got.tool_calls] == [("f", {"a": 1}), ("f", {"a": 2})]
     assert len({each.id for each in got.tool_calls}) == 2
 
 
-def test_calls_without_arguments_that_share_one_delta_or_have_other_names_are_told_apart():
+def test_calls_without_arguments_in_one_delta_or_with_other_names_are_distinguished():
     got = answer(stream(calls(call(None, "c-0", "f", ""), call(None, "c-0", "f", ""))))
     assert [each.name for each in got.tool_calls] == ["f", "f"]
     got = answer(stream(calls(call(0, "c-0", "f", "")), calls(call(0, "c-0", "g", ""))))
@@ -150,7 +150,7 @@ def test_every_entry_of_a_whole_answer_is_a_call(marks):
     assert len({each.id for each in got.tool_calls}) == 2
 
 
-def test_items_of_responses_that_share_both_their_ids_are_told_apart():
+def test_items_of_responses_with_both_ids_equal_are_distinguished():
     def item(make, index, raw):
         return make(index, "function_call", "fc", call_id="c-0", name="f", arguments=raw)
 

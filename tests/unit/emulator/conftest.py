@@ -1,4 +1,4 @@
-"""A visitor of the emulator, for its own tests."""
+"""HTTP clients of the emulator, for its own tests."""
 
 import httpx2
 import pytest
@@ -15,6 +15,6 @@ async def visitor(emulator):
 
 @pytest.fixture
 async def user(visitor):
-    """A visitor who has a Copilot token of octocat."""
+    """A client with a Copilot token of octocat."""
     await visitor.exchange()
     return visitor

@@ -1,4 +1,4 @@
-"""Who is let into the emulator's data plane, and what is paid."""
+"""Credentials that the emulator's data plane accepts, and the billing."""
 
 from urllib.parse import parse_qs
 
@@ -17,13 +17,13 @@ def refusal(answer):
     return answer.status_code, answer.text
 
 
-async def test_a_missing_and_a_bad_credential_have_their_own_words(user):
+async def test_a_missing_and_a_bad_credential_have_different_messages(user):
     missing = await user.get("/models", authorization="")
     assert refusal(missing) == (400, "bad request: missing Authorization header\n")
     assert refusal(await user.get("/models", authorization="Bearer tid=1;exp=2:3")) == (401, UNVERIFIED)
 
 
-async def test_copilot_tokens_end_all_at_once_also_between_two_requests(user, emulator):
+async def test_copilot_tokens_can_all_expire_between_two_requests(user, emulator):
     assert (await user.chat("Hi")).status_code == 200
     emulator.expire_copilot_tokens()
     expired = await user.chat("Hi")
@@ -35,7 +35,7 @@ async def test_copilot_tokens_end_all_at_once_also_between_two_requests(user, em
     assert emulator.exchanges == 2
 
 
-async def test_editor_version_is_demanded_with_copilot_tokens_only(user, emulator):
+async def test_editor_version_is_required_with_copilot_tokens_only(user, emulator):
     missing = await user.get("/models", Editor_Version="")
     assert refusal(missing) == (400, "bad request: missing Editor-Version header for IDE auth\n")
     odd = await user.get("/models", Editor_Version="whatever")
@@ -68,7 +68,7 @@ async def test_a_token_belongs_to_the_host_of_its_plan(user, emulator):
     misdirected = await user.post("/chat/completions", question, there)
     assert refusal(misdirected) == (421, "Misdirected Request\n")
     emulator.set_plan("business")
-    # The old token stays with the old host; a GitHub token goes where the account goes.
+    # The old token belongs to the old host; a GitHub token follows the account.
     assert (await user.post("/chat/completions", question, there)).status_code == 421
     user.token = emulator.issue_token()
     assert (await user.post("/chat/completions", question, there)).status_code == 200
@@ -78,7 +78,7 @@ async def test_a_token_belongs_to_the_host_of_its_plan(user, emulator):
     assert emulator.credentials_seen_by("telemetry") == set()
 
 
-async def test_a_credential_is_seen_wherever_it_stands(user, emulator):
+async def test_a_credential_is_recorded_in_every_part_of_a_request(user, emulator):
     token = emulator.issue_token()
     await user.http.get(f"{emulator.github_url}/login/device", params={"user_code": token})
     assert emulator.credentials_seen_by("github") == {"ghu"}
@@ -96,7 +96,7 @@ async def test_an_account_that_lost_copilot_is_refused_in_mid_session(user, emul
     assert words in text
 
 
-async def test_only_what_the_user_began_is_charged_and_by_the_multiplier(user, emulator):
+async def test_only_requests_of_the_user_are_charged_by_the_multiplier(user, emulator):
     premium = emulator.account().premium
     await user.chat("Hi", "gpt-4.1", X_Initiator="user")
     assert premium.remaining == 300
@@ -122,7 +122,7 @@ async def test_quota_headers_are_those_from_before_the_request(user):
     assert not [name for name in (await user.get("/models")).headers if name.startswith("x-quota")]
 
 
-async def test_an_exhausted_quota_is_a_402_except_for_what_is_included(user, emulator):
+async def test_an_exhausted_quota_is_a_402_except_for_included_models(user, emulator):
     emulator.account().premium.remaining = 0
     refused = await user.chat("Hi", "claude-sonnet-4.6")
     assert refusal(refused)[0] == 402
@@ -143,7 +143,7 @@ async def test_the_free_plan_runs_out_of_chats(user, emulator):
     assert (await user.chat("Hi", "gpt-4.1")).status_code == 402
 
 
-async def test_the_request_id_comes_back(user):
+async def test_the_request_id_is_returned(user):
     assert (await user.get("/models", X_Request_Id="mine")).headers["x-request-id"] == "mine"
     assert len((await user.get("/models")).headers["x-request-id"]) == 32
     assert (await user.http.get(f"{user.emulator.copilot_url}/_ping")).status_code == 200

@@ -1,4 +1,4 @@
-"""The emulator's chat completions: three vendors, their quirks, and what is refused."""
+"""The emulator's chat completions: three vendors, their quirks, and the refusals."""
 
 import pytest
 
@@ -38,7 +38,7 @@ async def test_azure_begins_with_filter_results_and_has_null_roles(user):
     assert answer.headers["content-type"] == "text/event-stream"
 
 
-async def test_usage_has_a_chunk_of_its_own_where_that_is_asked_for(user):
+async def test_usage_has_a_chunk_of_its_own_if_requested(user):
     answer = await user.post(PATH, asking("Hi", stream_options={"include_usage": True}))
     *_, finish, usage, end = chunks(answer)
     assert "usage" not in finish
@@ -57,7 +57,7 @@ async def test_claude_has_every_call_at_index_0_and_names_it_without_arguments(u
     assert "".join(call["function"]["arguments"] for call in after) == '{"city": "example"}'
 
 
-async def test_claude_unstreamed_says_text_and_call_in_two_choices(user):
+async def test_claude_unstreamed_has_text_and_call_in_two_choices(user):
     body = asking('use the tool weather with {"city": "Rome"}', "claude-sonnet-4.6", tools=TOOLS)
     whole = (await user.post(PATH, {**body, "stream": False})).json()
     text, call = whole["choices"]
@@ -77,7 +77,7 @@ async def test_azure_unstreamed_has_neither_object_nor_created_and_escapes_html(
     assert whole["copilot_usage"]["total_nano_aiu"] == 0
 
 
-async def test_gemini_has_zero_usage_but_for_the_last_chunk_and_an_opaque(user):
+async def test_gemini_has_zero_usage_before_the_last_chunk_and_opaque_data(user):
     answer = await user.post(PATH, asking("Hi", "gemini-2.5-pro"))
     *before, last, _ = chunks(answer)
     assert {each["usage"]["total_tokens"] for each in before} == {0}
@@ -89,7 +89,7 @@ async def test_gemini_has_zero_usage_but_for_the_last_chunk_and_an_opaque(user):
     assert last["choices"][0]["finish_reason"] == "stop"
 
 
-async def test_gemini_wants_its_opaque_back(user):
+async def test_gemini_requires_its_opaque_data_back(user):
     question = asking("use the tools weather and time", "gemini-3.1-pro-preview", tools=TOOLS)
     answer = deltas(await user.post(PATH, question))
     calls = [call for delta in answer for call in delta.get("tool_calls", ())]
@@ -108,7 +108,7 @@ async def test_gemini_wants_its_opaque_back(user):
     assert said(answered).startswith("The tool weather answered: call_")
 
 
-async def test_thinking_comes_when_it_is_asked_for(user):
+async def test_thinking_is_sent_if_requested(user):
     plain = await user.post(PATH, asking("Hi", "claude-sonnet-4.6"))
     assert not any("reasoning_text" in delta for delta in deltas(plain))
     thought = deltas(await user.post(PATH, asking("Hi", "claude-sonnet-4.6", reasoning_effort="low")))
@@ -116,7 +116,7 @@ async def test_thinking_comes_when_it_is_asked_for(user):
     assert (await user.post(PATH, asking("Hi", reasoning_effort="low"))).status_code == 400
 
 
-async def test_an_o_series_model_tells_its_id_after_the_finish(user):
+async def test_an_o_series_model_sends_its_id_after_the_finish(user):
     answer = await user.post(PATH, asking("Hi", "o4-mini", reasoning_effort="low"))
     *_, finish, cot, end = chunks(answer)
     assert finish["choices"][0]["finish_reason"] == "stop"
@@ -136,20 +136,20 @@ async def test_an_o_series_model_tells_its_id_after_the_finish(user):
         ("padding", '"padding"'),
     ],
 )
-async def test_a_quirk_shows_in_the_stream_and_only_there(user, emulator, quirk, shown):
+async def test_a_quirk_changes_streams_only(user, emulator, quirk, shown):
     assert shown not in (await user.post(PATH, asking("Hi"))).text
     emulator.models["gpt-4.1"].quirks.add(quirk)
     assert shown in (await user.post(PATH, asking("Hi"))).text
 
 
-async def test_an_end_may_be_missing(user, emulator):
+async def test_the_end_mark_may_be_missing(user, emulator):
     emulator.models["gpt-4.1"].quirks = {"no_done", "no_finish"}
     text = (await user.post(PATH, asking("Hi"))).text
     assert "[DONE]" not in text
     assert "finish_reason" not in text
 
 
-async def test_images_need_their_header_and_a_model_that_sees(user):
+async def test_images_need_their_header_and_a_vision_model(user):
     picture = {"type": "image_url", "image_url": {"url": PIXEL}}
     body = asking([{"type": "text", "text": "What?"}, picture])
     refused = await user.post(PATH, body)
@@ -175,7 +175,7 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arg
         [{"role": "user"}, "not a message"],
     ],
 )
-async def test_a_conversation_that_makes_no_sense_is_refused(user, messages):
+async def test_an_invalid_conversation_is_refused(user, messages):
     answer = await user.post(PATH, {**asking("Hi"), "messages": messages})
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "invalid_request_body"

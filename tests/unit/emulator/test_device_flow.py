@@ -1,4 +1,4 @@
-"""The emulator's sign-in: GitHub's departures from RFC 8628 included."""
+"""The emulator's sign-in, including GitHub's departures from RFC 8628."""
 
 from urllib.parse import parse_qs
 
@@ -44,7 +44,7 @@ async def test_polling_too_fast_makes_the_interval_longer_each_time(visitor, emu
     assert (slower["error"], slower["interval"]) == ("slow_down", 10)
     assert (await visitor.poll(code, after=6))["interval"] == 15
     emulator.approve(begun["user_code"])
-    # Approval does not help who polls too fast.
+    # Approval does not help a client that polls too fast.
     assert (await visitor.poll(code, after=6))["error"] == "slow_down"
     assert "access_token" in await visitor.poll(code, after=20)
 
@@ -83,7 +83,7 @@ async def test_an_app_may_be_refused(visitor, emulator):
     assert (await visitor.start())["error"] == "device_flow_disabled"
 
 
-async def test_who_does_not_ask_for_json_is_answered_with_a_form(visitor, emulator):
+async def test_a_request_without_accept_json_gets_a_form_encoded_answer(visitor, emulator):
     answer = await visitor.http.post(
         f"{emulator.github_url}/login/device/code", data={"client_id": PLUGIN_APP, "scope": ""}
     )

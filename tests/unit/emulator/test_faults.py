@@ -1,4 +1,4 @@
-"""Scripted faults of the emulator, and that it hides none of its own."""
+"""Scripted faults of the emulator, and its own defects, which fail the test."""
 
 import httpx2
 import pytest
@@ -92,7 +92,7 @@ async def test_a_gate_holds_an_answer_back_while_tokens_expire(user, emulator):
     assert (await user.chat("Hi")).status_code == 401
 
 
-async def test_a_stalled_answer_sees_its_client_go(user, emulator):
+async def test_a_stalled_answer_notices_a_disconnect(user, emulator):
     emulator.script("gpt-4.1", faults.stalled(2))
     url = f"{emulator.copilot_url}/chat/completions"
     body = body_for("/chat/completions")

@@ -1,4 +1,4 @@
-"""The emulator's Messages: the service's additions, and everything that it refuses."""
+"""The emulator's Messages: the service's additions, and the refusals."""
 
 import pytest
 
@@ -33,7 +33,7 @@ async def test_a_stream_has_the_services_additions(user):
     assert events[-1] == {"type": "message_stop"}
 
 
-async def test_thinking_must_come_back_as_it_was_signed(user):
+async def test_signed_thinking_must_come_back_unchanged(user):
     question = user_says('use the tool weather with {"city": "Rome"}')
     first = await user.post(PATH, asking(question, thinking=THINKING, tools=[TOOL], stream=False))
     thinking, text, call = first.json()["content"]
@@ -75,14 +75,14 @@ async def test_thinking_must_come_back_as_it_was_signed(user):
         (asking({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}), "unexpected"),
     ],
 )
-async def test_what_the_service_does_not_take_is_refused(user, body, words):
+async def test_unsupported_parameters_are_refused(user, body, words):
     answer = await user.post(PATH, body)
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"
     assert words in answer.json()["error"]["message"]
 
 
-async def test_four_cache_marks_are_taken_and_a_fifth_is_not(user):
+async def test_four_cache_marks_are_accepted_and_a_fifth_is_not(user):
     def marked(count):
         blocks = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * count
         return asking({"role": "user", "content": blocks})
@@ -91,14 +91,14 @@ async def test_four_cache_marks_are_taken_and_a_fifth_is_not(user):
     assert (await user.post(PATH, marked(5))).status_code == 400
 
 
-async def test_a_beta_that_is_not_known_is_refused(user):
+async def test_an_unknown_beta_is_refused(user):
     known = await user.post(PATH, asking(HI), anthropic_beta="interleaved-thinking-2025-05-14")
     assert known.status_code == 200
     other = await user.post(PATH, asking(HI), anthropic_beta="fine-grained-tool-streaming-2025-05-14")
     assert "anthropic-beta" in other.json()["error"]["message"]
 
 
-async def test_a_cut_answer_and_the_system_prompt(user):
+async def test_a_cut_off_answer_and_the_system_prompt(user):
     cut = (await user.post(PATH, asking(user_says("Count to 9"), max_tokens=2, stream=False))).json()
     assert (cut["stop_reason"], cut["content"][0]["text"]) == ("max_tokens", "1 2")
     system = [{"type": "text", "text": "Be brief."}]

@@ -36,7 +36,7 @@ async def test_there_is_a_row_of_every_kind(user, emulator):
     assert (await rows(user))["broken-row"]["capabilities"] is None
 
 
-async def test_what_one_emulator_changes_no_other_has(emulator):
+async def test_a_change_in_one_emulator_does_not_affect_another(emulator):
     from tests.emulator import CopilotEmulator
 
     emulator.models["gpt-4.1"].quirks.add("no_done")
@@ -57,7 +57,7 @@ async def test_terms_must_be_accepted_once_as_either_of_githubs_clients_does(use
     assert (await user.post("/models/gpt-4o/policy", {"state": "enabled"})).status_code == 400
 
 
-async def test_out_of_plan_accepting_is_answered_and_changes_nothing(user):
+async def test_accepting_terms_outside_the_plan_is_answered_and_changes_nothing(user):
     accepted = await user.post("/models/claude-opus-4.7/policy", {"state": "enabled"})
     assert accepted.status_code == 200
     row = (await rows(user))["claude-opus-4.7"]
@@ -76,7 +76,7 @@ async def test_out_of_plan_accepting_is_answered_and_changes_nothing(user):
         ("copilot-cli-only", "/chat/completions", "model_not_available_for_integrator"),
     ],
 )
-async def test_a_model_that_cannot_be_used_so_is_refused_by_its_code(user, model, path, code):
+async def test_an_unsupported_use_of_a_model_is_refused_with_its_code(user, model, path, code):
     answer = await user.post(path, {"model": model, "messages": [{"role": "user", "content": "Hi"}]})
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("text/plain")

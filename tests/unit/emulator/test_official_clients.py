@@ -1,4 +1,4 @@
-"""The emulator is held to the vendors' own clients, so that it and ours cannot be wrong together.
+"""The vendors' own clients read the emulator, so that it and our decoders cannot share a mistake.
 
 OpenAI's is used without its accumulating helpers: they insist on `object` in every chunk and on ids that
 stay the same, and the service has neither.
@@ -66,7 +66,7 @@ async def test_responses_go_round_a_tool_with_reasoning(openai_client):
     }
     stream = await openai_client.responses.create(input=given, stream=True, **request)
     events = [event async for event in stream]
-    # What the client does not know it would keep as an extra field; the bill is one it cannot know.
+    # The client keeps unknown fields as extra ones; the price is one of them.
     assert {name for event in events for name in event.model_extra or ()} == {"copilot_usage"}
     items = [event.item for event in events if event.type == "response.output_item.done"]
     thought, said, call = items

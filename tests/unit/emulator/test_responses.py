@@ -1,4 +1,4 @@
-"""The emulator's Responses: ids that rotate, and encrypted content that must come back untouched."""
+"""The emulator's Responses: ids that rotate, and encrypted content that must come back unchanged."""
 
 import pytest
 
@@ -40,7 +40,7 @@ async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path)
     assert (items[4]["arguments"], items[5]["arguments"]) == ("", '{"city": "example"}')
 
 
-async def test_a_stream_ends_with_the_bill_beside_the_response_and_no_done(user):
+async def test_a_stream_ends_with_the_price_next_to_the_response_and_without_done(user):
     answer = await user.post(PATH, asking("Hi"))
     events = chunks(answer)
     assert [each["type"] for each in events[:2]] == ["response.created", "response.in_progress"]
@@ -54,7 +54,7 @@ async def test_a_stream_ends_with_the_bill_beside_the_response_and_no_done(user)
     assert names == [each["type"] for each in events]
 
 
-async def test_a_whole_answer_and_one_that_was_cut(user):
+async def test_an_unstreamed_answer_and_one_that_was_cut_off(user):
     whole = (await user.post(PATH, asking("Count to 9", max_output_tokens=3, stream=False))).json()
     assert (whole["object"], whole["status"]) == ("response", "incomplete")
     assert whole["incomplete_details"] == {"reason": "max_output_tokens"}
@@ -88,7 +88,7 @@ async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
     assert (await follow(id=None)).status_code == 200
 
 
-async def test_encrypted_content_is_sent_to_those_who_ask_only(user):
+async def test_encrypted_content_is_sent_on_request_only(user):
     reasoning = done_items(await user.post(PATH, asking("Hi", reasoning={"effort": "low"})))[0]
     assert (reasoning["encrypted_content"], reasoning["summary"]) == (None, [])
     assert done_items(await user.post(PATH, asking("Hi")))[0]["type"] == "message"
@@ -109,7 +109,7 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
         ({"input": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}, "invalid_request_body"),
     ],
 )
-async def test_what_the_service_does_not_take_is_refused(user, more, code):
+async def test_unsupported_parameters_are_refused(user, more, code):
     answer = await user.post(PATH, asking("Hi", **more))
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code
@@ -120,7 +120,7 @@ async def test_the_instructions_are_the_system_prompt(user):
     assert said(answer) == "Be brief."
 
 
-async def test_the_websocket_is_not_there(user):
+async def test_there_is_no_websocket(user):
     assert (await user.get("/responses")).status_code == 503
 
 

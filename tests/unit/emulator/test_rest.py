@@ -1,4 +1,4 @@
-"""The emulator's REST plane: the exchange, plan and quotas, and who is refused."""
+"""The emulator's REST plane: the exchange, plan and quotas, and the refusals."""
 
 import re
 
@@ -44,7 +44,7 @@ async def test_only_apps_on_the_list_may_exchange(visitor, emulator):
     assert emulator.exchanges == 1
 
 
-async def test_a_token_that_is_not_good_is_refused(visitor, emulator):
+async def test_an_invalid_token_is_refused(visitor, emulator):
     token = emulator.issue_token()
     copilot = await visitor.exchange(token)
     emulator.revoke(token)
@@ -57,7 +57,7 @@ async def test_a_token_that_is_not_good_is_refused(visitor, emulator):
     assert (await visitor.rest(EXCHANGE)).status_code == 401
 
 
-async def test_an_account_without_copilot_is_told_so_or_sees_nothing(visitor, emulator):
+async def test_an_account_without_copilot_gets_a_notification_or_a_404(visitor, emulator):
     token = emulator.issue_token()
     emulator.account().blocked = "no_copilot_access"
     for path in (EXCHANGE, "/copilot_internal/user"):
@@ -115,14 +115,14 @@ async def test_the_free_plan_has_two_shapes(visitor, emulator):
     assert exchanged["limited_user_quotas"] == {"chat": 50, "completions": 2000}
 
 
-async def test_an_enterprise_server_has_it_all_on_one_host(visitor, emulator):
+async def test_an_enterprise_server_has_everything_on_one_host(visitor, emulator):
     headers = {"Authorization": f"token {emulator.issue_token()}"}
     answer = await visitor.http.get(f"{emulator.github_url}/api/v3{EXCHANGE}", headers=headers)
     assert answer.status_code == 200
     assert emulator.credentials_seen_by("github") == {"ghu"}
 
 
-async def test_graphql_tells_the_data_host(visitor, emulator):
+async def test_graphql_has_the_data_host(visitor, emulator):
     emulator.set_plan("business")
     query = {"query": "query { viewer { copilotEndpoints { api } } }"}
     headers = {"Authorization": f"Bearer {emulator.issue_token()}"}

@@ -1,4 +1,4 @@
-"""A plain HTTP client of the emulator that knows the service's addresses and headers, and nothing else."""
+"""A plain HTTP client of the emulator with the addresses and headers of the service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "requir
 
 
 class Visitor:
-    """One signed-in user, or one who is about to sign in."""
+    """A user, before or after the sign-in."""
 
     def __init__(self, emulator: CopilotEmulator, http: httpx2.AsyncClient) -> None:
         self.emulator = emulator
@@ -34,7 +34,7 @@ class Visitor:
         return answer.json()
 
     async def poll(self, device_code: str, client_id: str = PLUGIN_APP, **more: str) -> dict[str, Any]:
-        """Poll once, long enough after the last poll."""
+        """Poll once, after the interval."""
         self.emulator.clock.advance(more.pop("after", 60))
         body = {"client_id": client_id, "device_code": device_code, "grant_type": GRANT_TYPE, **more}
         url = f"{self.emulator.github_url}/login/oauth/access_token"
@@ -48,7 +48,7 @@ class Visitor:
         return await self.http.get(f"{self.emulator.api_url}{path}", headers=headers)
 
     async def exchange(self, token: str | None = None) -> str:
-        """A Copilot token for a GitHub token; kept for the requests to come."""
+        """Exchange a GitHub token for a Copilot token, and keep it for later requests."""
         answer = await self.rest("/copilot_internal/v2/token", token or self.emulator.issue_token())
         assert answer.status_code == 200, answer.text
         self.token = answer.json()["token"]
@@ -64,12 +64,12 @@ class Visitor:
         return await self.http.post(url, json=body, headers=self.headers(**headers))
 
     async def chat(self, text: str, model: str = "gpt-4.1", **headers: str) -> httpx2.Response:
-        """One question over chat completions, not streamed."""
+        """One request over chat completions, not streamed."""
         body = {"model": model, "messages": [{"role": "user", "content": text}]}
         return await self.post("/chat/completions", body, **headers)
 
     def headers(self, **more: str) -> dict[str, str]:
-        """Those of an editor. Underscores stand for hyphens; an empty value takes a header away."""
+        """The headers of an editor. Underscores in names become hyphens; an empty value removes a header."""
         named = {name.replace("_", "-").lower(): value for name, value in more.items()}
         known = {name.lower(): value for name, value in EDITOR.items()}
         merged = {"authorization": f"Bearer {self.token}", **known, **named}
@@ -77,6 +77,6 @@ class Visitor:
 
 
 def chunks(answer: httpx2.Response) -> list[Any]:
-    """The data of an event stream: JSON parsed, anything else as it is."""
+    """The data of an event stream: parsed JSON, or the text."""
     lines = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: ")]
     return [json.loads(line) if line.startswith("{") else line for line in lines]

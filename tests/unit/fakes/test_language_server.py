@@ -1,4 +1,4 @@
-"""The fake language server is a process that says what the test says, and dies as real ones do."""
+"""The fake language server is a scripted process that ends as real ones do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 
 
 class Program:
-    """The process as a client has it, spoken to in raw frames."""
+    """A client of the process that sends raw frames."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -45,7 +45,7 @@ class Program:
         return self._next_id
 
     async def ask(self, method: str, params: Any = None) -> Any:
-        """The answer's result, or its error, with what came before it as `before`."""
+        """The answer's result or error; `before` has the messages before it."""
         number = self.start(method, params)
         self.before: list[Any] = []
         while True:
@@ -100,7 +100,7 @@ async def test_the_process_is_known_with_its_pid_its_arguments_and_its_environme
     assert start.env["MARK"] == "here"
 
 
-async def test_it_answers_as_the_real_one_does_and_notifies_before_initialize(
+async def test_it_answers_like_the_real_one_and_notifies_before_initialize(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     result = await program.ask("initialize", {})
@@ -133,7 +133,7 @@ async def test_a_turn_is_reported_before_its_answer_and_its_conversation_is_know
     assert unknown == {"code": -32603, "message": "Conversation with id none does not exist"}
 
 
-async def test_answers_are_scripted_by_turns_the_last_for_good(
+async def test_scripted_answers_are_given_in_turn_and_the_last_one_repeats(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     async def later(params: Any) -> Any:
@@ -148,7 +148,7 @@ async def test_answers_are_scripted_by_turns_the_last_for_good(
     assert fake.params("ask") == [None, None, 1, 2]
 
 
-async def test_a_cancelled_turn_ends_as_the_real_one_does(program: Program, fake: FakeLanguageServer) -> None:
+async def test_a_cancelled_turn_ends_like_a_real_one(program: Program, fake: FakeLanguageServer) -> None:
     never = asyncio.Event()
     fake.on("conversation/create", answers.turn(fake, answers.begin(), answers.reply("a"), never))
     number = program.start("conversation/create", {"workDoneToken": "t", "turns": [{"request": "Hello"}]})
@@ -159,7 +159,7 @@ async def test_a_cancelled_turn_ends_as_the_real_one_does(program: Program, fake
     assert (await program.read())["error"]["code"] == -32800
 
 
-async def test_it_asks_and_hears_the_answer(program: Program, fake: FakeLanguageServer) -> None:
+async def test_it_sends_requests_and_records_the_answers(program: Program, fake: FakeLanguageServer) -> None:
     asked = asyncio.ensure_future(fake.request("conversation/context", {"a": 1}))
     message = await program.read()
     assert (message["method"], message["params"]) == ("conversation/context", {"a": 1})
@@ -172,7 +172,7 @@ async def test_it_asks_and_hears_the_answer(program: Program, fake: FakeLanguage
         await refused
 
 
-async def test_frames_split_and_joined_anywhere_are_read(program: Program, fake: FakeLanguageServer) -> None:
+async def test_frames_are_read_at_any_split(program: Program, fake: FakeLanguageServer) -> None:
     assert program.process.stdin is not None
     data = b"".join(frame({"jsonrpc": "2.0", "method": "notify", "params": n}) for n in range(3))
     for place in range(0, len(data), 7):
@@ -182,7 +182,7 @@ async def test_frames_split_and_joined_anywhere_are_read(program: Program, fake:
     assert fake.params("notify") == [0, 1, 2]
 
 
-async def test_bytes_and_stderr_go_out_as_they_are_before_it_exits(
+async def test_bytes_and_stderr_are_written_unchanged_before_it_exits(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     fake.send_bytes(b"\x00garbage")
@@ -212,7 +212,7 @@ async def test_it_ends_by_kill_9_by_exit_and_at_the_end_of_its_input(fake: FakeL
     assert len({start.pid for start in fake.starts}) == 3
 
 
-async def test_a_stubborn_one_ignores_all_but_kill_9(fake: FakeLanguageServer) -> None:
+async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguageServer) -> None:
     fake.stubborn = True
     program = await started(fake)
     program.start("shutdown")
@@ -240,7 +240,7 @@ async def test_a_grandchild_outlives_its_parent_with_its_streams(
     await grandchild.ended()
 
 
-async def test_one_that_stopped_reading_takes_no_more_than_the_pipe_holds(
+async def test_one_that_stopped_reading_accepts_no_more_than_the_pipe_holds(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     fake.stop_reading()
@@ -254,7 +254,7 @@ async def test_one_that_stopped_reading_takes_no_more_than_the_pipe_holds(
     assert fake.methods == []
 
 
-async def test_what_never_came_is_told_with_what_did(
+async def test_a_missing_message_is_reported_with_the_received_ones(
     program: Program, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.fakes.language_server.WAIT_SECONDS", 0.1)
@@ -263,7 +263,9 @@ async def test_what_never_came_is_told_with_what_did(
         await fake.wait_for("expected")
 
 
-async def test_a_request_without_an_answer_waits_for_ever(program: Program, fake: FakeLanguageServer) -> None:
+async def test_a_request_without_a_scripted_answer_is_never_answered(
+    program: Program, fake: FakeLanguageServer
+) -> None:
     fake.on("ask", NEVER)
     program.start("ask")
     await fake.wait_for("ask")

@@ -1,4 +1,4 @@
-"""The fake Ollama server is held to the official client, so that both cannot be wrong together."""
+"""The official client reads the fake Ollama server, so that fake and adapter cannot share a mistake."""
 
 import asyncio
 import json
@@ -90,7 +90,7 @@ async def test_the_official_client_reads_the_lists(server, client):
     assert (running.model, running.context_length) == ("qwen3:4b", 40_960)
 
 
-async def test_the_version_is_told(server):
+async def test_the_version_is_served(server):
     def ask():
         # The official client has no method for it.
         with urllib.request.urlopen(f"{server.base_url}/api/version", timeout=5) as answer:

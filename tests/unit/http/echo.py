@@ -1,4 +1,4 @@
-"""A dialect for the tests of exchanges, and waiting for the background tasks of a client."""
+"""A dialect for the tests of exchanges, and a wait for the background tasks of a client."""
 
 import asyncio
 

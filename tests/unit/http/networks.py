@@ -32,5 +32,5 @@ async def failure(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: 
         await ask(client, url, timeout)
     shown = f"{caught.value.message} {caught.value.hint}"
     assert "canary" not in shown
-    assert "verify" not in shown  # No way around verification is named: there is none.
+    assert "verify" not in shown  # No hint may suggest to switch verification off: there is no such option.
     return caught.value

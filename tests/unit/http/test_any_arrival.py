@@ -1,4 +1,4 @@
-"""Properties of the readers: their output does not depend on how the bytes are cut."""
+"""Properties of the readers: their output does not depend on how the bytes are split."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ CUTS = st.lists(st.integers(0, 200), max_size=12)
 
 
 def pieces(data, cuts):
-    """The data cut at these places; a place that is named twice gives an empty piece."""
+    """The data split at these offsets; a repeated offset gives an empty piece."""
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     return [data[start:end] for start, end in pairwise(places)]
 

@@ -34,7 +34,7 @@ async def upstream():
 
 @pytest.fixture
 async def turns():
-    """How often other work has had its turn."""
+    """How often another task has run."""
     counted = [0]
 
     async def count():
@@ -66,7 +66,7 @@ async def read(http, upstream, reply, decoder=None):
 
 
 @pytest.mark.requirement("6:bounds", "6:bounds-packed")
-async def test_a_small_answer_that_unpacks_to_a_huge_one_ends_at_the_bound(http, upstream, turns):
+async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(http, upstream, turns):
     text, error = await read(http, upstream, packed(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     assert text == "message=a;"
     assert isinstance(error, ProtocolError)
@@ -93,9 +93,7 @@ async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turns):
 
 @pytest.mark.requirement("6:bounds")
 @pytest.mark.parametrize("pack", [packed, lambda body: Reply.raw(body, content_type="text/event-stream")])
-async def test_a_stream_of_honest_text_ends_at_the_bound_with_what_came_before(
-    http, upstream, monkeypatch, pack
-):
+async def test_a_stream_of_plain_text_ends_at_the_bound_with_its_partial(http, upstream, monkeypatch, pack):
     monkeypatch.setattr(answer, "MAX_BODY_BYTES", MIB)
     text, error = await read(http, upstream, pack(b"data: word\n\n" * 100_000))
     assert isinstance(error, ProtocolError)
@@ -105,9 +103,7 @@ async def test_a_stream_of_honest_text_ends_at_the_bound_with_what_came_before(
 @pytest.mark.requirement("6:bounds-packed")
 @pytest.mark.parametrize("pack", [packed, Reply.raw])
 @pytest.mark.parametrize("over", [False, True])
-async def test_bodies_that_are_no_answer_of_a_model_have_the_same_bound(
-    http, upstream, monkeypatch, pack, over
-):
+async def test_other_bodies_have_the_same_bound(http, upstream, monkeypatch, pack, over):
     monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 100_000)
     body = json.dumps("x" * (100_000 - 2 + over)).encode()
     call = HttpCall("GET", upstream.origin)
@@ -122,7 +118,7 @@ async def test_bodies_that_are_no_answer_of_a_model_have_the_same_bound(
 
 
 @pytest.mark.parametrize(("before", "is_read"), [(1000, True), (4 * exchange.MAX_ERROR_BODY_BYTES, False)])
-async def test_the_words_of_a_refusal_are_bounded_when_unpacked(http, upstream, before, is_read):
+async def test_the_text_of_a_refusal_is_bounded_when_decompressed(http, upstream, before, is_read):
     body = json.dumps({"more": "x" * before, "error": {"message": "No such thing"}}).encode()
     _, error = await read(http, upstream, Reply.raw(gzip.compress(body), 404, content_encoding="gzip"))
     assert error.status_code == 404
@@ -130,12 +126,12 @@ async def test_the_words_of_a_refusal_are_bounded_when_unpacked(http, upstream, 
 
 
 @pytest.mark.parametrize("coding", ["br", "gzip"])
-async def test_a_refusal_that_cannot_be_unpacked_keeps_its_status(http, upstream, coding):
+async def test_a_refusal_that_cannot_be_decompressed_keeps_its_status(http, upstream, coding):
     _, error = await read(http, upstream, Reply.raw(b"odd", 503, content_encoding=coding))
     assert error.status_code == 503
 
 
-async def test_an_answer_in_another_packing_is_a_protocol_error(http, upstream):
+async def test_an_answer_in_another_encoding_is_a_protocol_error(http, upstream):
     reply = Reply.raw(b"odd", content_type="text/event-stream", content_encoding="br")
     _, error = await read(http, upstream, reply)
     assert isinstance(error, ProtocolError)
@@ -173,12 +169,12 @@ async def test_other_work_goes_on_while_a_million_small_values_are_read(http, up
     seen = []
     text, error = await read(http, upstream, reply, _Watched(turns, seen))
     assert (text, error) == ("Hello", None)
-    # On the loop, no other work would have had a turn during any of the decoder's steps.
+    # On the event loop, no other task could run during a step of the decoder.
     assert max(seen) > 10
 
 
 class _Watched(ChatCompletionsDecoder):
-    """Notes how often other work has had its turn during each step."""
+    """Records how often another task ran during each step."""
 
     def __init__(self, turns, seen):
         super().__init__("acme", "m")

@@ -81,7 +81,7 @@ async def test_plain_http_needs_no_certificates_and_shares_one_pool(monkeypatch)
 
 @pytest.mark.requirement("7:proxy-environment")
 @pytest.mark.parametrize("proxy", ["http_proxy", "all_proxy"])
-async def test_loopback_is_reached_in_spite_of_a_proxy(monkeypatch, proxy):
+async def test_loopback_is_reached_directly_despite_a_proxy(monkeypatch, proxy):
     monkeypatch.setenv(proxy, "http://127.0.0.1:9")
     http = HttpClient()
     async with FakeUpstream() as upstream:

@@ -71,7 +71,7 @@ def read(pieces):
 
 @pytest.mark.requirement("chat:line-ends", "chat:comments")
 @pytest.mark.parametrize("name", CASES)
-def test_the_same_events_come_out_however_the_bytes_are_cut(name):
+def test_the_events_are_the_same_for_any_split(name):
     data, expected = CASES[name]
     for pieces in arrivals(data):
         assert read(pieces)[0] == expected, pieces
@@ -91,21 +91,21 @@ def test_retry_takes_ascii_digits_only(line, expected):
     assert read([line + b"\n\n"])[1].retry_ms == expected
 
 
-def test_an_event_is_not_held_back_for_the_byte_behind_its_last_carriage_return():
+def test_an_event_does_not_wait_for_the_byte_after_its_last_carriage_return():
     decoder = EventStreamDecoder()
     assert decoder.feed(b"data: a\r\n\r") == [ServerSentEvent("message", "a", "")]
     assert decoder.feed(b"\ndata: b\r\r") == [ServerSentEvent("message", "b", "")]
 
 
 @pytest.mark.parametrize("tail", [b"data: b", b"data: b\n", b"data: b\r\n"])
-def test_finish_gives_the_event_whose_blank_line_is_missing(tail):
+def test_finish_returns_an_event_without_its_blank_line(tail):
     decoder = EventStreamDecoder()
     assert len(decoder.feed(b"data: a\n\n" + tail)) == 1
     assert decoder.finish() == [ServerSentEvent("message", "b", "")]
     assert decoder.finish() == []
 
 
-def test_finish_gives_nothing_after_a_whole_stream_or_an_empty_one():
+def test_finish_returns_nothing_after_a_complete_or_empty_stream():
     decoder = EventStreamDecoder()
     assert decoder.finish() == []
     decoder.feed(b"data: a\n\n: bye\n")
@@ -161,7 +161,7 @@ def test_a_stream_with_a_generic_content_type_is_read(content_type):
 
 
 @pytest.mark.skipif(not WPT.exists(), reason=f"the cases of web-platform-tests are not at {WPT}")
-def test_web_platform_tests_pass_in_every_arrival():
+def test_web_platform_tests_pass_for_any_split():
     cases = json.loads(WPT.read_text())["cases"]
     assert len(cases) == 30
     for case in cases:

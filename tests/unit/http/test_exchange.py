@@ -64,7 +64,7 @@ async def text_of(http, upstream, reply, **call):
     ],
 )
 @pytest.mark.parametrize("size", [None, 1])
-async def test_the_form_of_an_answer_is_found(http, upstream, content_type, body, expected, size):
+async def test_the_form_of_an_answer_is_detected(http, upstream, content_type, body, expected, size):
     reply = Reply.raw(body, content_type=content_type)
     assert await text_of(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
 
@@ -169,7 +169,7 @@ async def test_invalid_json_is_a_protocol_error(http, upstream):
         await get_json(http, HttpCall("GET", upstream.origin), provider="acme")
 
 
-def test_lines_come_out_whole_however_the_bytes_are_cut():
+def test_lines_are_whole_for_any_split():
     data = b'{"a":1}\n\r\n{"b":"\xc5\xbe"}\r\n{"c":3}'
     for size in (1, 2, 3, 100):
         decoder = JsonLinesDecoder()

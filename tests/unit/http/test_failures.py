@@ -97,7 +97,7 @@ SHAPES = [
     "chat:shape-text",
 )
 @pytest.mark.parametrize(("body", "code"), SHAPES)
-def test_every_shape_of_error_body_gives_its_words_and_its_code(body, code):
+def test_every_shape_of_error_body_gives_its_message_and_its_code(body, code):
     error = from_response(400, body)
     assert error.message == "acme refused the request (HTTP 400): Bad things."
     assert error.provider_code == code
@@ -115,7 +115,7 @@ STACKS = [
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("as_json", [False, True])
-def test_a_stack_is_never_shown(stack, as_json):
+def test_a_stack_trace_is_never_shown(stack, as_json):
     reported = f"It broke.\n{stack}\n"
     body = json.dumps({"error": {"message": reported}}) if as_json else reported
     message = error_from_response(500, {}, body.encode(), provider="acme", url=URL).message
@@ -126,7 +126,7 @@ def test_a_stack_is_never_shown(stack, as_json):
 
 @pytest.mark.requirement("chat:shape-text")
 @pytest.mark.parametrize("body", [b"", b"null", b"<html><body>nginx</body></html>", b"  <!DOCTYPE html><p>x"])
-def test_a_body_without_words_for_a_person_leaves_a_plain_sentence(body):
+def test_a_body_without_a_message_gives_a_plain_sentence(body):
     assert from_response(502, body).message == "acme failed (HTTP 502)."
 
 
@@ -178,7 +178,7 @@ OVERFLOWS = [
 
 @pytest.mark.requirement("chat:context-overflow")
 @pytest.mark.parametrize("words", OVERFLOWS)
-def test_every_wording_of_a_prompt_that_is_too_long_is_known(words):
+def test_every_wording_of_a_too_long_prompt_is_recognised(words):
     for status in (400, 413):
         assert type(from_response(status, openai_error(words))) is ContextExceededError
     assert type(from_response(400, words.encode())) is ContextExceededError
@@ -186,7 +186,7 @@ def test_every_wording_of_a_prompt_that_is_too_long_is_known(words):
 
 @pytest.mark.requirement("chat:error-codes", "chat:shape-code-and-text")
 @pytest.mark.parametrize(("status", "body", "kind"), WORDS)
-def test_words_refine_a_status(status, body, kind):
+def test_the_message_refines_the_status(status, body, kind):
     assert type(from_response(status, body)) is kind
 
 
@@ -222,7 +222,7 @@ def test_a_quota_that_names_a_time_to_wait_is_a_rate_limit():
         ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1754667660000"}, None),
     ],
 )
-def test_the_time_to_wait_is_read_in_every_spelling(headers, expected):
+def test_the_time_to_wait_is_read_in_every_format(headers, expected):
     assert from_response(429, b"", **headers).retry_after == pytest.approx(expected)
 
 
@@ -233,7 +233,7 @@ def test_a_reset_time_in_unix_milliseconds_is_reported():
 
 
 @pytest.mark.requirement("chat:should-retry")
-def test_x_should_retry_has_the_last_word_but_a_quota_is_never_retried():
+def test_x_should_retry_takes_precedence_but_a_quota_is_never_retried():
     assert from_response(500, b"", x_should_retry="false").retryable is False
     assert from_response(400, b"", x_should_retry="true").retryable is True
     assert from_response(402, b"", x_should_retry="true").retryable is False
@@ -262,7 +262,7 @@ def test_a_message_is_one_bounded_line_without_markup_control_characters_or_secr
 
 
 @pytest.mark.requirement("chat:error-of-upstream")
-def test_an_upstreams_own_words_come_through_a_router():
+def test_the_upstreams_message_is_taken_from_a_routers_error():
     raw = json.dumps(openai_error("The real cause"))
     body = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
     assert "Provider returned error: The real cause." in from_response(400, body).message

@@ -54,7 +54,7 @@ async def test_a_proxy_that_refuses_is_named_with_its_status(authority, status, 
 
 
 @pytest.mark.requirement("7:proxy-errors")
-async def test_a_proxy_that_is_not_there_is_named_and_not_the_provider(authority):
+async def test_an_unreachable_proxy_is_named_and_not_the_provider(authority):
     async with running_network(authority) as network:
         gone = network.proxy.url
         await network.proxy.__aexit__()
@@ -86,7 +86,7 @@ async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_it
     ("manner", "words"),
     [("close", "the proxy {proxy} closed the connection"), ("close behind", "through the proxy {proxy}")],
 )
-async def test_a_proxy_that_hangs_up_is_named(authority, manner, words):
+async def test_a_proxy_that_closes_the_connection_is_named(authority, manner, words):
     async with running_network(authority) as network:
         network.proxy.manner = manner
 
@@ -111,7 +111,7 @@ async def test_a_silent_proxy_fails_after_the_connect_timeout(authority, manner)
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_a_provider_behind_a_proxy_may_think_longer_than_the_connect_timeout(authority):
+async def test_a_provider_behind_a_proxy_may_take_longer_than_the_connect_timeout(authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply(held=Gate()))  # It is never opened.
 

@@ -71,7 +71,7 @@ async def test_a_host_of_no_proxy_is_reached_directly(monkeypatch, authority):
 
 @pytest.mark.requirement("7:proxy")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_this_machine_is_never_reached_through_a_proxy(authority, host):
+async def test_loopback_is_never_reached_through_a_proxy(authority, host):
     async with running_network(authority, authority.server("127.0.0.1", "localhost")) as network:
         assert await ask(client_of(network), f"https://{host}:{network.front.port}/v1") == {"ok": True}
         assert network.proxy.requests == []
@@ -188,6 +188,6 @@ async def test_tunnels_that_fail_do_not_fill_the_pool(authority, monkeypatch):
 
 
 @pytest.mark.requirement("7:tls")
-async def test_an_authority_that_another_one_has_signed_may_be_named_alone(tmp_path, authority):
+async def test_an_intermediate_authority_may_be_configured_alone(tmp_path, authority):
     async with running_network(Authority(tmp_path / "below", above=authority)) as network:
         assert await ask(client_of(network)) == {"ok": True}

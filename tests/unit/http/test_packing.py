@@ -1,4 +1,4 @@
-"""Compressed bodies: each supported coding, in bounded steps however the bytes are cut."""
+"""Compressed bodies: each supported encoding, in bounded steps for any split."""
 
 import gzip
 import zlib
@@ -46,7 +46,7 @@ def test_an_uncompressed_body_is_unchanged(coding):
     assert unpacker_for(coding, "acme") is None
 
 
-def test_a_step_is_bounded_however_much_a_few_bytes_hold():
+def test_a_step_is_bounded_even_for_a_high_compression_ratio():
     steps = unpacker_for("gzip", "acme").steps(gzip.compress(bytes(64 << 20)))
     assert [len(next(steps)) for _ in range(10)] == [STEP_BYTES] * 10
 

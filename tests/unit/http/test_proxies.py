@@ -39,7 +39,7 @@ def test_an_address_is_read_with_and_without_its_scheme(text, expected):
 
 
 @pytest.mark.requirement("7:proxy-secret")
-def test_a_password_is_in_no_repr_and_is_taken_out_of_logs_in_every_spelling():
+def test_a_password_is_in_no_repr_and_is_removed_from_logs_in_every_encoding():
     proxy = parse_proxy(f"http://me:{ENCODED}@proxy.test:1", "HTTPS_PROXY")
 
     for shown in (repr(proxy), str(proxy), proxy.address):
@@ -95,7 +95,7 @@ def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, 
         ({"ALL_PROXY": "http://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTP_PROXY": "http://d.test:4"}, "https", None),
         ({"HTTP_PROXY": "http://d.test:4"}, "http", "d.test:4 by HTTP_PROXY"),
-        # Desktops set this beside the others; it must not be in the way of those.
+        # Desktops set this too; it must not override the others.
         ({"ALL_PROXY": "socks://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTPS_PROXY": "a.test:1", "NO_PROXY": "provider.test"}, "https", None),
         ({"HTTPS_PROXY": "a.test:1", "no_proxy": "*"}, "https", None),
@@ -151,10 +151,10 @@ def test_the_environment_names_the_proxy_for_a_scheme(monkeypatch, variables, sc
         ("[fd00::1]:443", "fd00::1", 443, True),
         ("[fd00::1]:444", "fd00::1", 443, False),
         ("10.0.0.0/8", "fd00::1", 443, False),
-        # What is not a form is no entry, and does not spoil the others.
+        # Invalid entries are ignored and do not affect the others.
         ("10.0.0.0/99,a.test", "a.test", 443, True),
         ("ex*mple.test", "example.test", 443, False),
     ],
 )
-def test_no_proxy_takes_out_names_addresses_networks_and_ports(listed, host, port, expected):
+def test_no_proxy_excludes_names_addresses_networks_and_ports(listed, host, port, expected):
     assert is_exempt(host, port, listed) is expected

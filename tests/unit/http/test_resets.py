@@ -135,7 +135,7 @@ async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(nam
             assert_laws(got, ended=bool(done))
             assert error is not None or text_of(got) == TEXT, offset
             ends.append(error is None)
-        # Once an answer counts as complete, no byte more makes it incomplete.
+        # Once an answer is complete, no further byte makes it incomplete.
         assert ends == sorted(ends)
         assert ends[0] is False
     await http.aclose()

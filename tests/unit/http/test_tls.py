@@ -22,7 +22,7 @@ def refusal(options: TlsOptions) -> ConfigError:
     return caught.value
 
 
-def test_a_file_adds_to_what_the_system_trusts(tmp_path, monkeypatch, authority):
+def test_a_file_adds_to_the_systems_authorities(tmp_path, monkeypatch, authority):
     system = Authority(tmp_path / "system")
     monkeypatch.setenv("SSL_CERT_FILE", str(system.file))
 
@@ -34,7 +34,7 @@ def test_a_file_adds_to_what_the_system_trusts(tmp_path, monkeypatch, authority)
     assert alone[0] in both
 
 
-def test_verification_is_on_whatever_is_configured(authority):
+def test_verification_is_on_for_any_configuration(authority):
     options = [TlsOptions(), TlsOptions(str(authority.file)), TlsOptions(cert=str(authority.client()))]
     for context in (make_context(each, "acme") for each in options):
         assert context.verify_mode is ssl.CERT_REQUIRED
@@ -60,7 +60,7 @@ def test_a_missing_file_is_an_error_with_the_configuration_key(tmp_path, key):
     assert "missing.pem, which cannot be read" in error.message
 
 
-def test_a_directory_is_no_file(tmp_path):
+def test_a_directory_is_an_error(tmp_path):
     assert "cannot be read" in refusal(TlsOptions(str(tmp_path))).message
 
 

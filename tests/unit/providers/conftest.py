@@ -11,7 +11,7 @@ from tests.unit.providers.plugged import Install, Site
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a distribution where this process finds it, for the one test."""
+    """Installs a distribution for this process, for one test."""
     site = Site(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     return site.install

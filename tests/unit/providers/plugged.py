@@ -1,4 +1,4 @@
-"""Distributions of plug-ins, made of a few lines of code, for this process to find."""
+"""Small plug-in distributions that this process can load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Install = Callable[..., None]
 
 
 class Site:
-    """A directory on the search path of modules, into which distributions are put as pip would."""
+    """A directory on `sys.path` with distributions installed as pip does."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -37,9 +37,9 @@ class Site:
     def install(
         self, code: str, *kinds: str, distribution: str = "jumpseat-acme", loads: str = "Acme"
     ) -> None:
-        """Put a distribution of one module there, version 1.0, that brings these kinds; `acme` if none."""
+        """Install a distribution of one module, version 1.0, that has these kinds; `acme` by default."""
         name = distribution.replace("-", "_")
-        # Modules are remembered by name for the whole process, so each test's has one of its own.
+        # Python caches modules by name for the whole process, so each test needs its own name.
         module = f"{name}_{abs(hash(self._directory))}"
         (self._directory / f"{module}.py").write_text(HEAD + code, "utf-8")
         info = self._directory / f"{name}-1.0.dist-info"
@@ -48,7 +48,7 @@ class Site:
         (info / "METADATA").write_text(metadata, "utf-8")
         lines = [f"{kind} = {module}:{loads}" for kind in kinds or ("acme",)]
         (info / "entry_points.txt").write_text("\n".join(["[jumpseat.adapters]", *lines, ""]), "utf-8")
-        # What Python has seen of the directory it takes for new only if its time differs, which ticks slowly.
+        # Python lists the directory again only if its mtime differs, which may have a coarse resolution.
         importlib.invalidate_caches()
 
 

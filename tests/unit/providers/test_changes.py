@@ -1,4 +1,4 @@
-"""Changes of models and providers are announced when they are changes, to everybody who wants to hear."""
+"""Real changes of models and providers are reported to every listener."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look at this machine finds missing that a provider of the file needs, and what is passed over."""
+"""The local checks of `config check`: what is missing on this machine, and what is skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INSTALL_SERVER = "npm install -g @github/copilot-language-server"
 
 @pytest.fixture(autouse=True)
 def bare_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One without any program and without the local model."""
+    """A machine without programs and without the local model."""
     monkeypatch.setenv("PATH", str(home / "bin"))
     monkeypatch.setattr("jumpseat.adapters.local.model.PACKAGE", "llm_that_is_not_installed")
 
@@ -56,7 +56,7 @@ async def test_a_command_that_does_not_exist_is_reported_at_its_key(home: Path) 
 
 @pytest.mark.requirement("language-server:command")
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
-async def test_a_program_that_is_there_is_not_run(home: Path) -> None:
+async def test_an_existing_program_is_not_run(home: Path) -> None:
     program = home / "bin" / "copilot-language-server"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\ntouch {home}/was-run\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Mistakes in sources, `${name}`, proxies and certificates that are found before any of them is used."""
+"""Faults in sources, `${name}`, proxies and certificates that are found before their first use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_an_unusable_value_is_reported_with_its_line_and_not_shown(
     assert "canary" not in fault.message
 
 
-async def test_what_only_the_moment_of_use_can_tell_is_no_mistake(
+async def test_a_value_that_only_its_use_can_check_is_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UNSET_KEY", raising=False)
@@ -95,7 +95,7 @@ async def test_what_only_the_moment_of_use_can_tell_is_no_mistake(
         ('base_url = "http://gpu.test"\nquery = { key = "canary" }', "base_url", "sends a key over"),
     ],
 )
-async def test_a_value_that_is_probably_not_meant_so_is_warned_of(
+async def test_a_probable_mistake_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, key: str, words: str
 ) -> None:
     for name in ("UNSET_KEY", "UNSET_API_KEY"):
@@ -108,7 +108,7 @@ async def test_a_value_that_is_probably_not_meant_so_is_warned_of(
     assert "canary" not in fault.message
 
 
-async def test_what_is_meant_so_is_not_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_intended_value_is_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET_KEY", "x")
     found = await checked(
         tmp_path,

@@ -1,4 +1,4 @@
-"""The choice of a default provider: made once, saved, and never on behalf of other workspaces."""
+"""The choice of a default provider: made once, saved, and not affected by other workspaces."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def saved_default(registry: Registry) -> str | None:
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_a_choice_stays_when_further_providers_come(start: Start) -> None:
+async def test_a_choice_stays_when_providers_are_added(start: Start) -> None:
     assert await default_provider(start("a")) == "a"
 
     assert await default_provider(start("a", "b")) == "a"
@@ -65,7 +65,7 @@ async def test_a_choice_stays_when_further_providers_come(start: Start) -> None:
         (["a", "b"], "expired", None),
     ],
 )
-async def test_signed_in_goes_before_the_only_one_and_that_before_what_is_at_hand(
+async def test_a_signed_in_provider_precedes_the_only_configured_one_and_that_the_built_in_ones(
     start: Start, names: list[str], local: AuthState, chosen: str | None
 ) -> None:
     registry = start(*names, local=local)
@@ -83,7 +83,7 @@ async def test_copilot_is_the_first_choice_with_a_sign_in(
 
 
 class SignedInElsewhere(Account):
-    """Signed in by another program, and not for this provider; each look costs."""
+    """Signed in by another program, and not for this provider; each check costs."""
 
     asked = 0
 
@@ -111,7 +111,7 @@ def signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
         (["a", "b"], "signed_out", "copilot", 1),
     ],
 )
-async def test_another_programs_sign_in_counts_last_and_is_not_looked_for_where_a_provider_is_set_up(
+async def test_another_programs_sign_in_comes_last_and_is_not_checked_if_a_provider_is_configured(
     names: list[str], local: AuthState, chosen: str, asked: int
 ) -> None:
     copilot, account = signed_in_elsewhere()
@@ -133,7 +133,7 @@ async def test_a_named_provider_needs_no_choice() -> None:
 
 
 @pytest.mark.requirement("4:configured-default")
-async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_alone(start: Start) -> None:
+async def test_the_configuration_takes_precedence_over_the_saved_default_and_keeps_it(start: Start) -> None:
     await save(start("a", "b"), default_provider="a")
 
     assert await default_provider(start("a", "b", default_provider="b")) == "b"
@@ -143,7 +143,7 @@ async def test_the_configuration_goes_before_the_saved_default_which_it_leaves_a
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_again_and_logged_once(
+async def test_the_daemons_choice_of_a_removed_provider_is_made_again_and_logged_once(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     await default_provider(start("a"))
@@ -155,7 +155,7 @@ async def test_a_choice_of_the_daemons_whose_provider_is_gone_is_made_again_and_
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_persons_choice_is_passed_over_while_it_is_gone_and_never_replaced(
+async def test_a_persons_choice_of_a_removed_provider_is_skipped_and_never_replaced(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     await default_provider(start("b"))
@@ -177,7 +177,7 @@ async def test_confirming_the_daemons_choice_makes_it_a_persons(start: Start) ->
 
 @pytest.mark.requirement("4:overlay-default")
 @pytest.mark.parametrize(("names", "chosen"), [(["ws"], "ws"), (["a", "ws"], "local")])
-async def test_a_choice_that_a_clients_own_provider_had_a_part_in_is_not_saved(
+async def test_a_choice_among_a_clients_own_providers_is_not_saved(
     start: Start, names: list[str], chosen: str
 ) -> None:
     assert await default_provider(start(*names, from_client="ws", local="not_required")) == chosen
@@ -186,7 +186,7 @@ async def test_a_choice_that_a_clients_own_provider_had_a_part_in_is_not_saved(
 
 
 @pytest.mark.requirement("4:overlay-default")
-async def test_a_saved_default_holds_beside_a_clients_own_providers(start: Start) -> None:
+async def test_a_saved_default_holds_next_to_a_clients_own_providers(start: Start) -> None:
     await default_provider(start("a"))
 
     assert await default_provider(start("a", "ws", from_client="ws")) == "a"
@@ -206,7 +206,7 @@ async def test_settings_that_a_client_has_for_a_built_in_provider_change_no_choi
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_of_two_daemons_that_choose_at_once_the_first_one_decides(start: Start) -> None:
+async def test_of_two_concurrent_choices_the_first_one_is_saved(start: Start) -> None:
     first, second = start("b"), start("a", "b", local="not_required")
     for each in (first, second):
         await each.saved.loaded()
@@ -228,7 +228,7 @@ async def test_a_choice_that_cannot_be_saved_is_used_and_tried_once(
     assert caplog.text.count("is not saved") == 1
 
 
-async def test_a_built_in_provider_that_cannot_say_its_state_is_not_chosen(start: Start) -> None:
+async def test_a_built_in_provider_without_a_known_state_is_not_chosen(start: Start) -> None:
     broken = ScriptedAdapter(name="local", state=ConfigError("Wrong."))
 
     assert await default_provider(registry_of(broken, tables={"a": {}})) is None
@@ -256,14 +256,14 @@ async def test_an_absent_model_is_the_configured_else_the_saved_else_the_default
 
 
 @pytest.mark.requirement("4:saved-default-model")
-async def test_a_saved_model_whose_provider_is_gone_is_passed_over(start: Start) -> None:
+async def test_a_saved_model_of_a_removed_provider_is_skipped(start: Start) -> None:
     await save(start("a", "b"), default_model="b:x")
 
     assert (await resolve_model(start("a"), None)).model == "a-own"
     assert (await resolve_model(start("a", "b"), None)).model == "x"
 
 
-async def test_a_chats_own_model_changes_nothing_that_is_saved(start: Start) -> None:
+async def test_the_model_of_a_chat_changes_no_saved_value(start: Start) -> None:
     await save(start("a"), default_provider="a", default_model="m")
     await resolve_model(start("a"), "a:other")
 
@@ -271,7 +271,7 @@ async def test_a_chats_own_model_changes_nothing_that_is_saved(start: Start) -> 
 
 
 @pytest.mark.requirement("5:settings-precedence")
-async def test_values_of_the_configuration_go_before_saved_ones(start: Start) -> None:
+async def test_values_of_the_configuration_take_precedence_over_saved_ones(start: Start) -> None:
     rows = {name: {"type": "integer"} for name in ("x", "y", "z")}
     tables = {"a": {"settings": rows}}
     registry = start("a", tables=tables)
@@ -295,7 +295,7 @@ async def test_signing_in_makes_the_default_and_forgets_another_providers_model(
 
 
 @pytest.mark.requirement("4:sign-in-default")
-async def test_signing_in_keeps_a_model_of_that_provider_and_the_configurations_word(start: Start) -> None:
+async def test_signing_in_keeps_a_model_of_that_provider_and_the_configured_default(start: Start) -> None:
     await save(start("a", "b"), default_provider="a", default_model="b:m")
     await choose_default(start("a", "b", default_provider="a"), "b")
     await choose_default(start("a", "b", from_client="b"), "b")

@@ -27,7 +27,7 @@ def bare(model: str = CLAUDE, **facts: Any) -> ModelInfo:
     return ModelInfo(provider="p", model=model, name=model, family=model, version=model, **facts)
 
 
-def test_the_providers_word_goes_before_the_users_and_that_before_the_snapshots() -> None:
+def test_the_providers_facts_take_precedence_over_the_users_and_those_over_the_snapshots() -> None:
     vendored = snapshot()["anthropic"][CLAUDE]
     configured = {"id": CLAUDE, "max_context_tokens": 3, "max_output_tokens": 4, "supports_vision": False}
     found = known(bare(max_context_tokens=2), table(kind="anthropic", models=[configured]))
@@ -71,7 +71,7 @@ def test_another_vendors_server_inherits_nothing(more: dict[str, Any], model: st
         *(({"base_url": f"https://{host}/v1"}, name) for name, host in CATALOGUES.items()),
     ],
 )
-def test_a_vendors_own_host_says_whose_models_they_are(more: dict[str, Any], catalogue: str) -> None:
+def test_a_vendors_own_host_identifies_the_vendor_of_its_models(more: dict[str, Any], catalogue: str) -> None:
     assert catalogue_of(table(**more)) == catalogue
 
 
@@ -88,14 +88,14 @@ def test_a_model_that_the_snapshot_does_not_have_stays_unknown() -> None:
     assert known(row, table(kind="anthropic")).info == row
 
 
-def test_what_the_user_says_of_a_whole_provider_goes_before_the_snapshot() -> None:
+def test_configured_capabilities_of_a_provider_take_precedence_over_the_snapshot() -> None:
     found = known(bare(), table(kind="anthropic", capabilities={"vision": False}))
 
     assert found.info.supports_vision is None
     assert found.info.supports_tool_use is True
 
 
-def test_a_label_that_the_provider_gives_stays() -> None:
+def test_a_label_from_the_provider_stays() -> None:
     row = model_info("p", CLAUDE, vendor="Acme")
     found = known(ModelInfo(**{**_fields(row), "name": "Opus"}), table(kind="anthropic"))
 
@@ -103,7 +103,7 @@ def test_a_label_that_the_provider_gives_stays() -> None:
 
 
 @pytest.mark.requirement("3:model-facts")
-def test_a_family_that_copilot_tells_stays_even_if_it_is_called_like_the_model() -> None:
+def test_a_family_from_copilot_stays_even_if_it_equals_the_model() -> None:
     vendored = snapshot()["github-copilot"]["gpt-4.1"]
     row = ModelInfo(provider="p", model="gpt-4.1", name="GPT-4.1", family="gpt-4.1", version="1")
 
@@ -115,7 +115,7 @@ def _fields(row: ModelInfo) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("provider", "model", "name", "family", "version", "vendor")}
 
 
-async def test_facts_of_a_model_that_no_list_was_had_of_come_with_its_name() -> None:
+async def test_facts_of_an_unlisted_model_come_from_its_name() -> None:
     registry = registry_of(
         ScriptedAdapter(name="a"), tables={"a": {"models": [{"id": "m", "max_prompt_tokens": 7}, "n"]}}
     )
@@ -126,7 +126,7 @@ async def test_facts_of_a_model_that_no_list_was_had_of_come_with_its_name() -> 
     assert (await resolve_model(registry, "a:n")).info is None
 
 
-async def test_where_a_fact_comes_from_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_source_of_a_fact_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "jumpseat.providers.facts")
     known(bare(), table(kind="anthropic"))
 

@@ -1,4 +1,4 @@
-"""What the lists of models cost those who ask for something else."""
+"""The cost of long lists of models for other requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
-async def test_other_work_goes_on_while_facts_are_laid_on_a_long_list() -> None:
+async def test_other_work_goes_on_while_a_long_list_gets_its_facts() -> None:
     turns = 0
 
     async def count() -> None:
@@ -18,9 +18,9 @@ async def test_other_work_goes_on_while_facts_are_laid_on_a_long_list() -> None:
 
     counting = asyncio.ensure_future(count())
     registry = registry_of(ScriptedAdapter(models=[f"m{number}" for number in range(3000)]))
-    await registry.list_models("fake")  # What is read once only is read now.
+    await registry.list_models("fake")  # Fill the caches before the measurement.
     before = turns
     assert len(await registry.list_models("fake", refresh=True)) == 3000
     counting.cancel()
-    assert turns - before > 20  # On the loop, there would be one for each wait.
+    assert turns - before > 20  # On the event loop there would be one per wait.
     await registry.aclose()

@@ -48,7 +48,7 @@ def several() -> Registry:
         ("meta-llama:llama-4", "there are: copilot"),
     ],
 )
-async def test_what_is_nearly_a_provider_a_kind_or_a_vendor_is_refused(name: str, meant: str) -> None:
+async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: str) -> None:
     with pytest.raises(RequestError) as caught:
         await resolve_model(several(), name)
 
@@ -80,18 +80,18 @@ async def test_what_is_nearly_a_provider_a_kind_or_a_vendor_is_refused(name: str
         ":x",
     ],
 )
-async def test_a_tag_and_a_prefix_that_is_like_nothing_are_a_bare_name(name: str) -> None:
+async def test_a_name_with_a_tag_or_an_unknown_prefix_is_a_bare_name(name: str) -> None:
     target = await resolve_model(several(), name)
 
     assert (target.provider, target.model) == ("groq", name)
 
 
 @pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
-async def test_a_configured_model_is_no_mistake_whatever_it_begins_with(name: str) -> None:
+async def test_a_configured_model_with_any_prefix_is_no_mistake(name: str) -> None:
     assert await fault_of_model(several(), name) is None
 
 
-async def test_a_listed_model_is_no_mistake_whatever_it_begins_with() -> None:
+async def test_a_listed_model_with_any_prefix_is_no_mistake() -> None:
     registry = registry_of(ScriptedAdapter(name="a", models=["openai:x"]), default_provider="a")
     assert await fault_of_model(registry, "openai:x") is not None
 
@@ -164,7 +164,7 @@ async def test_a_wrong_name_in_a_save_is_reported_with_the_nearest() -> None:
     }
 
 
-def test_the_nearest_names_are_found_whatever_their_case_and_however_long_the_name_is() -> None:
+def test_the_nearest_names_are_found_for_any_case_and_length() -> None:
     assert nearest("MAX-TOKENS", ["min_tokens", "max_tokens"]) == ["max_tokens"]
     assert nearest("a" * 1_000_000, ["b", "a" * 1_000_000]) == []
     assert alternatives("x", ["groq", "local"]) == "; there are: groq, local"

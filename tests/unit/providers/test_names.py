@@ -1,4 +1,4 @@
-"""What a model name means, and which provider is the default."""
+"""How a model name is resolved, and which provider is the default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def two(**top_level: Any) -> Registry:
 
 
 async def listed(registry: Registry) -> Registry:
-    """The registry after everybody's models were asked for."""
+    """The registry after the models of all providers were listed."""
     await registry.list_all_models(registry.ids)
     return registry
 
@@ -155,7 +155,7 @@ async def test_without_a_default_the_error_says_what_to_do(
     assert caught.value.hint
 
 
-async def test_what_is_known_of_the_model_comes_with_it() -> None:
+async def test_the_facts_of_the_model_come_with_it() -> None:
     registry = two(default_provider="a")
     assert (await resolve_model(registry, "a:one")).info is None
 

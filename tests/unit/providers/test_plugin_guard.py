@@ -62,7 +62,7 @@ async def test_a_defect_in_a_chat_names_the_plug_in_and_not_the_daemon(
     assert "Traceback" in caplog.text
 
 
-async def test_what_an_adapter_may_raise_goes_through_as_it_is(install: Install) -> None:
+async def test_errors_of_the_vocabulary_pass_unchanged(install: Install) -> None:
     install(
         "class Acme(Adapter):\n    async def stream(self, request):\n        yield self.raise_it()\n"
         "    def raise_it(self):\n        raise RateLimitError('Slow down.', retry_after=900)"
@@ -73,7 +73,7 @@ async def test_what_an_adapter_may_raise_goes_through_as_it_is(install: Install)
     assert (error.message, error.retry_after) == ("Slow down.", 900)
 
 
-async def test_events_that_do_not_close_well_leave_the_end_of_the_turn_alone(
+async def test_a_defect_in_closing_the_events_does_not_change_the_end_of_the_turn(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(
@@ -120,7 +120,7 @@ class Acme(Adapter):
     ],
 )
 @pytest.mark.parametrize("body", NETWORK_DEFECTS, ids=NETWORK_DEFECT_IDS)
-async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
+async def test_a_defect_in_a_network_call_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str
 ) -> None:
     install(f"{GOOD}{KNOWS_MODELS}    {body.format(method)}")
@@ -140,7 +140,7 @@ async def test_a_defect_of_what_is_asked_over_the_network_names_the_plug_in(
     ],
 )
 @pytest.mark.parametrize("body", NETWORK_DEFECTS, ids=NETWORK_DEFECT_IDS)
-async def test_so_does_a_defect_of_its_account(
+async def test_a_defect_of_its_account_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str
 ) -> None:
     install(OWN_ACCOUNT.replace("pass", body.format(method)))
@@ -149,7 +149,7 @@ async def test_so_does_a_defect_of_its_account(
         await getattr(account, method)(*arguments)
 
 
-async def test_files_that_a_defect_hides_are_not_watched(
+async def test_files_of_a_failing_watch_list_are_not_watched(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(OWN_ACCOUNT.replace("pass", "def watched_files(self): return ['a']"))
@@ -172,7 +172,7 @@ async def test_files_that_a_defect_hides_are_not_watched(
     ["def {}(self, *_): 1 / 0", "def {}(self, *_): return 1.5", "async def {}(self, *_): pass"],
     ids=["raises", "answers nonsense", "is async"],
 )
-async def test_a_defect_of_what_is_asked_in_passing_is_as_if_nothing_were_there(
+async def test_a_defect_in_a_cheap_query_gives_its_default(
     install: Install,
     method: str,
     arguments: tuple[Any, ...],
@@ -186,7 +186,7 @@ async def test_a_defect_of_what_is_asked_in_passing_is_as_if_nothing_were_there(
     assert f"{method} of the plug-in acme (jumpseat-acme 1.0) failed" in caplog.text
 
 
-async def test_so_is_a_property_that_fails_and_one_that_cannot_be_set(
+async def test_a_property_that_fails_or_cannot_be_set_gives_its_default(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     unset = "    client_info = property(lambda self: None)\n"
@@ -227,12 +227,12 @@ def test_each_member_of_the_interface_is_guarded(install: Install) -> None:
     optional = (IdentifiesClient, ChangesCapabilities, KnowsModels, EditsInline, ChecksSetup)
     guarded = {*vars(type(adapter)), *vars(adapter)}
 
-    # `bind` only makes a `ChatModel`, which asks the guard.
+    # `bind` only makes a `ChatModel`, which calls the guard.
     assert members(Adapter, *optional) - guarded == {"bind"}
     assert members(Account) <= {*vars(type(adapter.account))}
 
 
-async def test_what_a_plug_in_does_not_have_it_does_not_have(install: Install) -> None:
+async def test_members_that_a_plug_in_does_not_define_have_their_defaults(install: Install) -> None:
     install(GOOD)
     adapter = registry().adapter("mine")
 
@@ -245,7 +245,7 @@ async def test_what_a_plug_in_does_not_have_it_does_not_have(install: Install) -
         await adapter.list_models()
 
 
-async def test_one_that_fails_to_close_keeps_no_other_from_it(
+async def test_an_adapter_that_fails_to_close_does_not_prevent_the_close_of_others(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(

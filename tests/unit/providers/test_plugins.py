@@ -1,4 +1,4 @@
-"""Kinds of providers that other distributions bring: found late, and refused with reasons."""
+"""Kinds of providers from plug-ins: loaded on demand, and refused with reasons."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_kind_of_an_installed_plug_in_makes_its_adapter(install: Install
     assert (await adapter.bind("m").chat([Message.user("Hi")])).stop_reason == "end_turn"
 
 
-def test_a_factory_is_as_good_as_a_class(install: Install) -> None:
+def test_an_adapter_may_be_made_by_a_function(install: Install) -> None:
     install(
         GOOD + "def make(provider, config, http):\n    return Acme(f'{provider} of {config.kind}')\n",
         loads="make",
@@ -77,7 +77,7 @@ def test_an_unknown_kind_is_reported_with_all_known_kinds(install: Install) -> N
     assert error.provider == "mine"
 
 
-def test_a_plug_in_cannot_take_the_place_of_a_kind_that_is_built_in(install: Install) -> None:
+def test_a_plug_in_cannot_replace_a_built_in_kind(install: Install) -> None:
     install("raise RuntimeError('imported')", "openai")
 
     assert type(registry("openai").adapter("mine")).__name__ == "OpenAIAdapter"

@@ -1,4 +1,4 @@
-"""The registry: which providers there are, what each can do, and failures that stay with whose they are."""
+"""The registry: the providers, their capabilities, and failures that affect one provider only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
     assert registry.user_defined == ["local"]
 
 
-def test_a_provider_that_does_not_exist_is_the_requests_error() -> None:
+def test_an_unknown_provider_is_a_request_error() -> None:
     for ask in (Registry.table, Registry.adapter):
         with pytest.raises(RequestError, match=r"'x'.*copilot, local, a"):
             ask(configured(a={"kind": "openai"}), "x")
@@ -43,14 +43,14 @@ def test_a_provider_that_does_not_exist_is_the_requests_error() -> None:
 
 @pytest.mark.requirement("6:config")
 @pytest.mark.parametrize("kind", ["", "opneai"])
-def test_an_unknown_kind_names_its_key_and_those_that_are_known(kind: str) -> None:
+def test_an_unknown_kind_is_reported_with_its_key_and_the_known_kinds(kind: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.a\.kind") as caught:
         configured(a={"kind": kind}).adapter("a")
     assert all(known in caught.value.message for known in KINDS)
 
 
 @pytest.mark.requirement("5:providers-list")
-async def test_a_capability_is_what_a_probe_found_else_what_was_configured_else_the_adapters() -> None:
+async def test_a_capability_is_from_a_probe_else_the_configuration_else_the_adapter() -> None:
     adapter = ScriptedAdapter(
         name="a", capabilities=Capabilities(vision=True, json_mode=False), probed=Capabilities(vision=False)
     )
@@ -103,7 +103,7 @@ async def test_every_provider_is_described() -> None:
     ]
 
 
-async def test_a_provider_that_is_set_up_wrongly_is_reported_beside_the_others() -> None:
+async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
     fails = ScriptedAdapter(name="b", state=ConfigError("providers.b.api_key is env:X, which is not set."))
     registry = registry_of(ScriptedAdapter(name="a"), fails, tables={"c": {"kind": "nonsense"}})
 
@@ -123,7 +123,7 @@ async def test_a_provider_that_is_set_up_wrongly_is_reported_beside_the_others()
         (KeyError("sk-secret"), "its log has the details"),
     ],
 )
-async def test_a_provider_that_fails_hides_no_others_models(failure: Exception, words: str) -> None:
+async def test_a_failed_provider_hides_no_other_models(failure: Exception, words: str) -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", models=["one"]),
         ScriptedAdapter(name="b", models=failure),
@@ -147,7 +147,7 @@ async def test_an_unknown_kind_hides_no_others_models() -> None:
     assert isinstance(failures[0].error, ConfigError)
 
 
-async def test_models_are_asked_for_once_and_then_remembered_unless_refreshed() -> None:
+async def test_models_are_listed_once_and_then_remembered_unless_refreshed() -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
     assert registry.known_models("a") is None
@@ -161,7 +161,7 @@ async def test_models_are_asked_for_once_and_then_remembered_unless_refreshed() 
     assert adapter.listed == 2
 
 
-async def test_a_list_that_failed_is_asked_for_again() -> None:
+async def test_a_failed_list_is_requested_again() -> None:
     adapter = ScriptedAdapter(name="a", models=ChatError("No."))
     registry = registry_of(adapter)
     with pytest.raises(ChatError):
@@ -181,7 +181,7 @@ async def test_a_list_that_failed_is_asked_for_again() -> None:
         ({"max_tokens": 0, "providers": []}, {}, None),
     ],
 )
-def test_default_settings_are_the_providers_own_and_nonsense_is_none(
+def test_default_settings_are_the_providers_own_and_invalid_ones_are_ignored(
     settings: dict[str, Any], values: dict[str, Any], tokens: int | None
 ) -> None:
     registry = registry_of(ScriptedAdapter(name="a"), settings=settings)
@@ -190,7 +190,7 @@ def test_default_settings_are_the_providers_own_and_nonsense_is_none(
     assert registry.default_max_tokens == tokens
 
 
-def test_the_settings_schema_is_the_kinds_rows_under_the_users_in_order() -> None:
+def test_the_settings_schema_is_the_users_rows_over_those_of_the_kind_in_order() -> None:
     rows = configured(
         a={
             "kind": "openai",
@@ -212,7 +212,7 @@ def test_the_settings_schema_is_the_kinds_rows_under_the_users_in_order() -> Non
     assert list(configured(b={"kind": "plug-in"}).settings_rows("b")) == []
 
 
-async def test_closing_closes_what_was_made() -> None:
+async def test_closing_closes_every_adapter() -> None:
     async with FakeUpstream() as upstream:
         upstream.default(Reply.json({"data": []}))
         registry = configured(a={"kind": "openai", "base_url": upstream.base_url})
@@ -245,7 +245,7 @@ async def test_a_probe_that_hangs_is_given_up_and_delays_no_other(monkeypatch: p
 
 
 @pytest.mark.requirement("5:probe")
-async def test_what_a_probe_found_of_the_models_then_refuses_no_chat_with_a_later_one() -> None:
+async def test_the_findings_of_a_probe_refuse_no_chat_with_a_later_model() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed={"vision": False}))
     await describe(registry, None, probe=True)
 

@@ -1,4 +1,4 @@
-"""The settings rows that each kind has by itself: what the protocol page says of them, and that they hold."""
+"""The built-in settings rows of each kind match the protocol page."""
 
 from __future__ import annotations
 

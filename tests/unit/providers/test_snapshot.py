@@ -49,7 +49,7 @@ KEPT = {
 }
 
 
-def test_the_file_is_small_and_says_whence_and_when_it_is() -> None:
+def test_the_file_is_small_and_has_its_source_and_date() -> None:
     snapshot_file = json.loads(FILE.read_text("utf-8"))
 
     assert FILE.stat().st_size < LARGEST_BYTES
@@ -59,7 +59,7 @@ def test_the_file_is_small_and_says_whence_and_when_it_is() -> None:
     assert set(snapshot_file["catalogues"]) == set(snapshot.CATALOGUES)
 
 
-def test_every_row_can_be_read_and_makes_sense() -> None:
+def test_every_row_is_valid() -> None:
     rows = [row for models in snapshot.snapshot().values() for row in models.values()]
 
     assert len(rows) > 200

@@ -50,7 +50,7 @@ async def test_a_spelling_becomes_the_providers_own(name: str, expected: str) ->
     assert (target.info is None) == (target.model == "unheard-of")
 
 
-async def test_a_spelling_that_may_mean_several_models_is_refused_naming_them() -> None:
+async def test_an_ambiguous_spelling_is_refused_with_its_candidates() -> None:
     with pytest.raises(RequestError, match=r"'x' .*: x-2024-01-01, x-2025-01-01\.") as caught:
         await resolve_model(await listed(), "dashes:x")
 
@@ -58,7 +58,7 @@ async def test_a_spelling_that_may_mean_several_models_is_refused_naming_them() 
     assert "dashes:x-20" in (caught.value.hint or "")
 
 
-async def test_an_exact_owner_goes_before_one_that_spells_the_name_otherwise() -> None:
+async def test_an_exact_name_takes_precedence_over_another_spelling() -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", models=[]),
         ScriptedAdapter(name="b", models=["m-1.5"]),
@@ -97,7 +97,7 @@ async def test_resolving_fetches_no_list() -> None:
         ({"base_url": "https://openrouter.ai/api/v1"}, "claude-opus-4-6", "anthropic/claude-opus-4.6"),
     ],
 )
-async def test_before_a_list_was_had_what_is_known_offline_stands_in_for_it(
+async def test_before_the_first_list_the_offline_facts_are_used(
     table: dict[str, object], name: str, model: str
 ) -> None:
     registry = registry_of(ScriptedAdapter(name="a", default_model="First"), tables={"a": table})
@@ -106,7 +106,7 @@ async def test_before_a_list_was_had_what_is_known_offline_stands_in_for_it(
     assert (await resolve_model(registry, name)).model == model
 
 
-async def test_a_default_model_may_be_spelled_otherwise_too() -> None:
+async def test_a_default_model_may_have_another_spelling_too() -> None:
     registry = registry_of(
         ScriptedAdapter(name="a", models=["m-1.5"]), tables={"a": {"default_model": "m-1-5"}}
     )

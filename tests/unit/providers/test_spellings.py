@@ -68,7 +68,9 @@ ROUTER = ("anthropic/claude-opus-4.6", "openai/gpt-4o", "acme/llama-3", "other/l
         ("a.b", ("a-b", "a_b"), ["a-b", "a_b"]),
     ],
 )
-def test_a_name_means_the_closest_name_of_the_list(name: str, listed: list[str], meant: list[str]) -> None:
+def test_a_name_resolves_to_the_closest_name_of_the_list(
+    name: str, listed: list[str], meant: list[str]
+) -> None:
     assert candidates(name, listed) == meant
 
 
@@ -85,7 +87,7 @@ def test_a_name_means_the_closest_name_of_the_list(name: str, listed: list[str],
         ("claude-3-5-sonnet-latest", ANTHROPIC, []),
     ],
 )
-def test_in_a_list_that_is_not_complete_a_date_counts(name: str, listed: list[str], meant: list[str]) -> None:
+def test_in_an_incomplete_list_a_date_matters(name: str, listed: list[str], meant: list[str]) -> None:
     assert candidates(name, listed, complete=False) == meant
 
 
@@ -105,13 +107,13 @@ def test_normalising_twice_changes_nothing_more(name: str) -> None:
 
 
 @given(names)
-def test_a_normalised_name_still_means_the_name_it_was_made_of(name: str) -> None:
+def test_a_normalised_name_still_resolves_to_its_original(name: str) -> None:
     assume(spelling(name).stem)
     assert candidates(normalised(name), [name]) == [name]
 
 
 @given(names, st.lists(names, unique=True), st.booleans())
-def test_an_exact_match_always_wins_and_nothing_unlisted_is_made_up(
+def test_an_exact_match_always_wins_and_no_unlisted_name_is_returned(
     name: str, listed: list[str], complete: bool
 ) -> None:
     assert candidates(name, [*listed, *([] if name in listed else [name])], complete=complete) == [name]
@@ -129,14 +131,14 @@ RECORDED = sorted(TRANSCRIPTS.glob("copilot/**/models*.json")) if TRANSCRIPTS.is
 
 
 @pytest.mark.skipif(not RECORDED, reason="the recorded lists of models are not there")
-def test_no_two_rows_of_a_recorded_list_are_taken_for_each_other() -> None:
+def test_no_two_rows_of_a_recorded_list_are_confused() -> None:
     for path in RECORDED:
         rows = [row["id"] for row in json.loads(path.read_text("utf-8"))["data"]]
         for row in rows:
             dashed = row.replace(".", "-")
             for written in (row, row.upper(), dashed, f"models/{row}", f"vendor/{dashed}", normalised(row)):
                 assert candidates(written, rows) == [row], (path.name, written)
-            # With the row itself gone, only a name that a date alone tells apart may stand for it.
+            # Without the row itself, only a name that differs in its date may match.
             others = [each for each in rows if each != row]
             for meant in candidates(row, others):
                 assert spelling(meant).stem == spelling(row).stem

@@ -1,4 +1,4 @@
-"""Child processes: streams, the end and its reason, and the process group."""
+"""Child processes: streams, exit with its reason, and the process group."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ held = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sl
     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(held.pid, flush=True)
 """
-"""Starts a process in its own group and prints its number."""
+"""Starts a process in its own group and prints its pid."""
 
 
 class Recorded(Child):
-    """Records what its hooks were called with."""
+    """Records the calls of its hooks."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
@@ -54,7 +54,7 @@ class Recorded(Child):
         self.calls.append("ended")
 
     async def number(self) -> int:
-        """What it printed."""
+        """The printed number."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self.printed.wait()
         return int(self.output)
@@ -72,7 +72,7 @@ async def why(child: Child) -> str:
         return await child.ended()
 
 
-async def test_output_and_lines_are_reported_before_the_end_and_the_end_once() -> None:
+async def test_output_and_lines_are_reported_before_the_exit_and_the_exit_once() -> None:
     child = await started(
         "import sys; print('out'); print('one\\ntwo', end='', file=sys.stderr); sys.exit(3)"
     )
@@ -91,7 +91,7 @@ async def test_its_environment_directory_and_process_group_are_its_own(tmp_path:
     assert child.output.decode() == f"['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)} True\n"  # noqa: ASYNC240
 
 
-async def test_a_program_without_pipes_for_input_and_errors_ends_all_the_same() -> None:
+async def test_a_program_without_pipes_for_stdin_and_stderr_is_ended_too() -> None:
     program = "import sys; print(repr(sys.stdin.read())); print('unseen', file=sys.stderr)"
     child = await started(program, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     child.write(b"goes nowhere")
@@ -102,7 +102,7 @@ async def test_a_program_without_pipes_for_input_and_errors_ends_all_the_same() 
 
 
 @pytest.mark.parametrize("ends_its_group", [True, False])
-async def test_what_it_leaves_running_ends_with_it_unless_it_may_stay(*, ends_its_group: bool) -> None:
+async def test_its_children_end_with_it_unless_they_may_stay(*, ends_its_group: bool) -> None:
     child = await started(SLEEPER, ends_its_group=ends_its_group)
     await why(child)
     left = await child.number()
@@ -117,7 +117,7 @@ async def test_what_it_leaves_running_ends_with_it_unless_it_may_stay(*, ends_it
     assert await is_gone(left)
 
 
-async def test_a_killed_program_takes_its_group_with_it_even_where_that_may_stay() -> None:
+async def test_a_kill_ends_the_whole_group_even_if_children_may_stay() -> None:
     child = await started(SLEEPER + "import time; time.sleep(600)", ends_its_group=False)
     left = await child.number()
 
@@ -128,7 +128,7 @@ async def test_a_killed_program_takes_its_group_with_it_even_where_that_may_stay
     assert await is_gone(left)
 
 
-async def test_it_may_run_on_after_it_closed_its_output_for_as_long_as_it_was_given() -> None:
+async def test_it_may_run_for_its_grace_period_after_it_closed_its_output() -> None:
     program = "import os, sys; os.close(1); sys.stdin.read(); sys.exit(4)"
     child = await started(program, closed_seconds=600.0)
     async with asyncio.timeout(WAIT_SECONDS):
@@ -143,7 +143,7 @@ async def test_it_may_run_on_after_it_closed_its_output_for_as_long_as_it_was_gi
     assert await why(child) == "it closed its output"
 
 
-async def test_the_last_output_is_read_until_another_process_holds_the_stream_for_too_long(
+async def test_the_last_output_is_read_unless_another_process_keeps_the_stream_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", 0.1)

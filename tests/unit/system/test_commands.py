@@ -1,4 +1,4 @@
-"""Commands as sources: no shell, no keys of others, bounded in time and output, ended with their children."""
+"""Commands as sources: no shell, no foreign keys, bounded time and output, ended with their children."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def python(program: str, *arguments: str) -> str:
     return shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
-async def test_a_command_line_is_split_as_a_shell_would_and_run_without_one(tmp_path: Path) -> None:
+async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path: Path) -> None:
     program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
     line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
     arguments, directory, stdin = json.loads(await output_of(line, tmp_path))
@@ -47,7 +47,7 @@ async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
-async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) -> None:
+async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -> None:
     script = tmp_path / "bin" / "token"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
@@ -67,7 +67,7 @@ async def test_a_relative_program_lies_beside_the_configuration(tmp_path: Path) 
         (python("print('x' * 70000)"), "more than 64 KiB"),
     ],
 )
-async def test_a_command_that_gives_nothing_says_why_without_its_output(
+async def test_a_command_without_a_value_is_reported_without_its_output(
     tmp_path: Path, line: str, reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason) as caught:
@@ -75,7 +75,7 @@ async def test_a_command_that_gives_nothing_says_why_without_its_output(
     assert SECRET not in str(caught.value)
 
 
-async def test_the_error_names_provider_key_and_program_and_not_what_follows() -> None:
+async def test_the_error_names_provider_key_and_program_and_no_arguments() -> None:
     line = python(f"import sys; sys.exit('{SECRET}')")
     with pytest.raises(ConfigError) as caught:
         await Values("x", ProviderConfig()).resolve("headers.X-A", f"cmd:{line}")
@@ -87,7 +87,7 @@ async def test_the_error_names_provider_key_and_program_and_not_what_follows() -
 
 @pytest.mark.requirement("6:no-secrets-in-logs")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_what_a_failing_command_writes_is_neither_logged_nor_reported(
+async def test_the_output_of_a_failing_command_is_neither_logged_nor_reported(
     caplog: pytest.LogCaptureFixture, stream: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -98,7 +98,7 @@ async def test_what_a_failing_command_writes_is_neither_logged_nor_reported(
     assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
 
 
-async def test_a_child_has_none_of_the_keys_that_are_known(tmp_path: Path) -> None:
+async def test_the_environment_of_a_child_has_no_known_key(tmp_path: Path) -> None:
     hidden(SECRET)
     given = {
         "PATH": "/bin",
@@ -111,11 +111,14 @@ async def test_a_child_has_none_of_the_keys_that_are_known(tmp_path: Path) -> No
     assert set(environment_of_commands(given)) == {"PATH", "VAULT_TOKEN"}
 
 
-async def test_the_variables_that_hold_providers_keys_are_kept_back(
+async def test_the_variables_of_providers_keys_are_removed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept_back = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
-    kept_back |= {"PHRASE_OF_A_CERTIFICATE", "PHRASE_OF_ANOTHER"}  # By their place alone: no name says it.
+    kept_back |= {
+        "PHRASE_OF_A_CERTIFICATE",
+        "PHRASE_OF_ANOTHER",
+    }  # By their use in the configuration, not by their names.
     for name in (*kept_back, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
@@ -180,7 +183,7 @@ class Watch:
         self._writer.write(b"x")
 
 
-async def test_a_cancelled_command_ends_with_all_it_has_started(tmp_path: Path) -> None:
+async def test_a_cancelled_command_ends_with_its_children(tmp_path: Path) -> None:
     async with Watch() as watch:
         running = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
         await watch.runs()
@@ -193,7 +196,7 @@ async def test_a_cancelled_command_ends_with_all_it_has_started(tmp_path: Path) 
         await watch.has_ended()
 
 
-async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
+async def test_a_command_that_takes_too_long_ends_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands_module, "COMMAND_SECONDS", 60.0)
@@ -202,7 +205,7 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
         timeout = asyncio.timeout
 
         def held(seconds: float | None) -> asyncio.Timeout:
-            """Its time is over once its child runs, however long a busy machine takes to start the two."""
+            """Its timeout passes once its child runs, even if a busy machine is slow to start both."""
             if seconds == 60.0:
                 timeouts.append(timeout(None))
                 return timeouts[-1]
@@ -217,15 +220,15 @@ async def test_a_command_that_takes_too_long_ends_with_all_it_has_started(
         await watch.has_ended()
 
 
-async def test_what_a_command_leaves_running_delays_nothing(tmp_path: Path) -> None:
+async def test_a_process_that_a_command_leaves_running_delays_nothing(tmp_path: Path) -> None:
     program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
     async with Watch() as watch:
         assert await output_of(python(program, watch.port), tmp_path) == "agent started"
         await watch.runs()
-        assert watch.still_runs()  # An agent that outlives the command is often the point of it.
+        assert watch.still_runs()  # Some commands start an agent that must outlive them.
         watch.let_it_end()
         await watch.has_ended()
 
 
-async def test_a_command_runs_where_there_is_no_configuration(tmp_path: Path) -> None:
+async def test_a_command_runs_without_a_configuration_file(tmp_path: Path) -> None:
     assert await output_of(python("print(1)"), tmp_path / "missing") == "1"

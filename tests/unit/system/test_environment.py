@@ -1,4 +1,4 @@
-"""`system/environment.py`: what surrounds a client's process."""
+"""The environment of a client's process."""
 
 from __future__ import annotations
 

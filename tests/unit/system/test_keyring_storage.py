@@ -1,4 +1,4 @@
-"""Keyrings of all tempers: good, missing, broken, silent."""
+"""Keyrings: working, missing, failing, hanging."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.system.keyring_storage import SERVICE, BoundedKeyring, KeyringErro
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, ForgetfulKeyring, SilentKeyring
 
 
-async def test_a_good_keyring_keeps_gives_and_forgets() -> None:
+async def test_a_working_keyring_stores_reads_and_deletes() -> None:
     ring = DictKeyring()
     bounded = BoundedKeyring(lambda: ring)
 
@@ -24,24 +24,24 @@ async def test_a_good_keyring_keeps_gives_and_forgets() -> None:
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_a_machine_without_a_keyring_says_so() -> None:
+async def test_a_missing_keyring_is_an_error() -> None:
     with pytest.raises(KeyringError, match="there is none"):
         await BoundedKeyring(lambda: None).get("a")
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_a_broken_keyring_is_named_by_its_kind_of_failure_alone() -> None:
+async def test_the_error_of_a_failing_keyring_has_its_type_only() -> None:
     with pytest.raises(KeyringError, match=r"^PermissionError$"):
         await BoundedKeyring(BrokenKeyring).set("a", "canary")
 
 
-async def test_a_keyring_that_keeps_nothing_is_found_out() -> None:
+async def test_a_keyring_that_stores_nothing_is_detected() -> None:
     with pytest.raises(KeyringError, match="does not keep"):
         await BoundedKeyring(ForgetfulKeyring).set("a", "canary")
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_a_silent_keyring_is_not_waited_for() -> None:
+async def test_a_hanging_keyring_is_not_awaited() -> None:
     ring = SilentKeyring()
     began = time.monotonic()
     try:
@@ -54,7 +54,7 @@ async def test_a_silent_keyring_is_not_waited_for() -> None:
         ring.answer.set()
 
 
-def test_a_backend_of_low_priority_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_of_low_priority_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     keyring = pytest.importorskip("keyring")
     fail = pytest.importorskip("keyring.backends.fail")
     null = pytest.importorskip("keyring.backends.null")

@@ -1,4 +1,4 @@
-"""Files that are none: a pipe is not waited for, a device is not read, and a large file is refused."""
+"""Special files: a pipe is not awaited, a device is not read, and a large file is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_link_to_a_file_is_read_unless_links_are_refused(tmp_path: Path) -> No
         read_regular(tmp_path / "link", 4, follow=False)
 
 
-def test_a_file_of_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
+def test_a_file_of_the_largest_size_is_read_and_a_larger_one_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
 
     assert read_regular(tmp_path / "file", 5) == b"12345"
@@ -38,7 +38,7 @@ def test_a_file_of_the_limit_is_read_and_a_larger_one_refused(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="needs /proc")
-def test_what_is_opened_is_closed_whatever_it_is(tmp_path: Path) -> None:
+def test_every_opened_file_is_closed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     before = len(list(DESCRIPTORS.iterdir()))
     for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
@@ -67,7 +67,7 @@ def test_a_configuration_that_is_no_readable_file_is_a_fault_of_the_configuratio
 
 
 @pytest.mark.requirement("7:hostile-files")
-async def test_saved_settings_that_are_a_pipe_count_as_none_and_are_left_as_they_are(
+async def test_saved_settings_that_are_a_pipe_are_ignored_and_unchanged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "settings.json"
@@ -93,7 +93,7 @@ def test_a_file_of_state_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["sign_ins.json"]
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "settings.json")
     file.write({"a": 1})
 

@@ -1,4 +1,4 @@
-"""Secrets: shown nowhere, and taken out of what others are about to show."""
+"""Secrets: never shown, and removed from other texts and logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = "sk-test-hunter2-4711"
 
 @pytest.fixture
 def log() -> tuple[logging.Logger, io.StringIO]:
-    """A logger whose one handler takes secrets out."""
+    """A logger whose one handler removes secrets."""
     text = io.StringIO()
     handler = logging.StreamHandler(text)
     handler.addFilter(SecretFilter())
@@ -52,7 +52,7 @@ def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
             attempt(Secret(SECRET))
 
 
-def test_every_secret_is_taken_out_of_a_text_the_longer_one_first() -> None:
+def test_every_secret_is_removed_from_a_text_the_longer_one_first() -> None:
     resolve("p", "api_key", SECRET)
     resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more")
 
@@ -104,7 +104,7 @@ def test_a_record_that_cannot_be_formatted_raises_nothing_and_shows_no_secret(
     assert "pieces" in text.getvalue()
 
 
-def test_other_records_stay_as_they_are(log: tuple[logging.Logger, io.StringIO]) -> None:
+def test_other_records_are_unchanged(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, text = log
     logger.warning("%d of %s", 1, "two")
 
@@ -118,7 +118,7 @@ def test_a_secret_that_no_configuration_holds_can_be_hidden_too() -> None:
 
 
 @pytest.mark.requirement("6:no-secrets-in-reprs")
-def test_a_secret_is_no_value_of_a_model_that_is_written_out() -> None:
+def test_a_secret_in_a_model_is_not_serialized() -> None:
     class Holder(BaseModel, arbitrary_types_allowed=True):
         key: Secret
 
@@ -134,7 +134,7 @@ def test_a_secret_is_no_value_of_a_model_that_is_written_out() -> None:
 
 @pytest.mark.requirement("6:no-secrets", "7:templates-in-urls")
 @pytest.mark.parametrize("spelled", ["sk/te+st= hunter2&4711", "sk%2Fte%2Bst%3D%20hunter2%264711"])
-def test_a_secret_is_found_as_a_url_spells_it_too(spelled: str) -> None:
+def test_a_secret_is_found_in_its_url_encoded_form_too(spelled: str) -> None:
     hidden("sk/te+st= hunter2&4711")
 
     assert redact(f"GET http://h/v1?key={spelled} 401") == "GET http://h/v1?key=*** 401"

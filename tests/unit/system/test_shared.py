@@ -1,4 +1,4 @@
-"""`system/shared.py`: one value per key, for as long as it is held."""
+"""Shared values: one per key, for as long as it has a holder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
         await one.value.closed.wait()
 
 
-async def test_closing_ends_what_lingers_and_leaves_what_is_held_to_its_holder() -> None:
+async def test_closing_ends_lingering_values_and_keeps_held_ones() -> None:
     shared = Shared(lingering=True)
     lingering = shared.hold("lingering", _Value, _Value.close, linger=60)
     held = shared.hold("held", _Value, _Value.close, linger=60)

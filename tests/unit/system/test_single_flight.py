@@ -1,4 +1,4 @@
-"""One run of some work at a time: shared results, and what a cancel ends."""
+"""One run of a task at a time: shared results, and the effect of a cancel."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_cancelled_caller_leaves_the_work_to_the_others() -> None:
     assert await second == 1
 
 
-async def test_the_last_cancelled_caller_ends_the_work_where_that_was_asked_for() -> None:
+async def test_the_last_cancelled_caller_ends_the_work_if_requested() -> None:
     flight, work = SingleFlight[int](ends_with_its_callers=True), Work()
     (task,) = await callers(flight, work, 1)
     task.cancel()

@@ -1,4 +1,4 @@
-"""State files: private from their first moment, replaced in one step, locked across processes."""
+"""State files: private from creation, replaced atomically, locked across processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_missing_file_is_empty_and_reading_creates_nothing(file: StateFile) ->
     assert not file.path.parent.exists()
 
 
-def test_what_was_written_is_read_without_its_version(file: StateFile) -> None:
+def test_a_written_value_is_read_without_its_version(file: StateFile) -> None:
     file.write({"größe": [1, None, {"a": True}]})
 
     assert file.read() == {"größe": [1, None, {"a": True}]}
@@ -121,7 +121,7 @@ def test_an_escaped_half_of_a_surrogate_pair_is_kept(file: StateFile) -> None:
     assert file.read() == {"a": "\ud83d", "b": "é"}
 
 
-def test_an_editor_that_writes_in_place_is_waited_for(
+def test_a_file_that_an_editor_writes_in_place_is_awaited(
     file: StateFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 10.0)
@@ -148,7 +148,7 @@ def test_a_broken_file_that_another_process_completes_is_not_set_aside(
     with ThreadPoolExecutor(1) as pool:
         with file.locked():
             found = pool.submit(file.read)
-            # A reader that does not wait for the lock would be done by then.
+            # A reader without the lock would have finished by now.
             assert not wait([found], timeout=0.3).done
             file.write({"a": 1})
 
@@ -215,7 +215,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_file(file: StateFile) -
         with process.stdout as output:
             assert output.readline() == b"ready\n"
         before = file.stamp()
-        while file.stamp() == before:  # Until it is in the midst of it; the process writes all the time.
+        while file.stamp() == before:  # Kill it during a write; the process writes in a loop.
             assert process.poll() is None
         process.kill()
         process.wait(timeout=10)
@@ -225,7 +225,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_file(file: StateFile) -
     assert list(file.path.parent.glob("*.broken-*")) == []
 
 
-def test_waiting_for_a_lock_ends_with_a_sentence(file: StateFile) -> None:
+def test_a_wait_for_a_lock_ends_with_a_clear_error(file: StateFile) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -263,7 +263,7 @@ def test_the_stamp_changes_with_every_write(file: StateFile) -> None:
     assert file.stamp() not in (None, first)
 
 
-def test_what_cannot_be_written_is_a_sentence_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_has_a_clear_error_and_leaves_no_file(tmp_path: Path) -> None:
     in_the_way = tmp_path / "state"
     in_the_way.write_text("a file", "utf-8")
 
@@ -272,7 +272,7 @@ def test_what_cannot_be_written_is_a_sentence_and_leaves_nothing_behind(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
-def test_what_a_killed_writer_left_is_removed_by_a_later_one(file: StateFile) -> None:
+def test_the_temporary_file_of_a_killed_writer_is_removed_by_a_later_one(file: StateFile) -> None:
     file.write({"a": 1})
     old, fresh = (file.path.with_name(f".settings.json.{name}") for name in ("old", "fresh"))
     for path in (old, fresh):
@@ -282,4 +282,4 @@ def test_what_a_killed_writer_left_is_removed_by_a_later_one(file: StateFile) ->
     file.write({"a": 2})
 
     assert not old.exists()
-    assert fresh.exists()  # Its writer may be at work.
+    assert fresh.exists()  # Its writer may still run.

@@ -1,4 +1,4 @@
-"""Noticing changes of files: every kind of change, each once, none missed by a cancel."""
+"""The watch of files: every kind of change is reported once, and a cancel loses none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ticks:
         self._given.release()
 
     async def pass_by(self, count: int) -> None:
-        """Let so many ticks pass, each looked at to its end."""
+        """Let this many ticks pass, and wait for the check of each."""
         for _ in range(count):
             await asyncio.wait_for(self.reached.wait(), WAIT_SECONDS)
             self.reached.clear()
@@ -49,7 +49,7 @@ async def one(watcher: Watcher) -> frozenset[Path]:
 
 
 def replace(path: Path) -> None:
-    """Put another file of the same size and time in its place, as an atomic write may."""
+    """Replace the file by one of the same size and time, as an atomic write may."""
     old = path.stat()
     other = path.with_name("other")
     other.write_bytes(path.read_bytes())
@@ -58,7 +58,7 @@ def replace(path: Path) -> None:
 
 
 def touch_back(path: Path) -> None:
-    """Change the content in place, without another size, and give it an older time."""
+    """Change the content in place, with the same size and an older time."""
     path.write_text("b")
     os.utime(path, ns=(1, 1))
 
@@ -78,7 +78,7 @@ async def test_any_change_of_a_file_is_noticed(tmp_path: Path, change: Callable[
     assert await one(watcher) == {path}
 
 
-async def test_a_file_that_appears_is_a_change_and_so_is_its_going(tmp_path: Path) -> None:
+async def test_the_creation_and_the_removal_of_a_file_are_changes(tmp_path: Path) -> None:
     path = tmp_path / "file"
     watcher = Watcher([path], tick=no_wait)
 
@@ -87,7 +87,7 @@ async def test_a_file_that_appears_is_a_change_and_so_is_its_going(tmp_path: Pat
         assert await one(watcher) == {path}
 
 
-async def test_only_the_paths_that_changed_are_given(tmp_path: Path) -> None:
+async def test_only_the_changed_paths_are_reported(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     watcher = Watcher([first, second], tick=no_wait)
 
@@ -98,13 +98,13 @@ async def test_only_the_paths_that_changed_are_given(tmp_path: Path) -> None:
     assert await one(watcher) == {first, second}
 
 
-async def test_a_change_is_given_once_and_quiet_ticks_give_nothing(tmp_path: Path) -> None:
+async def test_a_change_is_reported_once_and_quiet_ticks_report_nothing(tmp_path: Path) -> None:
     path, ticks = tmp_path / "file", Ticks()
     given: list[frozenset[Path]] = []
 
     async def follow() -> None:
         async for changed in Watcher([path], tick=ticks):
-            given.append(changed)  # noqa: PERF401 - it never ends; what came so far is looked at
+            given.append(changed)  # noqa: PERF401 - it never ends; the test reads the changes so far
 
     task = asyncio.create_task(follow())
     await ticks.pass_by(2)
@@ -118,7 +118,7 @@ async def test_a_change_is_given_once_and_quiet_ticks_give_nothing(tmp_path: Pat
         await task
 
 
-async def test_a_file_that_another_took_the_place_of_is_given_at_the_next_look(tmp_path: Path) -> None:
+async def test_a_replaced_file_is_reported_at_the_next_tick(tmp_path: Path) -> None:
     path, ticks = tmp_path / "file", Ticks()
     path.write_text("a")
     waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
@@ -129,7 +129,7 @@ async def test_a_file_that_another_took_the_place_of_is_given_at_the_next_look(t
     assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}
 
 
-async def test_a_file_that_is_being_written_in_place_is_given_once_it_rests(tmp_path: Path) -> None:
+async def test_a_file_that_is_written_in_place_is_reported_once_it_is_stable(tmp_path: Path) -> None:
     path, ticks = tmp_path / "file", Ticks()
     path.write_text("content")
     waiting = asyncio.create_task(anext(Watcher([path], tick=ticks)))
@@ -158,7 +158,7 @@ async def test_a_cancelled_wait_loses_no_change(tmp_path: Path) -> None:
     assert await one(watcher) == {path}
 
 
-async def test_a_directory_that_is_missing_is_a_file_that_is_missing(tmp_path: Path) -> None:
+async def test_a_missing_directory_is_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "file"
     watcher = Watcher([path], tick=no_wait)
     path.parent.mkdir()

@@ -1,4 +1,4 @@
-"""Adapters that each break one promise, on top of one that keeps them all, and contracts for them."""
+"""Adapters that each break one rule of the contract, a correct one, and contracts for them."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ RECORDINGS = Path(__file__).parents[2] / "contract" / "recordings"
 
 
 def contract_for(adapter, **hooks):
-    """A contract of the given class of adapters, as a plug-in's author writes one."""
+    """A contract for this class of adapters, as the author of a plug-in writes it."""
 
     class Contract(AdapterContract):
         recordings = RECORDINGS / "openai"
@@ -50,7 +50,7 @@ def contract_for(adapter, **hooks):
 
 
 def messages_contract_for(adapter):
-    """The same for adapters with Anthropic's dialect."""
+    """A contract for adapters with Anthropic's dialect."""
     return contract_for(adapter, recordings=RECORDINGS / "anthropic", script=AnthropicMessagesScript())
 
 
@@ -63,7 +63,7 @@ class GoodMessages(AnthropicAdapter):
 
 
 def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAIAdapter):
-    """An adapter that yields other events than it should; what is raised, it raises."""
+    """An adapter that yields changed events, and raises the exceptions of `change`."""
 
     class Changed(base):
         async def stream(self, request):
@@ -75,7 +75,7 @@ def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAI
 
 
 def asks(change: Callable[..., object], base=OpenAIAdapter):
-    """An adapter that asks something else than it should: `change(self, request)` gives the request."""
+    """An adapter that sends a changed request: the result of `change(self, request)`."""
 
     class Changed(base):
         async def stream(self, request):
@@ -86,7 +86,7 @@ def asks(change: Callable[..., object], base=OpenAIAdapter):
 
 
 def raises(change: Callable[[ChatError], Exception | None]):
-    """An adapter that fails with another error than it should; None swallows it."""
+    """An adapter that raises a changed error; None swallows it."""
 
     class Changed(OpenAIAdapter):
         async def stream(self, request):
@@ -121,7 +121,7 @@ def contents(kind, **changes):
 
 
 class SaysString(OpenAIAdapter):
-    """Its `chat` gives a string for content, as many libraries do."""
+    """Its `chat` returns a string as content, as many libraries do."""
 
     def bind(self, model, *, max_tokens=8192):
         class Model(ChatModel):
@@ -133,7 +133,7 @@ class SaysString(OpenAIAdapter):
 
 
 class SharesState(OpenAIAdapter):
-    """Keeps the request in the object: two chats at once get one another's."""
+    """Keeps the request in the object: concurrent chats mix."""
 
     async def stream(self, request):
         self.request = request
@@ -177,7 +177,7 @@ class IgnoresCancel(OpenAIAdapter):
 
 
 class HoldsBack(OpenAIAdapter):
-    """Yields nothing before it has everything."""
+    """Yields nothing before the end of the answer."""
 
     async def stream(self, request):
         for event in [event async for event in super().stream(request)]:
@@ -196,7 +196,7 @@ class SwallowsCancel(OpenAIAdapter):
 
 
 class Retries(OpenAIAdapter):
-    """Tries again by itself."""
+    """Retries by itself."""
 
     async def stream(self, request):
         for attempt in range(2):
@@ -211,7 +211,7 @@ class Retries(OpenAIAdapter):
 
 
 class LeavesATask(OpenAIAdapter):
-    """Starts something and forgets it."""
+    """Starts a task and never awaits it."""
 
     async def stream(self, request):
         self.ticking = asyncio.create_task(asyncio.Event().wait())
@@ -227,7 +227,7 @@ class KeepsItsConnection(OpenAIAdapter):
 
 
 class ReadsAFile(OpenAIAdapter):
-    """Looks for a token when it is made."""
+    """Reads a token file in its constructor."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -237,7 +237,7 @@ class ReadsAFile(OpenAIAdapter):
 
 
 class ReadsItsKey(OpenAIAdapter):
-    """Wants its credential when it is made."""
+    """Requires its credential in its constructor."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -257,7 +257,7 @@ class AskingAccount(Account):
 
 
 class AsksForItsState(OpenAIAdapter):
-    """Says the state of the credential after asking over the network."""
+    """Makes a request to report the state of the credential."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -272,7 +272,7 @@ class ListsForAnother(OpenAIAdapter):
 
 
 class ProbesAnother(OpenAIAdapter):
-    """Tells of something that is no capability."""
+    """Reports an unknown capability."""
 
     async def probe(self):
         return {"vision": True, "telepathy": True}
@@ -295,7 +295,7 @@ def system_as_a_message(_, request):
 
 
 def tidy_arguments(_, request):
-    """Raw arguments, parsed and written again."""
+    """Raw arguments, parsed and serialized again."""
 
     def tidy(block):
         if isinstance(block, ToolUseBlock):
@@ -307,7 +307,7 @@ def tidy_arguments(_, request):
 
 
 def too_early(events):
-    """A delta behind the end of its block."""
+    """A delta after the end of its block."""
     number = next(n for n, event in enumerate(events) if isinstance(event, TextDoneEvent))
     return [*events[: number + 1], TextDeltaEvent(0, "late"), *events[number + 1 :]]
 

@@ -1,4 +1,4 @@
-"""The contract suite itself: it fails for an adapter that breaks a promise, and says which."""
+"""The contract suite itself: it fails for an adapter that breaks a rule, and names the rule."""
 
 import asyncio
 import gc
@@ -40,7 +40,7 @@ def recording(contract, name):
 
 
 def run(contract, check, *arguments):
-    """One check, as pytest would call it."""
+    """Run one check as pytest does."""
     found = [recording(contract, each) if isinstance(each, str) else each for each in arguments]
     getattr(contract, f"test_{check}")(*found)
 
@@ -62,7 +62,7 @@ EVENTS = [
 
 @pytest.mark.requirement("adapters:contract-can-fail")
 @pytest.mark.parametrize(("change", "sentence"), EVENTS, ids=[sentence for _, sentence in EVENTS])
-def test_events_that_break_a_law_fail_with_the_event(change, sentence):
+def test_events_that_break_a_rule_fail_with_the_event(change, sentence):
     with pytest.raises(AssertionError, match=sentence):
         run(contract_for(yields(change)), ARRIVAL, "llama-text-whole")
 
@@ -100,7 +100,7 @@ def test_a_missing_signature_is_found_in_the_recording_and_in_the_next_request()
         run(messages_contract_for(adapter), REPLAY, "thinking-and-a-call")
 
 
-def test_a_signature_that_only_our_own_objects_carry_is_found_by_the_way_through_json():
+def test_a_signature_that_is_lost_in_json_is_found():
     mine = set()
 
     def change(adapter, request):
@@ -177,7 +177,7 @@ MADE_UP = [
 @pytest.mark.parametrize(
     ("adapter", "check", "sentence"), MADE_UP, ids=[sentence for *_, sentence in MADE_UP]
 )
-def test_an_adapter_that_breaks_a_promise_fails_with_a_sentence(adapter, check, sentence, monkeypatch):
+def test_an_adapter_that_breaks_a_rule_fails_with_a_sentence(adapter, check, sentence, monkeypatch):
     monkeypatch.setattr("jumpseat.testing.stage.TIDY_SECONDS", 0.1)
     with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check)
@@ -237,11 +237,11 @@ def test_a_secret_that_is_too_short_to_be_hidden_fails():
         "a_connection_that_closes_in_mid_stream_keeps_what_came",
     ],
 )
-def test_a_failure_in_mid_stream_that_is_swallowed_or_takes_what_came_with_it_fails(check, monkeypatch):
+def test_a_failure_in_mid_stream_that_is_swallowed_or_loses_the_partial_fails(check, monkeypatch):
     monkeypatch.setattr("jumpseat.testing.stage.CHECK_SECONDS", 1.0)
     with pytest.raises(AssertionError, match="the failure was not raised"):
         run(contract_for(raises(lambda error: None)), check)
-    # One that holds everything back waits for a provider that waits for it, where that is what is checked.
+    # An adapter that buffers everything waits for a provider that waits for it.
     with pytest.raises((AssertionError, TimeoutError)):
         run(contract_for(broken.HoldsBack), check)
 
@@ -266,7 +266,7 @@ def test_an_adapter_that_goes_on_after_a_cancel_fails(adapter, check, sentence, 
         run(contract_for(adapter), check)
 
 
-# What is left open is found by the garbage collector too, which says so in its own way.
+# The garbage collector also warns about an open connection.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_connection_that_is_left_open_at_the_end_fails(monkeypatch):
     monkeypatch.setattr("jumpseat.testing.upstream.WAIT_SECONDS", 0.2)
@@ -299,12 +299,12 @@ def test_a_chat_that_goes_to_another_path_fails_with_that_path(monkeypatch):
         run(contract, "a_cancel_before_the_first_byte_closes_the_connection")
 
 
-def test_a_constructor_that_wants_its_credential_fails():
+def test_a_constructor_that_requires_its_credential_fails():
     with pytest.raises(Exception, match="JUMPSEAT_NO_SUCH_KEY"):
         run(contract_for(broken.ReadsItsKey), "constructing_reads_no_credential")
 
 
-def test_an_adapter_that_breaks_nothing_passes_all_of_it():
+def test_a_correct_adapter_passes_every_check():
     for adapter, contract in ((broken.Good, contract_for), (broken.GoodMessages, messages_contract_for)):
         mine = contract(adapter)
         for _, check, *_ in MADE_UP:
@@ -317,7 +317,7 @@ def test_an_adapter_that_breaks_nothing_passes_all_of_it():
                 run(mine, REPLAY, answered)
 
 
-def test_what_a_contract_does_not_name_is_skipped_with_the_reason():
+def test_checks_that_a_contract_does_not_configure_are_skipped_with_the_reason():
     class NoHttp(type(contract_for(broken.Good))):
         speaks_http = False
 

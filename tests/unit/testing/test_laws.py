@@ -1,4 +1,4 @@
-"""The shape of a response and the rules of usage, as assertions; `test_contract` has the laws of events."""
+"""The shape of a response and the rules of usage, as assertions; `test_contract` tests those of events."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ CALL = ToolUseBlock("c1", "f", {}, "", origin=ORIGIN)
 GOOD = Response(provider="p", model="real-m", content=[TEXT, CALL, TEXT], stop_reason="tool_use")
 
 
-def test_a_response_in_shape_passes():
+def test_a_valid_response_passes():
     assert_response(GOOD, provider="p", model="m")
     assert_response(replace(GOOD, content=[]), provider="p", model="m")
 
@@ -54,12 +54,12 @@ def test_a_response_in_shape_passes():
         ({"usage": Usage(input_tokens=-1)}, "the count -1"),
     ],
 )
-def test_a_response_out_of_shape_fails_with_a_sentence(changes, sentence):
+def test_an_invalid_response_fails_with_a_sentence(changes, sentence):
     with pytest.raises(AssertionError, match=sentence):
         assert_response(replace(GOOD, **changes), provider="p", model="m")
 
 
-def test_a_text_that_is_not_the_joined_blocks_and_calls_that_are_others_fail():
+def test_a_text_or_calls_that_do_not_match_the_blocks_fail():
     class Other(Response):
         text = "Other"
 
@@ -89,7 +89,7 @@ def test_usage_that_contradicts_itself_fails(usage):
         assert_usage(usage)
 
 
-def test_a_second_answer_makes_the_first_void():
+def test_a_second_answer_replaces_the_first():
     first = [ResponseEvent("m"), TextStartEvent(0), TextDeltaEvent(0, "Ha")]
     second = [ResponseEvent("m"), TextStartEvent(0), TextDeltaEvent(0, "Hi"), TextDoneEvent(0, TEXT)]
     assert_laws([*first, *second, DoneEvent("end_turn")])

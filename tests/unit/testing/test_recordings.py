@@ -1,4 +1,4 @@
-"""The format of recordings: what is missing, misspelt or left over is said, and nothing passes by silence."""
+"""The format of recordings: missing, misspelt and extra keys are errors."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_recordings_come_in_the_order_of_their_names_with_their_bytes(tmp_path):
     assert list(found[0].reply(1).writes()) == [b"{", b"}", b"\n"]
 
 
-def test_what_was_asked_is_read_as_params_of_a_chat(tmp_path):
+def test_the_ask_is_read_as_params_of_a_chat(tmp_path):
     asked = {"messages": [{"role": "user", "content": "Hi"}], "toolChoice": {"name": "f"}, "maxTokens": 7}
     (found,) = load_recordings(write(tmp_path, request={**asked, "tools": [{"name": "f"}]}))
     request = found.request
@@ -79,7 +79,7 @@ def test_a_failure_has_its_status(tmp_path):
         ([], "is not a JSON object"),
     ],
 )
-def test_a_recording_that_is_not_whole_is_refused(tmp_path, expected, sentence):
+def test_an_incomplete_recording_is_refused(tmp_path, expected, sentence):
     with pytest.raises(ValueError, match=sentence):
         load_recordings(write(tmp_path, expected=expected))
 
@@ -93,7 +93,7 @@ def test_a_body_of_an_unknown_form_and_a_file_without_a_body_are_refused(tmp_pat
         load_recordings(tmp_path)
 
 
-def test_a_message_comes_through_the_wire_as_it_went():
+def test_a_message_crosses_the_wire_unchanged():
     origin = Origin("p", "m")
     blocks = (
         ThinkingBlock("", "sig+/=", origin=origin, opaque='{"a":"\u00e9"}'),
@@ -123,14 +123,14 @@ CALL = ToolUseBlock("c1", "f", {"a": 1}, '{"a":1}')
         ({"model": "other"}, "model is 'm'"),
     ],
 )
-def test_a_response_that_is_not_what_was_expected_fails_by_the_name_of_the_key(tmp_path, expected, sentence):
+def test_an_unexpected_response_fails_with_the_name_of_the_key(tmp_path, expected, sentence):
     (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **expected}))
     got = response(TextBlock("Hi", origin=Origin("p", "m")), CALL, usage=Usage(input_tokens=2))
     with pytest.raises(AssertionError, match=sentence):
         found.assert_comes_to(got)
 
 
-def test_a_response_that_is_what_was_expected_passes(tmp_path):
+def test_an_expected_response_passes(tmp_path):
     values = {"text": "Hi", "blocks": ["text", "tool_use"], "tool_calls": [{"name": "f", "raw": '{"a":1}'}]}
     (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **values, "usage": {"input_tokens": 2}}))
     found.assert_comes_to(response(TextBlock("Hi"), CALL, usage=Usage(input_tokens=2)))

@@ -1,4 +1,4 @@
-"""The suite as a third party has it: another folder, another process, nothing of these tests in reach."""
+"""The suite as a third party runs it: another folder, another process, without these tests."""
 
 import os
 import re
@@ -57,7 +57,7 @@ class TestEcho(AdapterContract):
 def run_pytest(folder, *arguments):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
     return subprocess.run(
-        # No plug-in of the environment takes part: the suite needs pytest alone.
+        # Without pytest plug-ins of the environment: the suite needs pytest alone.
         [sys.executable, "-W", "error", "-m", "pytest", "-q", "-rfs", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
         env={**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
@@ -100,7 +100,7 @@ def test_the_example_of_the_page_runs_in_a_folder_of_its_own_with_pytest_alone(t
 def test_an_adapter_without_http_passes_with_the_reasons_for_what_was_skipped(tmp_path):
     (tmp_path / "test_echo.py").write_text(ECHO.replace("REASON", '"end_turn"'), "utf-8")
 
-    # Some people have pytest refuse tests without any case.
+    # pytest can be configured to refuse tests without any case.
     ran = run_pytest(tmp_path, "-o", "empty_parameter_set_mark=fail_at_collect")
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -108,7 +108,7 @@ def test_an_adapter_without_http_passes_with_the_reasons_for_what_was_skipped(tm
     assert "this contract names no folder of `recordings`" in ran.stdout
 
 
-def test_an_adapter_without_http_that_breaks_a_law_fails_with_a_sentence(tmp_path):
+def test_an_adapter_without_http_that_breaks_a_rule_fails_with_a_sentence(tmp_path):
     (tmp_path / "test_echo.py").write_text(ECHO.replace("REASON", '"stop"'), "utf-8")
 
     ran = run_pytest(tmp_path)
@@ -117,7 +117,7 @@ def test_an_adapter_without_http_that_breaks_a_law_fails_with_a_sentence(tmp_pat
     assert "stops for 'stop', which is not one of end_turn" in ran.stdout
 
 
-def test_without_pytest_the_import_says_what_to_install():
+def test_without_pytest_the_import_error_says_what_to_install():
     code = "import sys; sys.modules['pytest'] = None; import jumpseat.testing"
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=SECONDS, check=False

@@ -1,4 +1,4 @@
-"""The fake upstream is held to a client that is not ours, so that both cannot be wrong together."""
+"""A client of another project reads the fake upstream, so that fake and adapters cannot share a mistake."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,7 @@ async def test_a_held_answer_does_not_even_send_its_head_before_the_gate_opens()
         writer.close()
 
 
-async def test_leaving_a_held_answer_is_seen_as_a_disconnect():
+async def test_leaving_a_held_answer_is_recorded_as_a_disconnect():
     async with FakeUpstream() as upstream:
         upstream.script(replace(Reply.json({}), held=Gate()))
         _, writer = await raw_exchange(upstream)
@@ -105,7 +105,7 @@ async def test_an_answer_waits_at_a_gate_until_the_test_opens_it():
         await stream.close()
 
 
-async def test_a_client_that_closes_during_an_answer_is_seen():
+async def test_a_client_that_closes_during_an_answer_is_recorded():
     async with FakeUpstream() as upstream, client_for(upstream) as client:
         upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
         stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
@@ -175,7 +175,7 @@ async def test_the_firehose_puts_many_events_into_one_write():
         assert sum(bool(e.choices and e.choices[0].delta.content) for e in events) == 100
 
 
-async def test_a_body_in_chunks_is_put_together():
+async def test_a_chunked_body_is_joined():
     async with FakeUpstream() as upstream:
         upstream.default(Reply.raw(b"taken"))
         reader, writer = await asyncio.open_connection(*_address(upstream))
@@ -183,14 +183,14 @@ async def test_a_body_in_chunks_is_put_together():
         writer.write(head + b"3;a=b\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"taken"), 5)
         assert upstream.requests[0].body == b"abcde"
-        # The connection is left where the next request begins.
+        # The connection is at the start of the next request.
         writer.write(b"GET /v1/y HTTP/1.1\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"taken"), 5)
         assert upstream.requests[1].path == "/v1/y"
         writer.close()
 
 
-async def test_a_port_can_be_asked_for():
+async def test_a_port_can_be_requested():
     for _ in range(20):
         async with FakeUpstream() as first:
             _, port = _address(first)

@@ -18,7 +18,7 @@ AT_ONCE_SECONDS = 1.0
 """The contract's limit between a program's death and the failure of the waiting requests."""
 
 PATIENCE_SECONDS = 20.0
-"""Far more than any test needs, even on a loaded machine."""
+"""Far more than any test needs, even on a busy machine."""
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 

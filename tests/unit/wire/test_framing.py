@@ -33,7 +33,7 @@ def faults(values: list[Any]) -> list[str]:
     return [value.reason for value in values if isinstance(value, Malformed)]
 
 
-def test_a_frame_is_its_length_and_its_body() -> None:
+def test_a_frame_has_its_length_and_its_body() -> None:
     assert encode_frame("é".encode()) == b"Content-Length: 2\r\n\r\n\xc3\xa9"
 
 
@@ -55,7 +55,7 @@ def test_a_frame_is_its_length_and_its_body() -> None:
         b"\r\n\n\r\nContent-Length: 7\r\n\r\n",
     ],
 )
-def test_a_header_may_be_written_in_all_the_usual_ways(header: bytes) -> None:
+def test_a_header_may_have_any_usual_form(header: bytes) -> None:
     assert read(header + BODY + GOOD_FRAME) == [{"a": 1}, GOOD]
     assert byte_by_byte(header + BODY + GOOD_FRAME) == [{"a": 1}, GOOD]
 
@@ -141,7 +141,7 @@ def test_after_any_fault_the_next_good_request_is_served(case: Case) -> None:
 @pytest.mark.parametrize(
     "case", [case for case in CASES if len(case.data) < 1000], ids=lambda case: case.name
 )
-def test_every_split_in_two_gives_the_same(case: Case) -> None:
+def test_every_split_in_two_gives_the_same_result(case: Case) -> None:
     data = GOOD_FRAME + case.data + GOOD_FRAME
     whole = read(data)
     for i in range(len(data)):
@@ -149,7 +149,7 @@ def test_every_split_in_two_gives_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize("length", [b"10000000000", b"9" * 5_000, b"%d" % (MAX_FRAME_BYTES + 1)])
-def test_a_claim_beyond_the_limit_is_refused_at_once(length: bytes) -> None:
+def test_a_content_length_beyond_the_limit_is_refused_at_once(length: bytes) -> None:
     assert len(faults(read(b"Content-Length: " + length + b"\r\n\r\n"))) == 1
     assert read(b"Content-Length: %d\r\n\r\n" % MAX_FRAME_BYTES) == []
 
@@ -162,7 +162,7 @@ def test_a_header_quoted_in_a_json_string_is_no_header() -> None:
     assert read(encode_frame(body + b"}") + GOOD_FRAME)[1:] == [GOOD]
 
 
-def test_pretty_printed_json_with_empty_lines_is_taken() -> None:
+def test_pretty_printed_json_with_empty_lines_is_accepted() -> None:
     assert read(encode_frame(b'{\r\n\r\n"a":\r\n\r\n1}')) == [{"a": 1}]
 
 
@@ -174,7 +174,7 @@ json_values = st.recursive(
 
 
 @given(st.lists(json_values, max_size=4), st.lists(st.integers(0, 400), max_size=8))
-def test_any_values_come_through_any_splits(values: list[Any], cuts: list[int]) -> None:
+def test_any_values_are_read_at_any_split(values: list[Any], cuts: list[int]) -> None:
     data = b"".join(encode_frame(json.dumps(value).encode()) for value in values)
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
 
@@ -192,7 +192,7 @@ pieces = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.lists(pieces | st.binary(max_size=5), max_size=25).map(b"".join), st.data())
-def test_any_garbage_reads_the_same_however_it_is_split(data: bytes, draw: st.DataObject) -> None:
+def test_any_garbage_gives_the_same_result_at_any_split(data: bytes, draw: st.DataObject) -> None:
     whole = read(data)
     cut = draw.draw(st.integers(0, len(data)))
 
@@ -201,7 +201,7 @@ def test_any_garbage_reads_the_same_however_it_is_split(data: bytes, draw: st.Da
 
 
 @given(st.binary(max_size=60))
-def test_after_any_bytes_two_good_frames_leave_the_second_served(garbage: bytes) -> None:
+def test_after_any_bytes_the_second_of_two_good_frames_is_read(garbage: bytes) -> None:
     assert read(garbage + GOOD_FRAME + GOOD_FRAME)[-1] == GOOD
 
 
@@ -221,7 +221,7 @@ def test_an_endless_header_and_endless_garbage_take_no_memory() -> None:
     assert reader.feed(b"\r\n" + GOOD_FRAME) == [GOOD]
 
 
-def test_a_frame_of_the_greatest_length_is_read_in_linear_time() -> None:
+def test_a_frame_of_the_maximum_length_is_read_in_linear_time() -> None:
     body = b'"' + b"x" * (MAX_FRAME_BYTES - 2) + b'"'
     frame = memoryview(encode_frame(body))
     reader = MessageReader()

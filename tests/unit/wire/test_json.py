@@ -1,4 +1,4 @@
-"""Reading JSON: strict, but for halves of surrogate pairs."""
+"""Reading JSON: strict, except for halves of surrogate pairs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(text: bytes | str
 @pytest.mark.parametrize(
     "text", [b"", b"{", rb'"\ud83d', rb'["\ud83d" NaN]', b"NaN", b"[-Infinity]", b'"\xff"', rb'"\u12"']
 )
-def test_what_is_not_json_stays_refused(text: bytes) -> None:
+def test_invalid_json_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError):
         read_json(text)
 
 
-def test_a_number_that_is_none_is_taken_where_that_is_asked_for() -> None:
+def test_nan_and_infinity_are_accepted_on_request() -> None:
     assert read_json(b"[-Infinity]", allow_inf_nan=True) == [float("-inf")]

@@ -1,4 +1,4 @@
-"""Long JSON texts mean what short ones mean, and are bounded in values."""
+"""Long JSON texts are read like short ones, and their number of values is bounded."""
 
 import json
 
@@ -21,13 +21,13 @@ def long(value):
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("encode", [str, str.encode])
-def test_a_long_text_means_what_a_short_one_means(value, encode):
+def test_a_long_text_is_read_like_a_short_one(value, encode):
     assert read_large_json(encode(long(value)))[1] == read_json(value)
     assert read_large_json(encode(value)) == read_json(value)
 
 
 @pytest.mark.parametrize("value", ["{", '{"a" 1}', "[1,]", "NaN", "Infinity", '"\n"', "1] 2", "[" * 100_000])
-def test_what_is_not_json_is_not_json_in_a_long_text(value):
+def test_invalid_json_is_refused_in_a_long_text(value):
     with pytest.raises(ValueError, match=r"."):
         read_json(value)
     with pytest.raises(ValueError, match=r"."):
@@ -39,7 +39,7 @@ def test_bad_utf8_is_refused():
         read_large_json(long('"?"').encode().replace(b"?", b"\xff"))
 
 
-def test_numbers_that_are_none_can_be_taken():
+def test_nan_and_infinity_are_accepted_on_request():
     assert read_large_json(long("-Infinity"), allow_inf_nan=True)[1] == float("-inf")
 
 

@@ -1,4 +1,4 @@
-"""What a JSON value means as JSON-RPC."""
+"""The classification of JSON values as JSON-RPC messages."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ def test_a_message_is_classified_by_its_members(value: Any, expected: Message) -
         ({"jsonrpc": "2.0", "result": 1}, None),
     ],
 )
-def test_what_is_no_message_is_answered_under_its_id_where_that_is_readable(
-    value: Any, answer_id: Any
-) -> None:
+def test_an_invalid_message_is_answered_under_its_id_if_that_is_readable(value: Any, answer_id: Any) -> None:
     invalid = classify(value)
 
     assert isinstance(invalid, Invalid)
@@ -60,7 +58,7 @@ def test_what_is_no_message_is_answered_under_its_id_where_that_is_readable(
     assert invalid.reason.endswith(".")
 
 
-def test_a_batch_holds_each_item_by_itself() -> None:
+def test_each_item_of_a_batch_is_classified_by_itself() -> None:
     batch = classify([{"jsonrpc": "2.0", "method": "m"}, 1, [{"jsonrpc": "2.0", "method": "m"}]])
 
     assert isinstance(batch, Batch)
@@ -78,6 +76,6 @@ def test_half_a_surrogate_pair_does_not_stop_a_message() -> None:
     assert json.loads(body) == {"na\ufffdme": ["\U0001f600", "x\ufffd"], "n": 1}
 
 
-def test_what_json_cannot_hold_is_a_plain_error() -> None:
+def test_a_value_that_json_cannot_hold_is_a_plain_error() -> None:
     with pytest.raises(ValueError, match="could not be written as JSON"):
         encode({"a": object()})

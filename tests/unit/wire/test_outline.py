@@ -1,4 +1,4 @@
-"""What is beyond a limit is found before it is built, however the bytes are split, and under its own id."""
+"""Limits of messages are checked before values are built, at any split; the error has the message's id."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from jumpseat.wire.outline import (
 GOOD = {"jsonrpc": "2.0", "id": 7, "method": "good"}
 GOOD_FRAME = encode_frame(json.dumps(GOOD).encode())
 PADDING = b'"' + b"x" * (1 << 20) + b'"'
-"""Makes a frame one that is looked through as it comes."""
+"""Makes a frame long enough to be scanned while it arrives."""
 
 
 def nested(depth: int) -> Any:
@@ -99,7 +99,7 @@ def test_deep_json_is_read_as_strictly_as_any() -> None:
     ],
     ids=["a little too deep", "far too deep", "long number"],
 )
-def test_what_is_beyond_a_limit_is_refused_under_its_own_id(
+def test_a_message_beyond_a_limit_is_refused_under_its_own_id(
     params: bytes, reason: str, identity: bytes, tail: bytes, known: Any, padded: bool
 ) -> None:
     identity = b'"padding":' + PADDING + b"," + identity if padded else identity
@@ -159,7 +159,7 @@ def test_many_small_values_cost_neither_memory_nor_time(body: bytes, reason: str
     assert time.process_time() - begun < 6
 
 
-def test_a_long_text_is_looked_through_once() -> None:
+def test_a_long_text_is_scanned_once() -> None:
     frame = encode_frame(b'["' + b'\\"x' * (10 << 20) + b'"]')
     begun = time.process_time()
     [value] = read(frame)
@@ -168,7 +168,7 @@ def test_a_long_text_is_looked_through_once() -> None:
     assert time.process_time() - begun < 10
 
 
-def test_a_long_conversation_is_not_looked_through() -> None:
+def test_a_long_conversation_is_not_scanned() -> None:
     message = {"role": "user", "content": 'A sentence with a comma, and a colon: `x[1]`. "So." ' * 100}
     value = {**GOOD, "params": {"messages": [message] * 700}}
     looked: list[str] = []
@@ -198,7 +198,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", 'i"d', "\\"]), JSON, max_size=4), st.integers(), st.data())
-def test_the_outline_of_any_text_is_the_same_however_it_is_split(
+def test_the_outline_of_any_text_is_the_same_at_any_split(
     rest: dict[str, Any], identity: int, draw: st.DataObject
 ) -> None:
     members = list(rest.items())

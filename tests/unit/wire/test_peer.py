@@ -28,7 +28,7 @@ class Wire:
 
 
 def connected(**server: Any) -> tuple[Peer, Peer]:
-    """Two peers back to back; bytes cross in the next turn of the loop, as over a pipe."""
+    """Two connected peers; bytes arrive in the next turn of the loop, as over a pipe."""
     loop = asyncio.get_running_loop()
     client = Peer(lambda data: loop.call_soon(other.feed, data) and None)  # type: ignore[func-returns-value]
     other = Peer(lambda data: loop.call_soon(client.feed, data) and None, **server)  # type: ignore[func-returns-value]
@@ -78,7 +78,7 @@ async def test_without_a_handler_requests_are_refused() -> None:
     assert caught.value.code == -32601
 
 
-async def test_a_handler_that_breaks_tells_the_log_and_not_the_other_side(
+async def test_a_defect_of_a_handler_is_logged_and_not_sent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def broken(method: str, params: Any) -> Any:
@@ -91,7 +91,7 @@ async def test_a_handler_that_breaks_tells_the_log_and_not_the_other_side(
     assert "secret" in caplog.text
 
 
-async def test_a_notification_handler_that_breaks_does_not_stop_the_next_message() -> None:
+async def test_a_failing_notification_handler_does_not_stop_the_next_message() -> None:
     def broken(method: str, params: Any) -> None:
         raise KeyError(method)
 
@@ -103,7 +103,7 @@ async def test_a_notification_handler_that_breaks_does_not_stop_the_next_message
     assert await bounded(future) == 1
 
 
-async def test_a_cancelled_caller_takes_the_request_back_on_both_sides() -> None:
+async def test_a_cancelled_caller_cancels_the_request_on_both_sides() -> None:
     started, stopped = asyncio.Event(), asyncio.Event()
 
     async def slow(method: str, params: Any) -> Any:
@@ -135,7 +135,7 @@ async def test_cancel_names_the_request_and_leaves_its_answer_awaited() -> None:
     assert len(wire.sent) == 2
 
 
-async def test_close_fails_whatever_waits_and_whatever_comes_later() -> None:
+async def test_close_fails_waiting_and_later_requests() -> None:
     wire = Wire()
     peer = Peer(wire.write)
     _, future = peer.start_request("a")
@@ -162,7 +162,7 @@ async def test_a_request_id_in_use_is_refused_and_an_unreadable_message_too() ->
     await asyncio.sleep(0)
 
 
-async def test_garbage_is_logged_and_survived(caplog: pytest.LogCaptureFixture) -> None:
+async def test_garbage_is_logged_and_skipped(caplog: pytest.LogCaptureFixture) -> None:
     wire = Wire()
     peer = Peer(wire.write)
     request_id, future = peer.start_request("a")
@@ -174,7 +174,7 @@ async def test_garbage_is_logged_and_survived(caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.parametrize("params", [None, [], {}, {"id": []}, {"id": {}}, {"id": None}, {"id": 7}])
-async def test_a_cancel_that_names_no_request_costs_no_other_message(params: Any) -> None:
+async def test_an_invalid_cancel_affects_no_other_message(params: Any) -> None:
     peer = Peer(Wire().write)
     request_id, future = peer.start_request("a")
     peer.feed(
@@ -184,7 +184,7 @@ async def test_a_cancel_that_names_no_request_costs_no_other_message(params: Any
     assert await bounded(future) == 1
 
 
-async def test_what_ends_the_connection_ends_it_in_the_midst_of_a_batch_too() -> None:
+async def test_the_end_of_the_connection_takes_effect_within_a_batch_too() -> None:
     wire, seen = Wire(), []
     peer = Peer(
         wire.write,

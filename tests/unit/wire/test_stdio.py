@@ -1,4 +1,4 @@
-"""Nothing but frames on the wire: a real process does its worst to its own stdout."""
+"""Only frames on the wire, even if code of the process writes to stdout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_stray_output_goes_to_stderr_and_input_only_to_the_wire() -> None:
     done = run(SCRIPT)
 
     assert done.returncode == 0, done.stderr.decode()
-    # What was printed before the claim is not ours to take back; it is out before the first frame.
+    # Text printed before stdout was claimed cannot be redirected; it is written before the first frame.
     assert done.stdout == b"before\nwire:ping"
     for stray in ("print", "old print", "saved print", "native write", "child"):
         assert f"stray {stray}\n".encode() in done.stderr

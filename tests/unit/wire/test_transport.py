@@ -19,7 +19,7 @@ from jumpseat.wire.transport import _can_poll
 
 
 class Recorder:
-    """Collects what a transport reports and lets a test wait for it, bounded."""
+    """Collects the reports of a transport; tests wait for them with a bound."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -102,7 +102,7 @@ async def test_bytes_go_both_ways_and_the_end_is_reported_once(kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", POLLED)
-async def test_a_write_is_out_before_write_returns(kind: str) -> None:
+async def test_a_write_is_sent_before_write_returns(kind: str) -> None:
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     transport.write(b"now")
@@ -114,7 +114,7 @@ async def test_a_write_is_out_before_write_returns(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_reader_that_sleeps_holds_nothing_up_and_loses_nothing(kind: str) -> None:
+async def test_a_slow_reader_delays_nothing_and_loses_nothing(kind: str) -> None:
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     sent = bytearray()
@@ -123,7 +123,7 @@ async def test_a_reader_that_sleeps_holds_nothing_up_and_loses_nothing(kind: str
         piece = os.urandom(8) * 8192
         sent += piece
         transport.write(piece)
-    # A write that waited for the reader, who has not begun, would wait for ever.
+    # A write that waited for the reader, which has not started, would never return.
     assert time.perf_counter() - began < 20
     assert await transport.flush(0.05) is False
     waiting = asyncio.create_task(transport.ready())
@@ -200,7 +200,7 @@ async def test_a_socket_whose_far_side_only_stops_sending_is_still_written_to() 
     far_out.close()
 
 
-async def test_output_is_still_taken_after_the_input_has_ended() -> None:
+async def test_output_is_still_accepted_after_the_end_of_the_input() -> None:
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     os.close(side.write_fd)
@@ -229,7 +229,7 @@ async def test_regular_files_work_as_input_and_output(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == content
 
 
-async def test_threads_give_their_descriptors_back(tmp_path: Path) -> None:
+async def test_threads_close_their_descriptors(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"x")
     names = (tmp_path / "in", tmp_path / "out")
     files = [os.open(name, os.O_RDWR | os.O_CREAT) for name in names]
@@ -247,7 +247,7 @@ async def test_threads_give_their_descriptors_back(tmp_path: Path) -> None:
         return bool(open_now & identities)
 
     async with asyncio.timeout(10):
-        # The threads end a moment later, and nothing tells of a descriptor that is closed.
+        # The threads end a moment later, and a closed descriptor is not reported.
         while still_open():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
 
@@ -288,5 +288,5 @@ def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
     with asyncio.Runner() as runner:
         runner.run(session())
     if before is not None:
-        # Fewer there may be: threads of a test before this one give theirs back a moment later.
+        # There may be fewer: threads of an earlier test close theirs a moment later.
         assert {each.name for each in table.iterdir()} - before == set()

@@ -57,7 +57,7 @@ def asked(scenario: Scenario) -> dict[str, Any]:
     return params
 
 
-# What rich itself sends: colours, the cursor hidden and shown, lines erased while redrawing.
+# The sequences of rich: colours, cursor visibility, lines erased while redrawing.
 OWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[2K|\x1b\[1A|\r")
 
 
@@ -81,7 +81,7 @@ def test_no_control_sequence_of_the_models_reaches_a_pipe(tmp_path: Path) -> Non
     assert run(scenario, "chat", "Hi").stdout == "".join(f"{text}\n" for _, text in ESCAPES)
 
 
-def test_deltas_are_out_as_they_come(tmp_path: Path) -> None:
+def test_deltas_are_written_as_they_arrive(tmp_path: Path) -> None:
     go = tmp_path / "go"
     steps = answer_steps("one ", "two")
     scenario = Scenario.chat(tmp_path, [*steps[:3], {"wait": "file", "path": str(go)}, *steps[3:]])
@@ -93,7 +93,7 @@ def test_deltas_are_out_as_they_come(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_what_is_piped_in_goes_along_as_context(tmp_path: Path) -> None:
+def test_piped_input_is_sent_as_context(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("ok"))
     assert run(scenario, "chat", "explain", piped="x = 1\n").returncode == 0
     assert asked(scenario)["messages"][0]["content"] == [
@@ -102,7 +102,7 @@ def test_what_is_piped_in_goes_along_as_context(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_piped_in_alone_is_the_question(tmp_path: Path) -> None:
+def test_piped_input_alone_is_the_question(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("ok"))
     assert run(scenario, "chat", piped="Why?").returncode == 0
     assert asked(scenario)["messages"][0]["content"] == [{"type": "text", "text": "Why?"}]
@@ -138,7 +138,7 @@ def test_json_of_a_failure_is_the_error_as_one_document(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {"error": RATE_LIMIT}
 
 
-def test_warnings_and_a_cut_answer_are_told_on_stderr(tmp_path: Path) -> None:
+def test_warnings_and_a_cut_off_answer_are_reported_on_stderr(tmp_path: Path) -> None:
     warning = {"delta": {"type": "warning", "code": "dropped", "message": "Images\x1b[2J were dropped."}}
     scenario = Scenario.chat(tmp_path, [warning, *answer_steps("Hi", stop_reason="max_tokens")])
     done = run(scenario, "chat", "Hi")
@@ -147,7 +147,7 @@ def test_warnings_and_a_cut_answer_are_told_on_stderr(tmp_path: Path) -> None:
     assert "--max-tokens" in done.stderr
 
 
-def test_a_daemon_that_dies_is_reported_with_its_last_words(tmp_path: Path) -> None:
+def test_a_daemon_that_dies_is_reported_with_its_last_output(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [{"stderr": "\x1b[2Jout of luck\n"}, {"die": 7}])
     done = run(scenario, "chat", "Hi")
     assert done.returncode == 1
@@ -179,7 +179,7 @@ def test_an_interrupt_cancels_the_turn_and_keeps_the_text(tmp_path: Path) -> Non
     ]
 
 
-def test_a_reader_that_has_seen_enough_ends_the_turn_quietly(tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_ends_the_turn_quietly(tmp_path: Path) -> None:
     steps = [{"delta": {"type": "text_delta", "block": 0, "text": "x" * 1000}}] * 200
     scenario = Scenario.chat(tmp_path, [*steps, *HANGING])
     with subprocess.Popen(
@@ -227,13 +227,13 @@ def test_no_control_sequence_of_the_models_reaches_a_terminal(tmp_path: Path) ->
     assert "end of it" in output
 
 
-def test_an_answer_on_a_terminal_is_rendered_once_whatever_its_length(tmp_path: Path) -> None:
+def test_an_answer_of_any_length_is_rendered_once_on_a_terminal(tmp_path: Path) -> None:
     text = "# Title\n\n" + "".join(f"Paragraph *{i}* is here.\n\n" for i in range(60)) + "- last\n"
     scenario = Scenario.chat(tmp_path, answer_steps(*(text[i : i + 7] for i in range(0, len(text), 7))))
     code, output = Terminal(argv(scenario, "chat", "Hi")).finish()
 
     assert code == 0
-    # A tail is drawn and erased on the way, as often as there is time for; what stays is there once.
+    # The unfinished tail is drawn and erased repeatedly; the final text is there once.
     lines = left_standing(output)
     assert [line for line in lines if line.startswith("Paragraph")] == [
         f"Paragraph {i} is here." for i in range(60)
@@ -242,7 +242,7 @@ def test_an_answer_on_a_terminal_is_rendered_once_whatever_its_length(tmp_path: 
     assert "\x1b[3m0\x1b[0m" in output
 
 
-def test_the_spinner_tells_the_daemons_progress(tmp_path: Path) -> None:
+def test_the_spinner_shows_the_daemons_progress(tmp_path: Path) -> None:
     go = tmp_path / "go"
     steps = [
         {"progress": {"kind": "begin", "title": "Loading\x1b[2J the model", "percentage": 40}},
@@ -284,12 +284,12 @@ def test_models_are_a_table_on_a_terminal(tmp_path: Path) -> None:
     assert "\x1b[2J" not in output
 
 
-def test_models_as_json_are_the_wires_answer(tmp_path: Path) -> None:
+def test_models_as_json_are_the_result_on_the_wire(tmp_path: Path) -> None:
     done = run(Scenario(tmp_path, answers={"models/list": MODELS}), "models", "--json")
     assert json.loads(done.stdout) == MODELS
 
 
-def test_no_models_but_errors_is_a_failure(tmp_path: Path) -> None:
+def test_errors_without_models_are_a_failure(tmp_path: Path) -> None:
     answers = {"models/list": {"models": [], "errors": MODELS["errors"]}}
     assert run(Scenario(tmp_path, answers=answers), "models").returncode == 1
 
@@ -355,7 +355,7 @@ def test_serve_imports_nothing_of_the_command_line_library() -> None:
     assert "jumpseat serve" in done.stdout
 
 
-def test_the_shell_can_ask_for_completions(tmp_path: Path) -> None:
+def test_the_shell_gets_completions(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "_JUMPSEAT_COMPLETE": "bash_complete",

@@ -42,7 +42,7 @@ def jumpseat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_path_is_where_the_daemon_looks(home: Path) -> None:
+def test_the_path_is_that_of_the_daemon(home: Path) -> None:
     assert jumpseat("config", "path").stdout == f"{home / 'config.toml'}\n"
 
 
@@ -67,7 +67,7 @@ def test_every_error_and_every_warning_is_a_line_with_its_place(home: Path) -> N
     assert all(line.startswith(start) for line, start in zip(reported, starts, strict=True)), reported
 
 
-def test_a_program_gets_the_same_as_json(tmp_path: Path, home: Path) -> None:
+def test_json_has_the_same_faults(tmp_path: Path, home: Path) -> None:
     file = tmp_path / "other.toml"
     file.write_text("default_model = 1\n[providers.x]\nkind = 2\n", "utf-8")
     done = jumpseat("config", "check", "--json", "--config", file)

@@ -1,4 +1,4 @@
-"""Blocks are cut where they end, and only there."""
+"""Blocks are split at their ends only."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def split(text: str, size: int | None = None) -> list[str]:
         ["no line end"],
     ],
 )
-def test_each_block_is_cut_out_whole(blocks: list[str]) -> None:
+def test_each_block_is_returned_whole(blocks: list[str]) -> None:
     assert split("".join(blocks)) == blocks
     assert split("".join(blocks), 1) == blocks
 
 
-def test_a_finished_block_is_given_out_before_the_next_one_is() -> None:
+def test_a_finished_block_is_returned_before_the_next_one_ends() -> None:
     splitter = BlockSplitter()
 
     assert splitter.feed("Done.\n\nNext") == []
@@ -50,6 +50,6 @@ def test_a_finished_block_is_given_out_before_the_next_one_is() -> None:
 @given(
     st.lists(st.sampled_from(["a", "\n", "```", "~~~", "- ", "1. ", "  ", "    ", "# ", "> "])).map("".join)
 )
-def test_the_blocks_together_are_the_text_however_it_comes(text: str) -> None:
+def test_the_joined_blocks_are_the_text_for_any_split(text: str) -> None:
     assert "".join(split(text)) == text
     assert split(text, 1) == split(text) == split(text, 3)

@@ -1,4 +1,4 @@
-"""A terminal that is resized while an answer is being written shows all of it, once."""
+"""A terminal that is resized during an answer shows all of the answer once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def piece(text: str) -> dict[str, Any]:
 def resized(
     folder: Path, before: str, after: str, to: tuple[int, int], kind: type[Screen] = Screen
 ) -> Screen:
-    """The screen in the end, after a resize between two pieces of an answer, the first of which was drawn."""
+    """The final screen after a resize between two pieces of an answer."""
     go = folder / "go"
     start, begin, *end = answer_steps()
     waiting = {"wait": "file", "path": str(go)}
@@ -36,7 +36,7 @@ def resized(
         **os.environ,
         "COLUMNS": "80",
         "LINES": "24",
-    }  # Some shells export what was true in the beginning.
+    }  # Some shells export the initial size.
     if kind is CuttingScreen:
         environment["XTERM_VERSION"] = "XTerm(390)"
     command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), "chat", "Hi"]
@@ -81,7 +81,7 @@ def test_the_rest_of_a_code_block_stays_code(tmp_path: Path) -> None:
     assert "".join(rows).count("call_") == 5
 
 
-def test_short_rows_are_drawn_again_in_the_new_width(tmp_path: Path) -> None:
+def test_short_rows_are_redrawn_in_the_new_width(tmp_path: Path) -> None:
     screen = resized(
         tmp_path, "- one\n- *two", "* and more words than the new width has room for\n", (24, 30)
     )

@@ -1,4 +1,4 @@
-"""No control sequence gets through, however it is cut, and no text is lost behind one."""
+"""No control sequence gets through, at any split, and no text after one is lost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def in_pieces(text: str, *cuts: int) -> str:
 
 
 @pytest.mark.parametrize(("hostile", "text"), ESCAPES)
-def test_sequences_are_stripped_wherever_they_are_cut(hostile: str, text: str) -> None:
+def test_sequences_are_stripped_at_any_split(hostile: str, text: str) -> None:
     assert clean(hostile) == text
     assert in_pieces(hostile, *range(1, len(hostile))) == text
     for cut in range(len(hostile)):
@@ -32,7 +32,7 @@ def test_sequences_are_stripped_wherever_they_are_cut(hostile: str, text: str) -
 @pytest.mark.parametrize(
     "start", ["\x1b]0;", "\x1bP", "\x9d", "\x1b_", "\x1b[", "\x9b", "\x1b ", "\x1b]\x1b]"]
 )
-def test_a_sequence_without_an_end_takes_only_a_little_with_it(start: str) -> None:
+def test_an_endless_sequence_hides_only_a_little_text(start: str) -> None:
     filler = "1" if start in ("\x1b[", "\x9b") else " "
     answer = filler * 1000 + "the rest"
 
@@ -41,12 +41,12 @@ def test_a_sequence_without_an_end_takes_only_a_little_with_it(start: str) -> No
     assert len(answer) - len(kept) <= SWALLOW_LIMIT
 
 
-def test_a_chain_of_beginnings_takes_no_more() -> None:
+def test_a_chain_of_unfinished_sequences_hides_no_more() -> None:
     assert len(clean("\x1b]x" * 1000 + "the rest")) >= len("the rest")
     assert clean("\x1b]x" * 1000 + "y" * SWALLOW_LIMIT + "the rest").endswith("the rest")
 
 
-def test_the_next_line_is_always_there() -> None:
+def test_the_next_line_is_never_lost() -> None:
     assert clean("\x1b]0;never ends\nthe next line") == "\nthe next line"
 
 
@@ -58,7 +58,7 @@ alphabet = st.sampled_from("\x1b\x9b\x9d\x9c\x07[]P;0m\\ a\né\r\x90")
 
 
 @given(st.text(alphabet) | st.text(), st.data())
-def test_nothing_forbidden_comes_out_and_splits_do_not_matter(text: str, draw: st.DataObject) -> None:
+def test_no_forbidden_character_comes_out_at_any_split(text: str, draw: st.DataObject) -> None:
     cut = draw.draw(st.integers(0, len(text)))
 
     assert not FORBIDDEN.search(clean(text))

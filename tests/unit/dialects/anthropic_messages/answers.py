@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and reading them in every arrival, for the tests beside this."""
+"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
 
 import json
 
@@ -76,7 +76,7 @@ def response_of(events):
 
 
 def answer(data, content_type="text/event-stream"):
-    """The response; the same comes out whole, byte by byte, and with other line ends."""
+    """The response, which must be the same whole, byte by byte, and with other line ends."""
     whole, error = read([data], content_type)
     assert error is None
     assert_laws(whole)

@@ -110,7 +110,7 @@ def test_broken_arguments_are_never_repaired(text):
 
 
 @pytest.mark.requirement("messages:input-in-start", "messages:replay-citations")
-def test_an_input_that_comes_with_the_start_counts_if_no_delta_does():
+def test_an_input_in_the_start_is_used_without_deltas():
     start = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": "é"}, "caller": {"type": "direct"}}
     got = answer(raw(started(), *block(0, start), *ended("tool_use")))
     (call,) = got.tool_calls
@@ -172,7 +172,7 @@ def test_stop_reasons(raw_reason, reason):
 
 
 @pytest.mark.requirement("messages:stop-reasons")
-def test_an_imitator_that_ends_the_turn_after_a_call_means_the_call():
+def test_an_imitators_end_turn_after_a_call_is_tool_use():
     assert answer(stream(Call("t", "f"), stop_reason="end_turn")).stop_reason == "tool_use"
 
 
@@ -208,7 +208,7 @@ def test_usage_is_overwritten_field_by_field_and_includes_the_cache():
     assert events[-1].usage == reported[-1]
 
 
-def test_a_gateway_that_counts_only_at_the_end_is_believed():
+def test_the_usage_of_a_gateway_that_counts_only_at_the_end_is_used():
     zero = {"input_tokens": 0, "output_tokens": 0}
     got = answer(raw(started(usage=zero), *ended(usage={"input_tokens": 61, "output_tokens": 2})))
     assert got.usage == Usage(61, 2)

@@ -167,7 +167,7 @@ def test_an_answer_cut_at_any_event_is_a_protocol_error_with_the_partial_kept():
 
 
 @pytest.mark.requirement("messages:missing-stop")
-def test_missing_starts_and_stops_are_made_up_for():
+def test_missing_starts_and_stops_are_added():
     bare = raw(
         started(),
         event("content_block_start", index=0, content_block=THINKING),
@@ -228,7 +228,7 @@ def test_half_a_surrogate_pair_does_not_lose_the_answer():
 
 
 @pytest.mark.parametrize("data", ["{broken", "[]", "3"])
-def test_what_is_no_event_is_a_protocol_error(data):
+def test_data_that_is_no_event_is_a_protocol_error(data):
     _, error = read([raw(started(), data)])
     assert isinstance(error, ProtocolError)
 

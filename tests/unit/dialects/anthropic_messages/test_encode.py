@@ -61,7 +61,7 @@ def text(value):
 
 
 @pytest.mark.requirement("messages:body")
-def test_the_whole_of_a_request():
+def test_a_request_with_every_option():
     tools = (ToolDefinition("f", "Does.", {"type": "object", "properties": {"a": {}}}), ToolDefinition("g"))
     assert body(system="Be brief.", tools=tools, max_tokens=100, stop_sequences=["END"], stream=True) == {
         "model": "claude-sonnet-4-5",
@@ -174,7 +174,7 @@ def test_a_trailing_assistant_message_does_not_end_in_white_space():
     ("model", "asks"),
     [("claude-sonnet-4-5", False), ("claude-opus-4-6", True), ("claude-sonnet-5", True), ("other", False)],
 )
-def test_a_model_that_takes_no_prefill_is_asked_to_go_on(model, asks):
+def test_a_model_without_prefill_gets_a_user_message_to_continue(model, asks):
     half = (Message.user("a"), Message.assistant("Once upon a "))
     assert len(body(*half, model=model)["messages"]) == 2 + asks
     assert codes(*half, model=model) == (["prefill_replaced"] if asks else [])
@@ -184,7 +184,7 @@ def test_a_model_that_takes_no_prefill_is_asked_to_go_on(model, asks):
 
 
 @pytest.mark.requirement("messages:no-prefill")
-def test_a_turn_that_has_paused_goes_back_as_it_is():
+def test_a_paused_turn_goes_back_unchanged():
     origin = Origin("acme", "claude-opus-4-6")
     search = OtherBlock("server_tool_use", opaque='{"type":"server_tool_use","id":"s"}', origin=origin)
     paused = (Message.user("a"), assistant(TextBlock("I search."), search))
@@ -193,7 +193,7 @@ def test_a_turn_that_has_paused_goes_back_as_it_is():
 
 
 @pytest.mark.requirement("messages:final-thinking")
-def test_thinking_that_led_to_nothing_is_left_out():
+def test_thinking_without_content_after_it_is_left_out():
     cut_off = (
         *(ThinkingBlock("x", "s", origin=HERE), TextBlock("So")),
         *(ThinkingBlock("y", "t", origin=HERE), RedactedThinkingBlock("d", origin=HERE)),

@@ -43,7 +43,7 @@ def encoded(model, *, rules=None, parameters=None, **more):
         ("mythomax-13b", None),
     ],
 )
-def test_names_are_read_however_a_gateway_spells_them(name, expected):
+def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
     assert family_and_version(name) == expected
 
 
@@ -70,7 +70,7 @@ def test_the_models_limit_is_shared_between_thinking_and_answer(limit, asked, to
 
 
 @pytest.mark.requirement("messages:thinking-budget")
-def test_a_budget_below_the_least_is_not_asked_for():
+def test_a_budget_below_the_minimum_is_not_requested():
     body, warnings = encoded("x", rules=ModelRules(max_output_tokens=2000), thinking="low", max_tokens=2000)
     assert "thinking" not in body
     assert warnings == ["thinking_dropped"]
@@ -129,7 +129,7 @@ def test_a_configured_effort_is_dropped_while_thinking_is_off():
     assert body["output_config"]["effort"] == "xhigh"
 
 
-def test_a_model_without_thinking_is_not_asked_for_it():
+def test_thinking_is_not_requested_from_a_model_without_it():
     body, warnings = encoded("claude-3-5-sonnet-20241022", thinking="high")
     assert "thinking" not in body
     assert warnings == ["thinking_dropped"]
@@ -201,7 +201,7 @@ def test_a_tool_loop_without_thinking_goes_on_without_it():
 
 
 @pytest.mark.requirement("messages:replay-loop")
-def test_thinking_that_is_lost_because_two_answers_become_one_is_not_asked_for_in_their_loop():
+def test_thinking_that_merged_answers_lost_is_not_requested_in_their_tool_loop():
     model = "claude-sonnet-4-5"
     thought = ThinkingBlock("x", "s", origin=Origin("acme", model))
     messages = (

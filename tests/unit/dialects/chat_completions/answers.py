@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and reading them in every arrival, for the tests beside this."""
+"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
 
 import json
 
@@ -61,7 +61,7 @@ def response_of(events):
 
 
 def answer(data, content_type="text/event-stream", model="asked"):
-    """The response; the same comes out whole, byte by byte, and with every line end."""
+    """The response, which must be the same whole, byte by byte, and with every line end."""
     whole, error = read([data], content_type, model)
     assert error is None
     assert_laws(whole)

@@ -101,7 +101,7 @@ def test_a_message_stands_in_for_a_delta_but_never_repeats_one():
 
 @pytest.mark.requirement("chat:odd-objects")
 @pytest.mark.parametrize("delta", [{}, {"content": "", "role": "assistant"}, {"content": "y"}, None])
-def test_the_message_of_a_body_counts_and_not_the_delta_beside_it(delta):
+def test_the_message_of_a_body_takes_precedence_over_its_delta(delta):
     message = {"content": "x", "tool_calls": [call(None, "c-1", "f", "{}")]}
     choice = {"index": 0, "message": message, "delta": delta, "finish_reason": "tool_calls"}
     got = answer(json.dumps({**chunk(), "choices": [choice]}).encode(), "application/json")

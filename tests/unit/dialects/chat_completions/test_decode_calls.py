@@ -62,7 +62,7 @@ SEVERAL = {
 
 @pytest.mark.requirement("chat:index-repeated", "chat:index-missing", "chat:calls-with-finish")
 @pytest.mark.parametrize("name", SEVERAL)
-def test_several_calls_are_told_apart(name):
+def test_several_calls_are_distinguished(name):
     got = answer(stream(*SEVERAL[name]))
     assert [(c.id, c.name, c.arguments) for c in got.tool_calls] == [("c-1", "f", {}), ("c-2", "g", {})]
 

@@ -19,7 +19,7 @@ from tests.unit.dialects.chat_completions.answers import DONE, chunk, read, stre
 
 @pytest.mark.requirement("chat:finish-that-fails")
 @pytest.mark.parametrize("reason", ["insufficient_system_resource", "error"])
-def test_a_finish_that_is_a_failure_comes_after_what_its_chunk_said(reason):
+def test_a_failing_finish_reason_comes_after_the_text_of_its_chunk(reason):
     events, error = read([stream(chunk({"content": "x"}, reason))])
     assert isinstance(error, ServerError)
     assert error.retryable
@@ -28,7 +28,7 @@ def test_a_finish_that_is_a_failure_comes_after_what_its_chunk_said(reason):
 
 @pytest.mark.requirement("chat:done-missing")
 @pytest.mark.parametrize("tail", [b"", b'data: {"choi', b"data: {}\n\n"])
-def test_an_early_end_keeps_what_came(tail):
+def test_an_early_end_keeps_the_partial(tail):
     events, error = read([stream(chunk({"content": "x"}), done=False) + tail])
     assert isinstance(error, ProtocolError)
     assert error.message == "acme ended its answer early."
@@ -42,7 +42,7 @@ def test_an_empty_answer_is_a_protocol_error(data):
     assert isinstance(read([data])[1], ProtocolError)
 
 
-def test_an_answer_of_nothing_but_garbage_shows_it():
+def test_the_error_of_an_unreadable_answer_quotes_it():
     error = read([b"data: oops\n\n"])[1]
     assert isinstance(error, ProtocolError)
     assert error.message.endswith("not JSON: oops")
@@ -106,7 +106,7 @@ def test_an_error_in_the_stream_comes_after_the_text_before_it(payload, name, ki
 
 
 @pytest.mark.requirement("chat:error-in-stream")
-def test_an_error_after_the_finish_reason_is_an_error_all_the_same():
+def test_an_error_after_the_finish_reason_is_an_error_too():
     failed = {**chunk({"content": ""}, "error"), "error": {"message": "Provider disconnected", "code": 502}}
     events, error = read([stream(chunk({"content": "x"}), chunk({}, "length"), failed)])
     assert type(error) is ServerError

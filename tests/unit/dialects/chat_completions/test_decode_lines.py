@@ -20,7 +20,7 @@ def by_lines(data: bytes) -> bytes:
     return data.replace(b"\n\n", b"\n")
 
 
-def test_an_answer_by_lines_is_the_answer_that_it_would_be_by_the_standard():
+def test_an_answer_on_single_lines_is_the_same_as_in_standard_form():
     assert answer(by_lines(stream(*PIECES))) == answer(stream(*PIECES))
 
 
@@ -48,7 +48,7 @@ def test_the_end_mark_among_the_lines_is_the_end():
     assert events[-1].type == "done"
 
 
-def test_a_broken_object_among_the_lines_loses_a_part_of_the_answer():
+def test_a_broken_object_among_the_lines_is_a_protocol_error():
     assert isinstance(
         read([by_lines(stream(PIECES[0], done=False)) + b'data: {"choices":[{"del\n\n'])[1], ProtocolError
     )

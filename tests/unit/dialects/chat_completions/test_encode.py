@@ -114,7 +114,7 @@ def test_messages_of_one_role_in_a_row_become_one():
 
 
 @pytest.mark.requirement("chat:tool-message")
-def test_a_tool_round_comes_in_the_order_that_the_dialect_wants():
+def test_a_tool_round_has_the_order_that_the_dialect_requires():
     calls = (
         TextBlock("Look."),
         ToolUseBlock("c-1", "f", {"a": 1}, '{"a":  1}'),
@@ -145,7 +145,7 @@ def test_a_tool_round_comes_in_the_order_that_the_dialect_wants():
 
 
 @pytest.mark.requirement("chat:assistant-content")
-def test_content_is_null_only_beside_calls():
+def test_content_is_null_only_with_calls():
     call = ToolUseBlock("c-1", "f", {}, "{}")
     (only,) = messages_of(Message("assistant", (call,)))
     assert only["content"] is None
@@ -209,7 +209,7 @@ def test_a_thought_signature_goes_back_on_its_call_only_to_its_origin():
     assert "extra_content" not in sent(Origin("acme", "other"))
 
 
-def test_what_was_decoded_is_sent_back_as_it_came():
+def test_decoded_blocks_are_sent_back_unchanged():
     delta = {
         "role": "assistant",
         "content": "x",

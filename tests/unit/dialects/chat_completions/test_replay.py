@@ -49,7 +49,7 @@ def test_reasoning_beside_a_call_goes_back_in_the_field_it_came_in(field):
 
 
 @pytest.mark.requirement("chat:reasoning-content-replay")
-def test_a_server_that_wants_reasoning_back_gets_it_empty_where_it_is_not_known():
+def test_a_server_that_requires_reasoning_gets_an_empty_one_if_it_is_unknown():
     foreign = ThinkingBlock("Hm", "sig")
     conversation = (
         Message("assistant", (foreign, ToolUseBlock("c-1", "f", {}, "{}"))),
@@ -141,7 +141,7 @@ def test_reasoning_between_tags_is_not_sent_back():
     ],
     ids=["nothing", "empty text", "blocks of others", "thinking alone"],
 )
-def test_an_assistant_message_that_says_nothing_leaves_no_two_user_messages_in_a_row(silent):
+def test_an_empty_assistant_message_leaves_no_two_consecutive_user_messages(silent):
     assert sent(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
         {"role": "user", "content": "a\n\nb"}
     ]

@@ -36,6 +36,6 @@ def test_choices_with_an_index_are_answers_of_their_own():
     assert answer(body_of(*choices), "application/json").text == "0"
 
 
-def test_a_choice_that_has_no_message_is_passed_over():
+def test_a_choice_without_a_message_is_skipped():
     choices = ({"finish_reason": "stop", "message": SAID}, {"finish_reason": "stop", "message": None}, {})
     assert answer(body_of(*choices), "application/json").text == "I will look."

@@ -11,7 +11,7 @@ from jumpseat.dialects.chat_completions.tool_ids import nine_character_ids
 OURS = ["call_1_r1", "call_abcdefghijklmnop", "toolu_01", "", "ž" * 9, "\ud83d", "a" * 200]
 
 
-def test_every_id_becomes_nine_letters_and_digits_and_none_twice():
+def test_every_id_becomes_nine_unique_letters_and_digits():
     mapped = nine_character_ids(OURS)
     assert list(mapped) == OURS
     assert all(re.fullmatch("[a-zA-Z0-9]{9}", each) for each in mapped.values())
@@ -30,7 +30,7 @@ def test_a_conversation_that_grows_keeps_the_ids_it_had():
 
 
 @pytest.mark.requirement("chat:nine-character-ids")
-def test_calls_and_results_are_renamed_alike_in_the_request_and_nowhere_else():
+def test_calls_and_results_get_the_same_ids_in_the_request_only():
     calls = (ToolUseBlock("call_1", "f", {}, "{}"), ToolUseBlock("abcDEF123", "g", {}, "{}"))
     results = (ToolResultBlock("call_1", "one"), ToolResultBlock("abcDEF123", "two"), TextBlock("Go on"))
     conversation = (Message.user("Go"), Message("assistant", calls), Message("user", results))

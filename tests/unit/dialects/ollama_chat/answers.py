@@ -1,4 +1,4 @@
-"""Reading hand-written answers of the dialect in every arrival, for the tests beside this."""
+"""A reader of hand-written answers for every split, for the tests of this folder."""
 
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
@@ -38,7 +38,7 @@ def arrivals(data):
 
 
 def answer(*objects):
-    """The response; the same comes out however the lines arrive, and as one body if it is one object."""
+    """The response, which must be the same for any split, and as one body if it is one object."""
     data = ndjson(*objects)
     whole, error = read([data])
     assert error is None

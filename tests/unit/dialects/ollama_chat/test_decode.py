@@ -50,7 +50,7 @@ def test_text_in_the_last_line_counts():
     assert answer(part("a"), last(content="b")).text == "ab"
 
 
-def test_what_follows_the_last_line_is_not_read():
+def test_bytes_after_the_last_line_are_not_read():
     assert answer(part("a"), last(), part("b"), {"error": "late"}).text == "a"
 
 
@@ -111,7 +111,7 @@ def test_calls_without_an_id_or_with_an_index_that_repeats_stay_apart():
 
 
 @pytest.mark.requirement("ollama:minted-ids")
-def test_ids_that_are_made_up_differ_between_answers():
+def test_generated_ids_differ_between_answers():
     minted = set()
     for _ in range(2):
         events = OllamaChatDecoder("acme", "asked").feed_event(
@@ -166,7 +166,7 @@ def test_a_done_reason_is_mapped_and_kept(done_reason, stop_reason):
 
 
 @pytest.mark.requirement("ollama:done-reason")
-def test_an_answer_that_is_cut_in_the_middle_of_calls_is_cut():
+def test_an_answer_that_is_cut_off_within_calls_is_reported_as_cut_off():
     response = answer(part(tool_calls=[call("a", call_id="1")]), last("length"))
     assert response.stop_reason == "max_tokens"
 
@@ -194,7 +194,7 @@ def test_a_count_that_is_left_out_is_zero():
         ("you have reached your hourly limit: too many requests", RateLimitError),
     ],
 )
-def test_an_error_in_mid_stream_keeps_what_came_before(words, kind):
+def test_an_error_in_mid_stream_keeps_the_partial(words, kind):
     data = ndjson(part("Hel"), part("lo"), {"error": words})
     for pieces in arrivals(data):
         events, error = read(pieces)
@@ -219,7 +219,7 @@ def test_the_partial_stays_where_lines_are_labelled_as_json_too(tail, kind):
 
 @pytest.mark.requirement("ollama:early-end")
 @pytest.mark.parametrize("cut", [0, 1, -2, -20])
-def test_an_end_without_done_is_a_protocol_error_and_keeps_what_came(cut):
+def test_an_end_without_done_is_a_protocol_error_with_the_partial(cut):
     data = ndjson(part("Hel"), part("lo"))
     events, error = read([data + ndjson(last())[:cut]])
     assert type(error) is ProtocolError

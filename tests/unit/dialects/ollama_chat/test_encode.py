@@ -1,4 +1,4 @@
-"""Requests of the dialect, row by row."""
+"""Requests of the dialect."""
 
 import json
 
@@ -51,7 +51,7 @@ def assistant(*blocks):
 
 
 @pytest.mark.requirement("ollama:system-message", "ollama:truncate", "ollama:keep-alive")
-def test_a_request_is_no_more_than_it_has_to_be():
+def test_the_smallest_request():
     assert encoded(request_for(system="Be brief."), num_ctx=40_960) == {
         "model": "qwen3:4b",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
@@ -63,12 +63,12 @@ def test_a_request_is_no_more_than_it_has_to_be():
 
 
 @pytest.mark.requirement("ollama:stream-always")
-def test_a_whole_answer_has_to_be_asked_for():
+def test_an_unstreamed_answer_is_requested_explicitly():
     assert encoded(request_for(stream=False))["stream"] is False
 
 
 @pytest.mark.requirement("ollama:images-raw-base64")
-def test_images_are_bare_base64_beside_the_text():
+def test_images_are_bare_base64_next_to_the_text():
     images = (ImageBlock("QUJD", "image/png"), ImageBlock("data:image/jpeg;base64,REVG"))
     (message,) = encoded(request_for(user(TextBlock("Look"), *images)))["messages"]
     assert message == {"role": "user", "content": "Look", "images": ["QUJD", "REVG"]}
@@ -163,7 +163,7 @@ def test_tools_are_functions():
         (NamedTool("time"), ["time"], ["tool_choice_dropped"]),
     ],
 )
-def test_there_is_no_tool_choice_but_what_is_offered(choice, offered, warned):
+def test_a_tool_choice_limits_the_offered_tools(choice, offered, warned):
     request = request_for(tools=(WEATHER, TIME), tool_choice=choice)
     body = encoded(request)
     assert "tool_choice" not in body
@@ -197,7 +197,7 @@ def test_json_mode_is_a_format_and_a_schema_is_one_itself():
 
 
 @pytest.mark.requirement("ollama:options", "ollama:keep-alive")
-def test_parameters_go_where_the_server_looks_for_them():
+def test_parameters_are_sent_where_the_server_reads_them():
     parameters = {"keep_alive": -1, "options": {"num_gpu": 1}, "mirostat": 2, "truncate": True, "model": "x"}
     request = request_for(
         max_tokens=512, stop_sequences=("END",), settings={"temperature": 0.2, "top_k": 40, "seed": 1}
@@ -217,7 +217,7 @@ def test_parameters_go_where_the_server_looks_for_them():
 
 
 @pytest.mark.requirement("ollama:num-ctx-override")
-def test_a_configured_context_goes_before_the_derived_one_and_a_chats_own_before_both():
+def test_a_chats_context_overrides_the_configured_one_and_that_the_derived_one():
     for parameters in ({"num_ctx": 8192}, {"options": {"num_ctx": 8192}}):
         assert encoded(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
     asked = request_for(settings={"num_ctx": 100})

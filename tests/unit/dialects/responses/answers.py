@@ -1,4 +1,4 @@
-"""Hand-written answers of the dialect, and reading them in every arrival, for the tests beside this."""
+"""Hand-written answers of the dialect, and a reader for every split, for the tests of this folder."""
 
 import json
 
@@ -41,7 +41,7 @@ def part(*texts, annotations=()):
 
 
 def stream(*events, named=True):
-    """The bytes; an event that is a string is a data line as it stands."""
+    """The bytes; a string is a literal data line."""
     lines = []
     for event in events:
         if isinstance(event, str):
@@ -75,7 +75,7 @@ def fold_of(events):
 
 
 def events_of(*events, named=True):
-    """The events of a stream; the same come out whole, byte by byte, and with every line end."""
+    """The events of a stream, which must be the same whole, byte by byte, and with every line end."""
     data = stream(*events, named=named)
     whole, error = read([data])
     assert error is None
@@ -101,7 +101,7 @@ def whole(response):
 
 
 def failure(*events):
-    """The error, and what of the answer is kept."""
+    """The error and the partial."""
     got, error = read([stream(*events)])
     assert error is not None
     assert_laws(got, ended=False)

@@ -95,7 +95,7 @@ def test_the_response_event_comes_once():
         [added(0, "message"), text("Hel"), text("lo", content_index=1)],
     ],
 )
-def test_a_text_comes_once_however_much_of_it_is_streamed(events):
+def test_a_partly_streamed_text_is_emitted_once(events):
     assert answer(CREATED, *events, completed()).text == "Hello"
 
 
@@ -218,7 +218,7 @@ def test_arguments_that_are_an_object_and_a_call_without_an_id_are_taken():
 
 
 @pytest.mark.requirement("responses:hosted-events", "responses:other-items")
-def test_hosted_tools_are_other_blocks_and_their_events_are_passed_over():
+def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
     item = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "q"}}
     response = answer(
         CREATED,
@@ -266,7 +266,7 @@ def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
         ("cancelled", None, ProtocolError),
     ],
 )
-def test_a_response_that_failed_is_an_error_after_what_came_before(kind, error, expected):
+def test_a_failed_response_is_an_error_after_its_partial(kind, error, expected):
     got, partial = failure(CREATED, added(0, "message"), text("Hel"), completed(kind=kind, error=error))
     assert type(got) is expected
     assert partial.text == "Hel"
@@ -302,14 +302,14 @@ def test_an_error_event_is_an_error_flat_or_nested(event):
     "events",
     [[], [added(0, "message"), text("Hel")], [done(0, "message", content=part("Hel"))]],
 )
-def test_an_answer_without_its_end_keeps_what_came(events):
+def test_an_answer_without_its_end_keeps_the_partial(events):
     got, partial = failure(CREATED, *events)
     assert type(got) is ProtocolError
     assert partial.text == ("Hel" if events else "")
 
 
 @pytest.mark.requirement("responses:done-mark")
-def test_the_end_mark_is_not_needed_and_will_do_where_all_is_complete():
+def test_the_end_mark_is_optional_and_sufficient_for_a_complete_answer():
     finished = [CREATED, added(0, "message"), text("Hello"), done(0, "message", content=part("Hello"))]
     assert answer(*finished, completed(MESSAGE), "[DONE]").text == "Hello"
     response = answer(*finished, "[DONE]")
@@ -349,7 +349,7 @@ def test_text_that_was_lost_with_an_event_is_an_error(rest):
 
 
 @pytest.mark.requirement("responses:garbage")
-def test_the_last_event_may_be_the_one_that_cannot_be_read():
+def test_the_last_event_may_be_unreadable():
     finished = done(0, "function_call", "fc", call_id="c", name="f", arguments="{}")
     for last in (
         '{"type":"response.completed","response":{"id":',

@@ -1,4 +1,4 @@
-"""Streams with lost, repeated or swapped events: the decoder keeps the laws."""
+"""Streams with lost, repeated or swapped events: the decoder keeps the rules of events."""
 
 import json
 
@@ -37,7 +37,7 @@ def with_one_empty(position):
 
 
 @pytest.mark.parametrize("change", [without_one, with_one_twice, with_two_swapped, with_one_empty])
-def test_one_event_out_of_place_breaks_no_law_and_loses_no_item(change):
+def test_one_misplaced_event_breaks_no_rule_and_loses_no_item(change):
     for position in range(len(EVENTS)):
         events, error = read([stream(*change(position))])
         assert_laws(events, ended=error is None)
@@ -48,6 +48,6 @@ def test_one_event_out_of_place_breaks_no_law_and_loses_no_item(change):
             assert response.content[0].signature == "gAAA"
         else:
             assert type(error) is ProtocolError
-            assert position == len(EVENTS) - 1, "only without its last event an answer is not complete"
+            assert position == len(EVENTS) - 1, "an answer is incomplete only without its last event"
         request = ChatRequest(messages=(Message.user("Hi"), fold.partial().as_message()), model="asked")
         json.dumps(encode(request, ResponsesFacts(provider="acme")))

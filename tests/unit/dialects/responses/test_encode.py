@@ -162,7 +162,7 @@ def test_images_and_context_are_parts():
 
 
 @pytest.mark.requirement("responses:input-items", "responses:calls")
-def test_a_tool_round_comes_in_the_order_that_the_dialect_wants():
+def test_a_tool_round_has_the_order_that_the_dialect_requires():
     calls = (
         TextBlock("Look."),
         ToolUseBlock("c-1", "f", {"a": 1}, '{"a":  1}'),

@@ -68,7 +68,7 @@ def test_items_that_overlap_do_not_mix():
 
 
 @pytest.mark.requirement("responses:overlapping")
-def test_calls_may_overlap_and_a_message_whose_text_is_complete_holds_nothing_up():
+def test_calls_may_overlap_and_a_complete_message_delays_nothing():
     whole_text = {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hi"}
     events = events_of(
         CREATED,
@@ -177,7 +177,7 @@ def test_a_finished_part_names_its_sources():
     assert [event.url for event in events if event.type == "citation"] == ["https://x/"]
 
 
-def test_an_event_without_data_is_passed_over():
+def test_an_event_without_data_is_skipped():
     finished = done(0, "message", content=part("Hello"))
     events = events_of(CREATED, "", " ", text("Hello"), finished, completed())
 

@@ -129,7 +129,7 @@ def test_the_phase_of_a_message_goes_back_with_it_and_its_parts_stay_together():
 
 
 @pytest.mark.requirement("responses:refusal")
-def test_a_refusal_goes_back_as_one():
+def test_a_refusal_goes_back_as_a_refusal():
     refusal = {"type": "refusal", "refusal": "No."}
     (item,) = sent_back({"type": "message", "id": "m", "content": [refusal]})
     assert item["content"] == [refusal]
@@ -161,7 +161,7 @@ def test_a_custom_tools_call_is_a_call_with_free_text_and_its_result_has_its_own
 
 
 @pytest.mark.requirement("responses:other-items")
-def test_items_that_have_no_type_here_go_back_as_they_came():
+def test_items_of_unknown_type_go_back_unchanged():
     search = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "é"}}
     compaction = {"type": "compaction", "id": "cm", "encrypted_content": "gAAA"}
     assert sent_back(search, compaction, {"type": "brand_new", "x": [1.5, None]}) == [
@@ -173,7 +173,7 @@ def test_items_that_have_no_type_here_go_back_as_they_came():
 
 @pytest.mark.requirement("responses:foreign-blocks")
 @pytest.mark.parametrize("where", [{"provider": "other"}, {"model": "other"}])
-def test_data_that_only_its_origin_can_read_is_sent_to_no_other(where):
+def test_opaque_data_is_sent_to_its_origin_only(where):
     message = {"type": "message", "id": "m", "phase": "commentary", "content": part("Hi")}
     compaction = {"type": "compaction", "encrypted_content": "gAAA"}
     items = sent_back(REASONING, compaction, message, {**CALL, "caller": {}}, **where)
@@ -192,7 +192,7 @@ def test_blocks_of_other_dialects_are_left_out():
 
 
 @pytest.mark.requirement("responses:foreign-encrypted")
-def test_a_conversation_can_be_had_without_encrypted_content():
+def test_a_conversation_works_without_encrypted_content():
     output = (REASONING, {"type": "compaction", "encrypted_content": "x"}, {"type": "web_search_call"}, CALL)
     request = request_of(Message.user("Hi"), whole(completed(*output)["response"]).as_message())
     changed = without_encrypted_content(request)

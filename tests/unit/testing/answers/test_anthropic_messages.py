@@ -1,4 +1,4 @@
-"""The fake Anthropic is held to the official client, so that fake and decoder cannot be wrong together."""
+"""The official client reads the fake Anthropic, so that fake and decoder cannot share a mistake."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fake answers of the chat-completions dialect are held to the official client."""
+"""The official client reads the fake answers of the chat-completions dialect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The bodies of the fake are held to the official client, so that both cannot be wrong together."""
+"""The official client reads the fake's bodies, so that fake and decoder cannot share a mistake."""
 
 import pytest
 
@@ -51,5 +51,5 @@ async def test_the_official_client_reads_a_streamed_answer(upstream, client):
     arguments = [e.delta for e in events if e.type == "response.function_call_arguments.delta"]
     assert "".join(arguments) == '{"city": "Rome"}'
     assert [e.sequence_number for e in events] == list(range(len(events)))
-    for event in events:  # What the client does not know it would keep as an extra field.
+    for event in events:  # The client keeps unknown fields as extra ones.
         assert not event.model_extra, event
