@@ -31,7 +31,7 @@ from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, error_in
 from jumpseat.http.body import Body
-from jumpseat.http.client import MAX_CONNECTIONS, HttpClient
+from jumpseat.http.client import HttpClient
 from jumpseat.http.decoding import decoded, run_decoding
 from jumpseat.http.failures import (
     error_from_exception,
@@ -41,6 +41,7 @@ from jumpseat.http.failures import (
     request_id_of,
 )
 from jumpseat.http.passage import PROXY_WANTS_CREDENTIALS, HeadLimit, Passage, refused_by_proxy
+from jumpseat.http.pools import MAX_CONNECTIONS
 from jumpseat.wire import LARGE_JSON_BYTES, read_json, read_large_json
 
 if TYPE_CHECKING:

@@ -9,8 +9,11 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
+from jumpseat.system.environment import Environment
+from jumpseat.system.watch import Stamp, stamp_of
 
 PEM = "PEM form, which begins with -----BEGIN"
 
@@ -33,6 +36,20 @@ class TlsOptions:
     def without_identity(self) -> TlsOptions:
         """The options without the client certificate."""
         return TlsOptions(self.ca_file)
+
+
+FileStamp: TypeAlias = tuple[str, Stamp | None]
+"""A path with the state of its file."""
+
+
+def files_read(options: TlsOptions, environment: Environment) -> tuple[FileStamp, ...]:
+    """The files from which `make_context` reads, as they are now. A context depends on them too."""
+    named = (
+        *(environment.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")),
+        *(options.ca_file, options.cert, options.key),
+    )
+    paths = (environment.absolute(name) for name in named if name)
+    return tuple((str(path), stamp_of(path)) for path in paths)
 
 
 class _NoPasswordError(Exception):

@@ -64,7 +64,7 @@ class Registry:
 
         self._missing_default: str | None = None
         self._tables = tables_of(config)
-        self._http = HttpClient()
+        self._http = HttpClient(shared=config.environment.shared)
         self._plugins = Plugins(KINDS)
         self._adapters: dict[str, Adapter] = {}
         self._retired: list[Adapter] = []

@@ -40,5 +40,5 @@ class EchoDecoder:
 async def tails_read(http):
     """Return once every finished answer has been read to the end of its body, or given up."""
     async with asyncio.timeout(5):
-        while http._pools.aside:
-            await asyncio.wait(tuple(http._pools.aside))
+        while http._connections.aside:
+            await asyncio.wait(tuple(http._connections.aside))

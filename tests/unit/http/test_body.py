@@ -61,7 +61,7 @@ async def test_an_answer_is_not_held_back_for_the_end_of_its_body(http, upstream
 async def test_a_reader_that_leaves_early_closes_the_connection_at_once(http, upstream):
     upstream.script(Reply.events([ANSWER]).stall_after())
     await take(http, upstream, until=TextDeltaEvent)
-    assert not http._pools.aside
+    assert not http._connections.aside
     await upstream.wait_for_disconnect()
 
 
@@ -85,5 +85,5 @@ async def test_closing_the_client_does_not_wait_for_a_tail(http, upstream):
     upstream.script(Reply.events([ANSWER]).stall_after())
     await take(http, upstream)
     await http.aclose()
-    assert not http._pools.aside
+    assert not http._connections.aside
     await upstream.wait_for_disconnect()

@@ -15,9 +15,8 @@ from jumpseat.chat import (
     TextDeltaEvent,
     WarningEvent,
 )
-from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, stream_events
+from jumpseat.http import HttpCall, HttpClient, JsonLinesDecoder, fetch, get_json, pools, stream_events
 from jumpseat.http import answer as answer_module
-from jumpseat.http import client as client_module
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder
 
@@ -195,7 +194,7 @@ async def test_fetch_raises_for_a_redirect(http, upstream):
 
 @pytest.mark.requirement("2:waiting-for-room")
 async def test_a_request_beyond_the_limit_warns_and_waits_for_another_to_end(http, upstream, monkeypatch):
-    monkeypatch.setattr(client_module, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(pools, "MAX_CONNECTIONS", 1)
     gate = Gate()
     upstream.script(Reply.events(["a", gate, "end"]))
     upstream.default(Reply.events(["b", "end"]))

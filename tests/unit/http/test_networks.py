@@ -173,7 +173,7 @@ async def test_a_redirect_is_not_followed_through_a_proxy(authority):
 
 
 async def test_tunnels_that_fail_do_not_fill_the_pool(authority, monkeypatch):
-    monkeypatch.setattr("jumpseat.http.client.MAX_CONNECTIONS", 1)
+    monkeypatch.setattr("jumpseat.http.pools.MAX_CONNECTIONS", 1)
     async with running_network(authority, outside=None) as network:
         # Long enough for the two handshakes of the last request on a busy machine.
         client = client_of(network, connect_timeout=0.9)

@@ -1,0 +1,151 @@
+"""Connection pools that the sessions of one daemon share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import TextDeltaEvent
+from jumpseat.config import ProviderConfig, TableOrigin
+from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
+from jumpseat.system.environment import empty_environment
+from jumpseat.system.shared import Shared
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.fakes.tls_front import Authority
+from tests.unit.http.echo import EchoDecoder, tails_read
+
+pytestmark = pytest.mark.usefixtures("no_proxies")
+
+Session = Callable[..., HttpClient]
+HTTPS = "https://example.com/"
+
+
+@pytest.fixture
+async def shared() -> AsyncIterator[Shared]:
+    shared = Shared(lingering=True)
+    yield shared
+    await shared.aclose()
+
+
+@pytest.fixture
+async def session(shared: Shared) -> AsyncIterator[Session]:
+    """Makes the client of one provider in one more session of the daemon."""
+    made = []
+
+    def make(variables: dict[str, str] | None = None, **keys: Any) -> HttpClient:
+        table = ProviderConfig(**keys)
+        environment = replace(empty_environment(), variables=variables or {}, shared=shared)
+        table.origin = TableOrigin(environment=environment)
+        root = HttpClient(shared=shared)
+        made.append(root)
+        return root.for_provider("acme", table)
+
+    yield make
+    for client in made:
+        await client.aclose()
+
+
+async def ask(client: HttpClient, upstream: FakeUpstream) -> Any:
+    return await get_json(client, HttpCall("GET", upstream.origin), provider="acme")
+
+
+async def test_the_requests_of_two_sessions_use_one_connection(
+    session: Session, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.json({}))
+    for client in (session(), session(), session()):
+        await ask(client, upstream)
+        await client.aclose()  # The connection stays open for the next session.
+    assert upstream.accepted == 1
+
+
+async def test_connections_are_closed_with_the_daemon(
+    session: Session, shared: Shared, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.json({}))
+    client = session()
+    await ask(client, upstream)
+    await client.aclose()
+    assert upstream.open_connections == 1
+    await shared.aclose()
+    await upstream.wait_until_unconnected()
+
+
+async def test_a_session_for_itself_closes_its_connections_at_its_end(upstream: FakeUpstream) -> None:
+    upstream.default(Reply.json({}))
+    client = HttpClient(shared=Shared())
+    await ask(client, upstream)
+    await client.aclose()
+    await upstream.wait_until_unconnected()
+
+
+async def test_the_end_of_a_session_ends_no_request_of_another(
+    session: Session, upstream: FakeUpstream
+) -> None:
+    gate, tail = Gate(), Gate()
+    upstream.script(Reply.events(["a", gate, "end"]), Reply.events(["b", "end", tail]))
+    one, two = session(), session()
+
+    def chat(client: HttpClient) -> Any:
+        return stream_events(
+            client, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme"
+        )
+
+    async with asyncio.timeout(5):
+        events = chat(one)
+        await anext(events)
+        async for _ in chat(two):  # Its tail is read in the background.
+            pass
+        await two.aclose()
+        gate.open()
+        assert [type(event) async for event in events if isinstance(event, TextDeltaEvent)]
+        tail.open()
+        await tails_read(one)
+
+
+async def test_cookies_of_one_request_are_not_sent_with_another(
+    session: Session, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.json({}, **{"set-cookie": "account=one; Path=/"}))
+    one, two = session(), session()
+    for client in (one, one, two):
+        await ask(client, upstream)
+    assert [request.headers.get("cookie") for request in upstream.requests] == [None] * 3
+
+
+async def test_what_differs_in_a_network_is_not_shared(
+    session: Session, authority: Authority, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.pem"
+    other.write_bytes(authority.file.read_bytes())
+    proxy = "http://me:secret@proxy.test:1"
+    clients = [
+        session(),
+        session(proxy=proxy),
+        session(proxy="http://me:other@proxy.test:1"),
+        session(proxy="http://me:secret@proxy.test:2"),
+        session(ca_file=str(authority.file)),
+        session(ca_file=str(other)),
+        session({"SSL_CERT_FILE": str(authority.file)}),
+    ]
+    pools = [(await client.for_url(HTTPS)).pool for client in clients]
+    assert len(set(map(id, pools))) == len(pools)
+    assert "secret" not in repr([await client.network_of(HTTPS) for client in clients])
+    same = session(proxy=proxy, timeout=5)
+    assert (await same.for_url(HTTPS)).pool is pools[1]
+
+
+async def test_a_changed_certificate_counts_for_the_next_session(
+    session: Session, authority: Authority, tmp_path: Path
+) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_bytes(authority.file.read_bytes())
+    before = (await session(ca_file=str(file)).for_url(HTTPS)).pool
+    assert (await session(ca_file=str(file)).for_url(HTTPS)).pool is before
+    file.write_bytes(authority.file.read_bytes() * 2)
+    assert (await session(ca_file=str(file)).for_url(HTTPS)).pool is not before
