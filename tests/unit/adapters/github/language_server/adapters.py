@@ -1,4 +1,4 @@
-"""Adapters of a scripted language server, asked as the engine asks them."""
+"""Helpers for tests of the adapter over a scripted language server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPLETION = Capabilities(streaming=False, tool_calls=False, json_mode=False, vi
 PANEL = "textDocument/copilotPanelCompletion"
 
 Make = Callable[..., LanguageServerAdapter]
-"""Makes one of the keys of its table."""
+"""Creates an adapter from the keys of its table."""
 
 
 def ask(text: str = "Hi", **more: Any) -> ChatRequest:
@@ -36,6 +36,6 @@ async def warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list
 
 
 def without_conversations(fake: FakeLanguageServer) -> None:
-    """Make it a server of before there were any."""
+    """Make the fake an older server, without the conversation methods."""
     for method in CONVERSATIONS:
         fake.on(method, UNKNOWN)

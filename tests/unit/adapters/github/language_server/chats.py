@@ -1,4 +1,4 @@
-"""A scripted language server behind the parts that chat through it, and what a chat came to."""
+"""Runs conversations and completions over a scripted language server, and collects their events."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ CREATE, TURN, DESTROY = "conversation/create", "conversation/turn", "conversatio
 MISSING = RpcError(-32601, "Method not found")
 
 PATIENCE_SECONDS = 20.0
-"""Far more than anything here takes."""
+"""Far longer than any step takes on a loaded machine."""
 
 
 @asynccontextmanager
 async def conversations(
     fake: FakeLanguageServer, silence_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Conversations]:
-    """The way of conversations; it hears what the server notifies."""
-    ways: list[Conversations] = []
+    """The conversation API; it gets the server's notifications."""
+    apis: list[Conversations] = []
 
     def notified(method: str, params: Any) -> None:
-        ways[0].notified(method, params)
+        apis[0].notified(method, params)
 
     server = _server(fake, notified)
-    ways.append(Conversations("helper", server, silence_seconds=silence_seconds))
+    apis.append(Conversations("helper", server, silence_seconds=silence_seconds))
     try:
-        yield ways[0]
+        yield apis[0]
     finally:
-        await ways[0].aclose()
+        await apis[0].aclose()
         await server.aclose()
 
 
@@ -46,7 +46,7 @@ async def conversations(
 async def completions(
     fake: FakeLanguageServer, silence_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Completions]:
-    """The way of completions."""
+    """The completion API."""
     server = _server(fake, lambda method, params: None)
     try:
         yield Completions("helper", server, silence_seconds=silence_seconds)
@@ -67,7 +67,7 @@ def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None
 
 
 def asked(*said: str | Message, **more: Any) -> ChatRequest:
-    """A chat of the user's and the assistant's words in turn."""
+    """A request with the messages of the user and the assistant, in turn."""
     messages = [
         each if isinstance(each, Message) else (Message.assistant if index % 2 else Message.user)(each)
         for index, each in enumerate(said)
@@ -75,41 +75,41 @@ def asked(*said: str | Message, **more: Any) -> ChatRequest:
     return ChatRequest(**{"messages": messages, "model": "gpt-4.1", **more})
 
 
-async def events_of(way: Conversations | Completions, request: ChatRequest) -> list[StreamEvent]:
-    """All events of a chat that ends well, by the laws."""
-    async with aclosing(way.stream(request)) as stream:
+async def events_of(api: Conversations | Completions, request: ChatRequest) -> list[StreamEvent]:
+    """All events of a chat that succeeds; asserts that they keep the laws."""
+    async with aclosing(api.stream(request)) as stream:
         events = [event async for event in stream]
     assert_laws(events)
     return events
 
 
-async def answer_of(way: Conversations | Completions, request: ChatRequest) -> Response:
-    """What a chat came to."""
+async def answer_of(api: Conversations | Completions, request: ChatRequest) -> Response:
+    """The response of a chat that succeeds."""
     fold = Fold("helper", request.model)
-    for event in await events_of(way, request):
+    for event in await events_of(api, request):
         fold.add(event)
     return fold.response()
 
 
 async def failure_of(
-    way: Conversations | Completions,
+    api: Conversations | Completions,
     request: ChatRequest,
     on_event: Callable[[StreamEvent], None] = lambda event: None,
 ) -> tuple[Exception, list[StreamEvent]]:
-    """How a chat fails, and what had come before."""
+    """The error of a chat that fails, and the events before it."""
     events: list[StreamEvent] = []
 
     try:
-        async with aclosing(way.stream(request)) as stream:
+        async with aclosing(api.stream(request)) as stream:
             async for event in stream:
                 events.append(event)
                 on_event(event)
     except Exception as error:
         assert_laws(events, ended=False)
         return error, events
-    raise AssertionError(f"the chat did not fail; it came to {events}")
+    raise AssertionError(f"the chat did not fail; its events are {events}")
 
 
 def text_in(events: Iterable[StreamEvent]) -> str:
-    """The text of the answer that came."""
+    """The text in the events, joined."""
     return "".join(event.text for event in events if isinstance(event, TextDeltaEvent))

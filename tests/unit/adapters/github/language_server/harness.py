@@ -21,7 +21,7 @@ AT_ONCE_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 """Far longer than any step takes on a loaded machine."""
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups")
 
 
 class Harness:

@@ -1,4 +1,4 @@
-"""What a language server says about who is signed in, with which plan and quotas: the readers alone."""
+"""Reads the sign-in, the plan and the quotas from a language server's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_unknown_state_or_one_without_a_user_is_reported() -> None:
 
 
 @pytest.mark.requirement("language-server:status", "language-server:no-secrets")
-def test_the_servers_words_are_shown_without_what_looks_like_a_token() -> None:
+def test_the_servers_message_is_shown_without_tokens() -> None:
     row = {"message": "\x1b[31mBad token gho_0123456789abcdef.", "askToReSignin": True}
 
     status = read_sign_in({"status": "NotSignedIn"}, row)
@@ -66,7 +66,7 @@ def test_the_servers_words_are_shown_without_what_looks_like_a_token() -> None:
         ("NotAuthorized", "No access to GitHub Copilot found. You are currently logged in as octocat."),
     ],
 )
-def test_words_of_the_server_that_only_repeat_the_state_are_left_out(status: str, words: str) -> None:
+def test_a_message_of_the_server_that_only_repeats_the_state_is_dropped(status: str, words: str) -> None:
     assert read_sign_in({"status": status}, {"message": words}).words == ""
 
 
@@ -74,7 +74,7 @@ def test_words_of_the_server_that_only_repeat_the_state_are_left_out(status: str
 
 
 @pytest.mark.requirement("language-server:quotas")
-def test_quotas_have_copilots_own_names_in_both_spellings() -> None:
+def test_quotas_get_copilots_names_from_both_spellings() -> None:
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     asked = read_quotas(QUOTA)
     heard = read_quotas(
@@ -112,7 +112,7 @@ def test_quotas_have_copilots_own_names_in_both_spellings() -> None:
 
 
 @pytest.mark.requirement("language-server:quotas")
-def test_the_numbers_of_an_unlimited_quota_are_no_amounts() -> None:
+def test_the_numbers_of_an_unlimited_quota_are_ignored() -> None:
     (chat,) = read_quotas({"chat": {"unlimited": True, "percentRemaining": 0, "quota": 0, "used": 12}})
 
     assert chat == Quota(name="chat", unlimited=True, percent_remaining=100.0)
@@ -130,6 +130,6 @@ def test_the_numbers_of_an_unlimited_quota_are_no_amounts() -> None:
         {"copilotPlan": 7},
     ],
 )
-def test_a_quota_that_cannot_be_read_is_left_out(answer: dict[str, Any]) -> None:
+def test_a_malformed_quota_is_dropped(answer: dict[str, Any]) -> None:
     assert read_quotas(answer) == []
     assert read_plan(answer) is None

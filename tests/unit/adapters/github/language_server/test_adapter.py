@@ -1,4 +1,4 @@
-"""The provider as a whole: its table, its process, its editor, and what other processes do."""
+"""The adapter as a whole: its table, its process, requests of the server, other processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask
         (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
     ],
 )
-async def test_a_refusal_that_the_server_has_explained_meanwhile_is_reported(
+async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
     fake: FakeLanguageServer, make: Make, chat_api: str, status: str | None, kind: type[Exception], words: str
 ) -> None:
     # A sign-in exists, so the server accepts the chat, and only then learns that the sign-in is refused.
@@ -55,7 +55,7 @@ async def test_a_refusal_that_the_server_has_explained_meanwhile_is_reported(
 
 
 @pytest.mark.requirement("language-server:overlay")
-async def test_a_table_of_a_clients_starts_nothing(fake: FakeLanguageServer) -> None:
+async def test_a_table_from_a_client_starts_nothing(fake: FakeLanguageServer) -> None:
     config = ProviderConfig(kind="copilot-language-server", command=fake.command)
     config.is_from_client = True
     adapter = LanguageServerAdapter("cls", config, HttpClient())
@@ -68,15 +68,13 @@ async def test_a_table_of_a_clients_starts_nothing(fake: FakeLanguageServer) -> 
 
 
 @pytest.mark.requirement("language-server:command")
-def test_a_host_that_is_none_is_a_fault_of_the_table(fake_free: Make) -> None:
+def test_an_invalid_host_is_a_fault_of_the_table(fake_free: Make) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.host"):
         fake_free(host="not a host")
 
 
 @pytest.mark.requirement("language-server:initialize")
-async def test_the_server_gets_the_name_of_the_client_that_is_attached_when_it_starts(
-    fake: FakeLanguageServer, make: Make
-) -> None:
+async def test_the_server_gets_the_name_of_the_current_client(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
     adapter.client_info = ClientInfo("Neovim", "0.11.4")
 
@@ -88,9 +86,7 @@ async def test_the_server_gets_the_name_of_the_client_that_is_attached_when_it_s
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_a_provider_that_was_closed_has_no_process_and_starts_none(
-    fake: FakeLanguageServer, make: Make
-) -> None:
+async def test_a_closed_adapter_has_no_process_and_starts_none(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
     await adapter.account.auth_status()
 
@@ -102,18 +98,18 @@ async def test_a_provider_that_was_closed_has_no_process_and_starts_none(
 
 
 @pytest.mark.requirement("language-server:requests")
-async def test_what_the_server_asks_of_an_editor_is_answered(fake: FakeLanguageServer, make: Make) -> None:
+async def test_requests_of_the_server_to_an_editor_are_answered(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
     asked: list[Any] = []
 
-    async def curious(params: Any) -> Any:
+    async def ask_the_editor(params: Any) -> Any:
         asked.append(await fake.request("workspace/configuration", {"items": [{}, {}]}))
         with pytest.raises(RpcError) as caught:
             await fake.request("editor/everything", {})
         asked.append(caught.value.code)
         return await turn(fake, begin(), round_reply("Fine."), end())(params)
 
-    fake.on("conversation/create", curious)
+    fake.on("conversation/create", ask_the_editor)
 
     answer = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
 

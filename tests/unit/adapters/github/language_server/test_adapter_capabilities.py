@@ -1,4 +1,4 @@
-"""What a way of chatting cannot do: refused, or left out and said."""
+"""What a chat API does not support: refused, or dropped with a warning."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ async def test_tools_are_refused_unless_none_may_be_called(
 
 @pytest.mark.requirement("language-server:capabilities-refused", "language-server:auto")
 @pytest.mark.parametrize("chat_api", ["auto", "completion"])
-async def test_images_are_refused_where_text_is_completed(
-    fake: FakeLanguageServer, make: Make, chat_api: str
-) -> None:
+async def test_a_completion_refuses_images(fake: FakeLanguageServer, make: Make, chat_api: str) -> None:
     without_conversations(fake)
 
     with pytest.raises(RequestError, match="does not take images"):
@@ -83,7 +81,7 @@ async def test_options_that_were_not_requested_cause_no_warning(make: Make) -> N
     adapter = make()
     assert await warnings(adapter, ask()) == []
     await adapter.list_models()
-    # The engine asks for no more than a model can say.
+    # The engine limits max_tokens to the model's maximum.
     adapter._models.known = [
         row if row.model != "gpt-4.1" else _limited(row, 4096) for row in adapter._models.known
     ]
@@ -99,7 +97,7 @@ def _limited(row: Any, tokens: int) -> Any:
 
 
 @pytest.mark.requirement("language-server:capabilities", "language-server:completion-models")
-async def test_a_completion_has_no_thinking_levels_and_a_model_of_its_own(make: Make) -> None:
+async def test_a_completion_drops_thinking_and_uses_its_own_model(make: Make) -> None:
     adapter = make(chat_api="completion")
     await adapter.list_models()
 

@@ -1,4 +1,4 @@
-"""Models of a language server: those that chats get, the default one, and the terms of some."""
+"""Models of a language server: the list, the default model, and terms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tests.unit.adapters.github.language_server.adapters import Make, ask, event
 
 
 @pytest.mark.requirement("language-server:models-default")
-async def test_the_list_is_what_chats_and_the_default_is_asked_for(
-    fake: FakeLanguageServer, make: Make
-) -> None:
+async def test_the_list_and_the_default_are_fetched_once(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
 
     assert not adapter.heard_models()
@@ -31,7 +29,9 @@ async def test_the_list_is_what_chats_and_the_default_is_asked_for(
 
 
 @pytest.mark.requirement("language-server:models-default")
-async def test_the_configured_default_goes_before_the_servers(fake: FakeLanguageServer, make: Make) -> None:
+async def test_the_configured_default_takes_precedence_over_the_servers(
+    fake: FakeLanguageServer, make: Make
+) -> None:
     adapter = make(default_model="claude-sonnet-4.6")
 
     assert await adapter.find_default_model() == "claude-sonnet-4.6"
@@ -41,7 +41,7 @@ async def test_the_configured_default_goes_before_the_servers(fake: FakeLanguage
 
 
 @pytest.mark.requirement("language-server:models", "language-server:auto")
-async def test_a_server_that_completes_lists_what_it_completes_with(
+async def test_a_server_without_conversations_lists_its_completion_model(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     without_conversations(fake)
@@ -63,7 +63,7 @@ async def test_models_are_not_requested_while_signed_out(fake: FakeLanguageServe
 
 
 @pytest.mark.requirement("language-server:models-change", "language-server:did-change")
-async def test_another_account_has_other_models_and_a_used_quota_has_not(
+async def test_a_changed_account_drops_the_list_and_a_changed_quota_keeps_it(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     adapter = make()
@@ -104,7 +104,7 @@ async def test_terms_are_accepted_by_the_server(fake: FakeLanguageServer, make: 
 
 @pytest.mark.requirement("language-server:terms", "language-server:completion-models")
 @pytest.mark.parametrize("model", ["claude-sonnet-4.6", "gpt-41-copilot"])
-async def test_no_terms_are_accepted_of_a_model_that_chats_do_not_get(
+async def test_terms_of_an_unlisted_model_are_not_accepted(
     fake: FakeLanguageServer, make: Make, model: str
 ) -> None:
     adapter = make(chat_api="completion")
@@ -126,7 +126,7 @@ async def test_no_terms_are_accepted_of_a_model_that_chats_do_not_get(
         ("gone", "model_not_supported", RequestError),
     ],
 )
-async def test_a_model_whose_terms_were_not_accepted_is_refused_with_the_command_that_accepts_them(
+async def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_them(
     fake: FakeLanguageServer, make: Make, model: str, reason: str, kind: type[Exception], heard: bool
 ) -> None:
     refused = {"message": "the model is not supported. Please try again.", "code": 400, "reason": reason}
@@ -147,9 +147,7 @@ async def test_a_model_whose_terms_were_not_accepted_is_refused_with_the_command
 
 
 @pytest.mark.requirement("language-server:terms")
-async def test_a_list_that_cannot_be_had_takes_nothing_from_a_refusal(
-    fake: FakeLanguageServer, make: Make
-) -> None:
+async def test_a_failed_list_does_not_change_a_refusal(fake: FakeLanguageServer, make: Make) -> None:
     refused = {"message": "the model is not supported.", "code": 400, "reason": "model_not_supported"}
     fake.on("conversation/create", turn(fake, begin(), end(refused)))
     fake.on("copilot/models", RpcError(-32603, "HTTP 500"))

@@ -1,4 +1,4 @@
-"""Which program is started, with which arguments, and with how much of the user's environment."""
+"""The program, arguments and environment of the language server's process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def environment(config: ProviderConfig, environ: Mapping[str, str]) -> dict[str,
 # -- the program
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
 def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "bin" / PROGRAM)
     environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
@@ -70,7 +70,7 @@ def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("path", [None, "", ".", "nowhere"])
-def test_one_that_is_not_installed_is_reported_with_the_line_that_installs_it(
+def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
     # A program in the working directory, a user's workspace, is not run.
@@ -87,14 +87,14 @@ def test_one_that_is_not_installed_is_reported_with_the_line_that_installs_it(
 
 
 @pytest.mark.parametrize("command", ["'/nowhere/server --stdio'", "'no-such-program-anywhere'", "['./none']"])
-def test_a_configured_one_that_does_not_exist_is_reported_with_its_key(home: Path, command: str) -> None:
+def test_a_configured_program_that_does_not_exist_is_reported_with_its_key(home: Path, command: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* does not exist") as caught:
         find_command("cls", configured(home, f"command = {command}"), os.environ)
     assert "--stdio" not in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX permissions")
 @pytest.mark.parametrize("name", ["package", "text"])
 def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str) -> None:
     (home / "package").mkdir()
@@ -104,8 +104,8 @@ def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str)
     assert "executed" in (caught.value.hint or "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
-def test_a_command_is_a_line_as_a_shell_would_split_it_or_words(home: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
+def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "my programs" / "server")
     line = f"""command = '"{program}" --flag "a b" $HOME'"""
     words = f"command = {[str(program), '--flag', 'a b', '$HOME']}"
@@ -119,15 +119,15 @@ def test_a_command_is_a_line_as_a_shell_would_split_it_or_words(home: Path, tmp_
         ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
-def test_stdio_is_asked_for_once(home: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
+def test_stdio_is_passed_once(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "server")
     config = configured(home, f"command = ['{program}', '--stdio', '--debug']")
     assert find_command("cls", config, {}) == [str(program), "--stdio", "--debug"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
-def test_a_relative_path_lies_beside_the_configuration_and_a_tilde_is_the_home(
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
+def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside, own = program_at(home / "bin" / "server"), program_at(tmp_path / "me" / "server")
@@ -188,7 +188,7 @@ def test_a_workspace_names_no_program(home: Path) -> None:
 
 
 @pytest.mark.requirement("language-server:environment")
-def test_it_has_the_users_environment_without_keys_of_other_providers(
+def test_the_process_gets_the_environment_without_keys_of_other_providers(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands_module, "_kept_back", {"MY_CORPORATE_SECRET"})
@@ -207,7 +207,7 @@ def test_it_has_the_users_environment_without_keys_of_other_providers(
 
 
 @pytest.mark.requirement("language-server:environment")
-def test_what_only_this_server_reads_it_has_even_where_it_is_secret(
+def test_the_process_gets_the_servers_own_variables_and_secrets(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands_module, "_kept_back", {"GH_COPILOT_TOKEN"})
@@ -222,7 +222,7 @@ def test_what_only_this_server_reads_it_has_even_where_it_is_secret(
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-def test_its_own_token_in_the_users_environment_is_kept_out_of_logs_whatever_it_looks_like(
+def test_the_servers_token_in_the_environment_is_redacted_in_any_format(
     home: Path,
 ) -> None:
     token, place = "a-token-like-no-other-0816", "http://copilot-proxy.example.com"
@@ -231,7 +231,7 @@ def test_its_own_token_in_the_users_environment_is_kept_out_of_logs_whatever_it_
 
 
 @pytest.mark.requirement("language-server:environment")
-def test_the_tables_env_goes_before_and_its_value_sources_are_read(
+def test_the_tables_env_takes_precedence_and_its_sources_are_resolved(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_TOKEN_FOR_IT", SECRET)
@@ -257,7 +257,7 @@ def test_the_tables_env_goes_before_and_its_value_sources_are_read(
     ("platform", "expected"),
     [("win32", {"HTTPS_PROXY": "mine"}), ("linux", {"HTTPS_PROXY": "users", "https_proxy": "mine"})],
 )
-def test_the_tables_env_replaces_a_variable_where_the_system_knows_no_case(
+def test_the_tables_env_replaces_a_variable_of_another_case_on_windows(
     home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: Mapping[str, str]
 ) -> None:
     config = configured(home, 'env = { https_proxy = "mine" }')
@@ -265,7 +265,7 @@ def test_the_tables_env_replaces_a_variable_where_the_system_knows_no_case(
     assert environment(config, {"HTTPS_PROXY": "users"}) == expected
 
 
-def test_a_value_of_env_that_cannot_be_had_names_its_key(home: Path) -> None:
+def test_an_unresolved_value_of_env_is_reported_with_its_key(home: Path) -> None:
     config = configured(home, 'env = { GH_COPILOT_TOKEN = "env:NOT_SET_ANYWHERE" }')
     with pytest.raises(ConfigError, match=r"providers\.cls\.env\.GH_COPILOT_TOKEN is env:NOT_SET_ANYWHERE"):
         environment(config, {})
@@ -273,11 +273,11 @@ def test_a_value_of_env_that_cannot_be_had_names_its_key(home: Path) -> None:
 
 @pytest.mark.requirement("language-server:environment")
 @pytest.mark.parametrize(("value", "expected"), [("~/ca.pem", "ca.pem"), ("/etc/ca.pem", None)])
-def test_certificates_of_the_user_are_nodes_extra_ones(home: Path, value: str, expected: Any) -> None:
+def test_a_ca_file_is_passed_as_nodes_extra_certificates(home: Path, value: str, expected: Any) -> None:
     path = str(Path.home() / expected) if expected else str(Path(value).absolute())
     assert environment(configured(home, f"ca_file = '{value}'"), {}) == {"NODE_EXTRA_CA_CERTS": path}
 
 
-def test_certificates_at_a_relative_path_are_refused(home: Path) -> None:
+def test_a_relative_ca_file_is_refused(home: Path) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.ca_file is a relative path"):
         environment(configured(home, "ca_file = 'ca.pem'"), {})

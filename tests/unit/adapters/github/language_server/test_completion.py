@@ -1,4 +1,4 @@
-"""Chats by the language server's completions: the document, the answer in it, and that it ends."""
+"""Chats through the language server's completions: the document, the answer, and the end."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ OPEN, CLOSE = "textDocument/didOpen", "textDocument/didClose"
 
 
 def panel(fake, *texts, result=None):
-    """An answer of the panel's: these items as reports, then its result."""
+    """The panel's answer to a request: the items as progress reports, then the result."""
 
     def answer(params):
         for text in texts:
@@ -51,7 +51,7 @@ def panel(fake, *texts, result=None):
 
 
 @pytest.mark.requirement("language-server:completion-document")
-def test_a_chat_is_a_document_that_ends_where_the_answer_begins():
+def test_a_chat_becomes_a_document_that_ends_before_the_answer():
     picture = Message("user", (TextBlock("Two"), ImageBlock("QUJD"), ContextBlock("x = 1", label="a.py")))
 
     text = document_of(asked("One\n", " Uno", picture, system="Be terse."))
@@ -69,15 +69,15 @@ def test_a_chat_is_a_document_that_ends_where_the_answer_begins():
     ("text", "line", "character"),
     [("", 0, 0), ("ab", 0, 2), ("ab\n\n", 2, 0), ("a\nb𝄞é", 1, 4)],
 )
-def test_the_end_is_counted_as_lsp_counts(text, line, character):
+def test_the_end_of_the_document_is_counted_in_utf_16(text, line, character):
     assert Document("untitled:x", text).end == {"line": line, "character": character}
 
 
 @pytest.mark.requirement("language-server:completion-document")
 @pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
-async def test_every_kind_of_line_end_is_one(fake, line_end):
-    async with completions(fake) as way:
-        await answer_of(way, asked(f"One{line_end}Two"))
+async def test_every_kind_of_line_ending_counts(fake, line_end):
+    async with completions(fake) as api:
+        await answer_of(api, asked(f"One{line_end}Two"))
 
     (opened,), (place,) = fake.params("textDocument/didOpen"), fake.params(PANEL)
     text = opened["textDocument"]["text"]
@@ -118,8 +118,8 @@ def test_an_item_may_replace_lines_before_the_last(line, character, text, added)
 )
 async def test_an_answer_ends_where_the_model_writes_another_role(fake, said, answer):
     fake.on(PANEL, {"items": [{"insertText": said}, {"insertText": "A second."}]})
-    async with completions(fake) as way:
-        assert (await answer_of(way, asked("Hello"))).text == answer
+    async with completions(fake) as api:
+        assert (await answer_of(api, asked("Hello"))).text == answer
 
 
 @pytest.mark.requirement("language-server:completion-document")
@@ -135,7 +135,7 @@ async def test_an_answer_ends_where_the_model_writes_another_role(fake, said, an
         ({}, ""),
     ],
 )
-def test_an_item_adds_what_stands_behind_the_text_that_it_replaces(item, added):
+def test_an_item_adds_the_text_after_the_part_that_it_replaces(item, added):
     assert Document("untitled:x", "𝄞:").added_by(item) == added
 
 
@@ -143,10 +143,10 @@ def test_an_item_adds_what_stands_behind_the_text_that_it_replaces(item, added):
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_the_panels_first_completion_that_says_something_is_the_answer_in_one_piece(fake):
+async def test_the_panels_first_completion_with_text_is_the_answer_in_one_delta(fake):
     fake.on(PANEL, panel(fake, " \n", "\nForty-two.\n\n## User\n\nThanks!", "Something else."))
-    async with completions(fake) as way:
-        events = await events_of(way, asked("What?"))
+    async with completions(fake) as api:
+        events = await events_of(api, asked("What?"))
 
     assert [event.type for event in events] == ["response", "text_start", "text_delta", "text_done", "done"]
     assert events[2].text == "Forty-two."
@@ -155,9 +155,9 @@ async def test_the_panels_first_completion_that_says_something_is_the_answer_in_
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_each_chat_is_a_document_of_its_own_that_is_closed_again(fake):
-    async with completions(fake) as way:
-        await asyncio.gather(*(answer_of(way, asked(word)) for word in ("One", "Two")))
+async def test_each_chat_opens_and_closes_its_own_document(fake):
+    async with completions(fake) as api:
+        await asyncio.gather(*(answer_of(api, asked(word)) for word in ("One", "Two")))
         await fake.wait_for(CLOSE, 2)
 
     opened = [each["textDocument"] for each in fake.params(OPEN)]
@@ -172,19 +172,19 @@ async def test_each_chat_is_a_document_of_its_own_that_is_closed_again(fake):
 
 @pytest.mark.requirement("language-server:completion")
 @pytest.mark.parametrize("whole", [{"items": [panel_item("Late.")]}, [panel_item("Late.")]])
-async def test_items_may_come_with_the_answer_instead(fake, whole):
+async def test_items_in_the_result_are_read_too(fake, whole):
     fake.on(PANEL, panel(fake, result=whole))
-    async with completions(fake) as way:
-        assert (await answer_of(way, asked("What?"))).text == "Late."
+    async with completions(fake) as api:
+        assert (await answer_of(api, asked("What?"))).text == "Late."
 
 
 @pytest.mark.requirement("language-server:completion")
 @pytest.mark.parametrize("answer", [{"items": []}, None, {"items": None}, [7], MISSING])
-async def test_where_the_panel_has_nothing_the_inline_completion_is_the_answer(fake, answer):
+async def test_without_panel_items_the_inline_completion_is_the_answer(fake, answer):
     fake.on(PANEL, lambda params: answer)
     fake.on(INLINE, {"items": [panel_item("Inline.")]})
-    async with completions(fake) as way:
-        assert (await answer_of(way, asked("What?"))).text == "Inline."
+    async with completions(fake) as api:
+        assert (await answer_of(api, asked("What?"))).text == "Inline."
 
     assert fake.params(INLINE)[0]["context"] == {"triggerKind": 1}
 
@@ -194,15 +194,15 @@ async def test_where_the_panel_has_nothing_the_inline_completion_is_the_answer(f
     ("answer", "words", "hint"),
     [
         ({"items": []}, "nothing to say", 'providers.helper.chat_api = "conversation"'),
-        # Where it is asked because there are no conversations either, they would be no way out.
+        # Such a server has no conversations either, so the hint does not propose them.
         (MISSING, "no such methods", UPDATE_COMMAND),
     ],
 )
-async def test_nothing_at_all_is_an_error_that_names_what_would_help(fake, answer, words, hint):
+async def test_no_completion_at_all_is_an_error_with_a_hint(fake, answer, words, hint):
     fake.on(PANEL, answer)
     fake.on(INLINE, answer)
-    async with completions(fake) as way:
-        error, events = await failure_of(way, asked("What?"))
+    async with completions(fake) as api:
+        error, events = await failure_of(api, asked("What?"))
         await fake.wait_for(CLOSE)
 
     assert (type(error), events) == (ProtocolError, [])
@@ -214,17 +214,17 @@ async def test_nothing_at_all_is_an_error_that_names_what_would_help(fake, answe
 
 
 @pytest.mark.requirement("language-server:errors", "language-server:expired-token")
-async def test_a_refusal_is_an_error_of_its_kind_and_an_expired_token_worth_another_attempt(fake):
+async def test_a_refusal_is_an_error_of_its_kind_and_an_expired_token_causes_a_replan(fake):
     fake.on(
         PANEL,
         RpcError(1000, "Not authenticated"),
         RpcError(-32603, "failed: Rate limited by server. Retry in 40s."),
         RpcError(-32603, "failed: token expired or invalid: 401"),
     )
-    async with completions(fake) as way:
-        signed_out, _ = await failure_of(way, asked("What?"))
-        limited, _ = await failure_of(way, asked("What?"))
-        expired, _ = await failure_of(way, asked("What?"))
+    async with completions(fake) as api:
+        signed_out, _ = await failure_of(api, asked("What?"))
+        limited, _ = await failure_of(api, asked("What?"))
+        expired, _ = await failure_of(api, asked("What?"))
 
     assert type(signed_out) is AuthenticationError
     assert (type(limited), limited.retry_after) == (RateLimitError, 40)
@@ -234,11 +234,11 @@ async def test_a_refusal_is_an_error_of_its_kind_and_an_expired_token_worth_anot
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("silent", [PANEL, INLINE])
-async def test_silence_ends_a_chat_and_takes_its_request_back(fake, silent):
+async def test_silence_ends_a_chat_and_cancels_its_request(fake, silent):
     fake.on(PANEL, {"items": []})
     fake.on(silent, NEVER)
-    async with completions(fake, silence_seconds=0.3) as way:
-        error, _ = await failure_of(way, asked("What?"))
+    async with completions(fake, silence_seconds=0.3) as api:
+        error, _ = await failure_of(api, asked("What?"))
         await fake.wait_for("$/cancelRequest")
         await fake.wait_for(CLOSE)
 
@@ -246,10 +246,10 @@ async def test_silence_ends_a_chat_and_takes_its_request_back(fake, silent):
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancelled_chat_takes_its_request_back_and_closes_its_document(fake):
+async def test_a_cancelled_chat_cancels_its_request_and_closes_its_document(fake):
     fake.on(PANEL, NEVER)
-    async with completions(fake) as way:
-        task = asyncio.ensure_future(answer_of(way, asked("What?")))
+    async with completions(fake) as api:
+        task = asyncio.ensure_future(answer_of(api, asked("What?")))
         await fake.wait_for(PANEL)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -259,21 +259,21 @@ async def test_a_cancelled_chat_takes_its_request_back_and_closes_its_document(f
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_what_is_still_being_completed_when_the_answer_is_there_is_taken_back(fake):
+async def test_the_request_is_cancelled_once_the_answer_is_complete(fake):
     fake.on(PANEL, lambda params: (panel(fake, "Yes.")(params), NEVER)[1])
-    async with completions(fake) as way:
-        assert (await answer_of(way, asked("What?"))).text == "Yes."
+    async with completions(fake) as api:
+        assert (await answer_of(api, asked("What?"))).text == "Yes."
         await fake.wait_for("$/cancelRequest")
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:silence")
-async def test_a_death_in_mid_chat_ends_it_within_a_second(fake):
+async def test_a_server_that_dies_in_mid_chat_ends_it_within_a_second(fake):
     fake.on(PANEL, NEVER)
 
     async def seconds_until_it_ends():
         count = len(fake.starts) + 1
-        async with completions(fake) as way:
-            failing = asyncio.ensure_future(failure_of(way, asked("What?")))
+        async with completions(fake) as api:
+            failing = asyncio.ensure_future(failure_of(api, asked("What?")))
             await fake.wait_for(PANEL, count)
             before = time.monotonic()
             fake.kill()

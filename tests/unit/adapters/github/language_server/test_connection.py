@@ -1,4 +1,4 @@
-"""What goes to and fro between a language server and who asks it: requests, progress, its log."""
+"""The connection to a language server: requests, progress and its log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = POSIX
 # -- requests
 
 
-async def test_a_request_has_its_answer_and_an_error_as_the_server_said_it(
+async def test_a_request_returns_the_servers_result_or_error(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("ask", lambda params: params["a"] + 1)
@@ -50,7 +50,7 @@ async def test_a_request_has_its_answer_and_an_error_as_the_server_said_it(
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-async def test_what_an_error_says_is_without_secrets(harness: Harness, fake: FakeLanguageServer) -> None:
+async def test_the_message_of_an_error_has_no_secrets(harness: Harness, fake: FakeLanguageServer) -> None:
     hidden(SECRET)
     fake.on("refuse", RpcError(1001, f"bad token {GITHUB_TOKEN} and {SECRET}."))
     connection = await harness.connection()
@@ -60,7 +60,7 @@ async def test_what_an_error_says_is_without_secrets(harness: Harness, fake: Fak
 
 
 @pytest.mark.requirement("language-server:silence")
-async def test_a_request_that_is_not_answered_in_time_is_taken_back(
+async def test_a_request_that_times_out_is_cancelled_at_the_server(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     connection = await harness.connection()
@@ -74,7 +74,9 @@ async def test_a_request_that_is_not_answered_in_time_is_taken_back(
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancelled_caller_takes_the_request_back(harness: Harness, fake: FakeLanguageServer) -> None:
+async def test_a_cancelled_call_cancels_its_request_at_the_server(
+    harness: Harness, fake: FakeLanguageServer
+) -> None:
     connection = await harness.connection()
     task = await started_request(connection, fake)
     task.cancel()
@@ -84,10 +86,10 @@ async def test_a_cancelled_caller_takes_the_request_back(harness: Harness, fake:
     assert await fake.wait_for("$/cancelRequest") == {"id": asked}
 
 
-async def test_progress_comes_by_token_in_order_and_none_is_lost_that_comes_early(
+async def test_progress_arrives_by_token_in_order_and_early_reports_are_kept(
     harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def tell(params: Any) -> str:
+    def report(params: Any) -> str:
         for number in range(100):
             fake.progress("one", {"n": number})
             fake.progress("two", {"m": number})
@@ -97,7 +99,7 @@ async def test_progress_comes_by_token_in_order_and_none_is_lost_that_comes_earl
         fake.notify("$/progress", None)
         return "done"
 
-    fake.on("ask", tell)
+    fake.on("ask", report)
     connection = await harness.connection()
     with connection.progress("one") as one, connection.progress(2) as other:
         assert await connection.request("ask", {}, seconds=PATIENCE_SECONDS) == "done"
@@ -141,7 +143,7 @@ async def test_its_stderr_is_in_the_log_without_secrets(
 
 @pytest.mark.requirement("language-server:no-secrets")
 @pytest.mark.parametrize("before", [0, MAX_LINE_CHARACTERS - len(SECRET) // 2, MAX_LINE_CHARACTERS])
-async def test_no_half_of_a_secret_is_left_where_a_long_line_is_cut(
+async def test_a_secret_at_the_cut_of_a_long_line_is_redacted_whole(
     harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture, before: int
 ) -> None:
     hidden(SECRET)

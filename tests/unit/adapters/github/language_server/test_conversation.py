@@ -1,4 +1,4 @@
-"""Chats by the language server's conversations: what goes out, and in which conversation."""
+"""Chats through the language server's conversations: the requests, and the choice of the conversation."""
 
 import asyncio
 
@@ -22,13 +22,13 @@ from tests.unit.adapters.github.language_server.chats import (
     text_in,
 )
 
-# -- what goes out
+# -- the requests
 
 
 @pytest.mark.requirement("language-server:conversation")
-async def test_the_first_request_names_the_model_in_all_words_and_asks_for_nothing_more(fake):
-    async with conversations(fake) as way:
-        answer = await answer_of(way, asked("Hello", system="Be terse.", thinking="high"))
+async def test_the_first_request_has_the_model_and_no_extras(fake):
+    async with conversations(fake) as api:
+        answer = await answer_of(api, asked("Hello", system="Be terse.", thinking="high"))
 
     (params,) = fake.params(CREATE)
     token = params.pop("workDoneToken")
@@ -49,19 +49,19 @@ async def test_the_first_request_names_the_model_in_all_words_and_asks_for_nothi
 
 
 @pytest.mark.requirement("language-server:reports")
-async def test_a_level_without_any_reasoning_is_reported(fake):
-    async with conversations(fake) as way:
-        thinking = await events_of(way, asked("Hello", thinking="low"))
-        plain = await events_of(way, asked("Hello"))
+async def test_a_thinking_level_without_reasoning_in_the_answer_is_a_warning(fake):
+    async with conversations(fake) as api:
+        thinking = await events_of(api, asked("Hello", thinking="low"))
+        plain = await events_of(api, asked("Hello"))
 
     assert [event.code for event in thinking if isinstance(event, WarningEvent)] == ["thinking_ignored"]
     assert [event for event in plain if isinstance(event, WarningEvent)] == []
 
 
 @pytest.mark.requirement("language-server:conversation")
-async def test_thinking_cannot_be_switched_off_and_the_last_words_cannot_be_the_assistants(fake):
-    async with conversations(fake) as way:
-        events = await events_of(way, asked("Hello", "Well,", thinking="off"))
+async def test_thinking_off_and_a_prefill_are_dropped_with_warnings(fake):
+    async with conversations(fake) as api:
+        events = await events_of(api, asked("Hello", "Well,", thinking="off"))
 
     (params,) = fake.params(CREATE)
     assert params["modelInfo"] == {"id": "gpt-4.1"}
@@ -70,10 +70,10 @@ async def test_thinking_cannot_be_switched_off_and_the_last_words_cannot_be_the_
 
 
 @pytest.mark.requirement("language-server:tools-away")
-async def test_its_own_tools_are_taken_away_once_before_the_first_conversation(fake):
+async def test_the_servers_tools_are_unregistered_once_before_the_first_conversation(fake):
     fake.on("conversation/registerTools", [{"id": "1", "name": "read_file"}, {"id": "2", "name": "list_dir"}])
-    async with conversations(fake) as way:
-        await asyncio.gather(*(answer_of(way, asked(word)) for word in ("One", "Two", "Three")))
+    async with conversations(fake) as api:
+        await asyncio.gather(*(answer_of(api, asked(word)) for word in ("One", "Two", "Three")))
 
     assert fake.params("conversation/registerTools") == [{"tools": []}]
     assert fake.params("conversation/unregisterTools") == [{"toolIds": ["1", "2"]}]
@@ -82,21 +82,21 @@ async def test_its_own_tools_are_taken_away_once_before_the_first_conversation(f
 
 @pytest.mark.requirement("language-server:tools-away")
 @pytest.mark.parametrize("answer", [MISSING, None, {}, [7]], ids=["unknown", "null", "an object", "numbers"])
-async def test_tools_that_cannot_be_taken_away_stop_no_chat(fake, answer):
+async def test_a_failure_to_unregister_tools_does_not_stop_a_chat(fake, answer):
     fake.on("conversation/registerTools", answer)
-    async with conversations(fake) as way:
-        assert (await answer_of(way, asked("Hello"))).text == "You said: Hello"
+    async with conversations(fake) as api:
+        assert (await answer_of(api, asked("Hello"))).text == "You said: Hello"
 
 
 # -- which conversation
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_a_chat_that_a_message_is_added_to_goes_on_in_its_conversation(fake):
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One", system="S"))
-        second = await answer_of(way, asked("One", f"{first.text}\n", "Two", system="S", model="other"))
-        await answer_of(way, asked("One", first.text, "Two", second.text, "Three", system="S"))
+async def test_a_chat_with_one_more_message_continues_its_conversation(fake):
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One", system="S"))
+        second = await answer_of(api, asked("One", f"{first.text}\n", "Two", system="S", model="other"))
+        await answer_of(api, asked("One", first.text, "Two", second.text, "Three", system="S"))
 
     assert len(fake.params(CREATE)) == 1
     more, again = fake.params(TURN)
@@ -118,10 +118,10 @@ async def test_a_chat_that_a_message_is_added_to_goes_on_in_its_conversation(fak
     ],
     ids=["answer", "question", "system prompt", "two more", "from the beginning"],
 )
-async def test_any_other_chat_begins_a_conversation_with_itself_as_the_history(fake, other):
-    async with conversations(fake) as way:
-        await answer_of(way, asked("One"))
-        await answer_of(way, other)
+async def test_any_other_chat_creates_a_conversation_with_its_history(fake, other):
+    async with conversations(fake) as api:
+        await answer_of(api, asked("One"))
+        await answer_of(api, other)
 
     assert fake.params(TURN) == []
     turns = fake.params(CREATE)[1]["turns"]
@@ -133,10 +133,10 @@ async def test_any_other_chat_begins_a_conversation_with_itself_as_the_history(f
 
 @pytest.mark.requirement("language-server:second-turn-other")
 async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One"))
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One"))
         fork = [asked("One", first.text, word) for word in ("Two", "Due")]
-        answers = await asyncio.gather(*(answer_of(way, each) for each in fork))
+        answers = await asyncio.gather(*(answer_of(api, each) for each in fork))
 
     assert [each.text for each in answers] == ["You said: Two", "You said: Due"]
     assert len(fake.params(TURN)) == 1
@@ -144,11 +144,11 @@ async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
 
 
 @pytest.mark.requirement("language-server:second-turn-other")
-async def test_a_conversation_that_the_server_has_forgotten_is_started_again_once(fake):
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One"))
+async def test_a_conversation_that_the_server_has_lost_is_created_again_once(fake):
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One"))
         fake.current.conversations.clear()
-        answer = await answer_of(way, asked("One", first.text, "Two"))
+        answer = await answer_of(api, asked("One", first.text, "Two"))
 
     assert answer.text == "You said: Two"
     assert len(fake.params(TURN)) == 1
@@ -156,11 +156,11 @@ async def test_a_conversation_that_the_server_has_forgotten_is_started_again_onc
 
 
 @pytest.mark.requirement("language-server:second-turn-other")
-async def test_a_turn_that_failed_after_it_began_is_not_asked_again(fake):
+async def test_a_turn_that_failed_after_its_begin_is_not_repeated(fake):
     fake.on(TURN, turn(fake, begin(), round_reply("Half"), result=RpcError(-32603, "terminated")))
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One"))
-        error, events = await failure_of(way, asked("One", first.text, "Two"))
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One"))
+        error, events = await failure_of(api, asked("One", first.text, "Two"))
         await fake.wait_for(DESTROY)
 
     assert type(error) is ConnectionError
@@ -169,43 +169,43 @@ async def test_a_turn_that_failed_after_it_began_is_not_asked_again(fake):
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_only_so_many_conversations_are_kept_and_the_oldest_is_given_up(fake):
-    async with conversations(fake) as way:
+async def test_the_number_of_kept_conversations_is_limited_and_the_oldest_is_destroyed(fake):
+    async with conversations(fake) as api:
         for number in range(KEPT_CONVERSATIONS):
-            await answer_of(way, asked(f"Chat {number}"))
+            await answer_of(api, asked(f"Chat {number}"))
         assert fake.params(DESTROY) == []
-        # The first is used again, so the second is the oldest now.
-        await answer_of(way, asked("Chat 0", "You said: Chat 0", "More"))
-        await answer_of(way, asked("One more"))
-        given_up = await fake.wait_for(DESTROY)
-        await answer_of(way, asked("Chat 1", "You said: Chat 1", "More"))
+        # The first is used again, so that the second is now the oldest.
+        await answer_of(api, asked("Chat 0", "You said: Chat 0", "More"))
+        await answer_of(api, asked("One more"))
+        destroyed = await fake.wait_for(DESTROY)
+        await answer_of(api, asked("Chat 1", "You said: Chat 1", "More"))
 
-    assert given_up["conversationId"] == "conversation-2"
+    assert destroyed["conversationId"] == "conversation-2"
     assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-1"]
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_of_two_chats_that_say_the_same_one_conversation_is_kept(fake):
-    async with conversations(fake) as way:
-        await answer_of(way, asked("One"))
-        await answer_of(way, asked("One"))
-        given_up = await fake.wait_for(DESTROY)
-        await answer_of(way, asked("One", "You said: One", "Two"))
+async def test_two_equal_chats_keep_one_conversation(fake):
+    async with conversations(fake) as api:
+        await answer_of(api, asked("One"))
+        await answer_of(api, asked("One"))
+        destroyed = await fake.wait_for(DESTROY)
+        await answer_of(api, asked("One", "You said: One", "Two"))
 
-    assert given_up["conversationId"] == "conversation-1"
+    assert destroyed["conversationId"] == "conversation-1"
     assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-2"]
 
 
 @pytest.mark.requirement("language-server:second-turn-other", "language-server:crash")
-async def test_a_server_that_was_started_again_knows_no_conversation_and_has_its_tools_back(fake):
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One"))
+async def test_a_restarted_server_gets_a_new_conversation_and_loses_its_tools_again(fake):
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One"))
         fake.on(CREATE, NEVER, lambda params: fake.default(CREATE, params))
-        dying = asyncio.ensure_future(failure_of(way, asked("x")))
+        dying = asyncio.ensure_future(failure_of(api, asked("x")))
         await fake.wait_for(CREATE, 2)
         fake.kill()
         error, _ = await dying
-        answer = await answer_of(way, asked("One", first.text, "Two"))
+        answer = await answer_of(api, asked("One", first.text, "Two"))
 
     assert type(error) is ProtocolError
     assert answer.text == "You said: Two"
@@ -214,10 +214,10 @@ async def test_a_server_that_was_started_again_knows_no_conversation_and_has_its
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_server_without_conversations_says_so_before_anything_else(fake):
+async def test_a_server_without_conversations_is_reported_before_any_event(fake):
     fake.on(CREATE, MISSING)
-    async with conversations(fake) as way:
-        error, events = await failure_of(way, asked("Hello", thinking="off"))
+    async with conversations(fake) as api:
+        error, events = await failure_of(api, asked("Hello", thinking="off"))
 
     assert type(error) is NotOffered
     assert events == []
@@ -226,30 +226,30 @@ async def test_a_server_without_conversations_says_so_before_anything_else(fake)
 @pytest.mark.requirement("language-server:second-turn-other")
 async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
     fake.on(TURN, MISSING)
-    async with conversations(fake) as way:
-        first = await answer_of(way, asked("One"))
-        assert (await answer_of(way, asked("One", first.text, "Two"))).text == "You said: Two"
+    async with conversations(fake) as api:
+        first = await answer_of(api, asked("One"))
+        assert (await answer_of(api, asked("One", first.text, "Two"))).text == "You said: Two"
 
 
-# -- at the same time
+# -- concurrent chats
 
 
 @pytest.mark.requirement("language-server:conversation")
 async def test_several_chats_at_once_keep_their_answers_apart(fake):
-    async with conversations(fake) as way:
-        answers = await asyncio.gather(*(answer_of(way, asked(f"Chat {number}")) for number in range(8)))
+    async with conversations(fake) as api:
+        answers = await asyncio.gather(*(answer_of(api, asked(f"Chat {number}")) for number in range(8)))
 
     assert [each.text for each in answers] == [f"You said: Chat {number}" for number in range(8)]
 
 
 @pytest.mark.requirement("language-server:requests")
-async def test_what_the_server_asks_in_a_turn_does_not_hold_it_up(fake):
+async def test_a_request_of_the_server_in_a_turn_does_not_block_it(fake):
     async def ask_first(params):
         confirmed = await fake.request("conversation/invokeClientToolConfirmation", {"name": "read_file"})
         return await chat(fake, str(confirmed))(params)
 
     fake.on(CREATE, ask_first)
-    async with conversations(fake) as way:
-        answer = await answer_of(way, asked(Message.user("Hello")))
+    async with conversations(fake) as api:
+        answer = await answer_of(api, asked(Message.user("Hello")))
 
     assert answer.text == "[{'result': 'dismiss'}, None]"

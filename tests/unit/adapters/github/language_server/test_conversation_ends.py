@@ -1,4 +1,4 @@
-"""Chats by the language server's conversations end: taken back, silent, or with the server."""
+"""How chats through the language server's conversations end: cancelled, silent, or with the server."""
 
 import asyncio
 import contextlib
@@ -23,35 +23,35 @@ from tests.unit.adapters.github.language_server.chats import (
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_closed_chat_takes_its_request_back_at_once_and_gives_its_conversation_up(fake):
+async def test_a_closed_chat_cancels_its_request_at_once_and_destroys_its_conversation(fake):
     never = asyncio.Event()
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), never))
 
     async def seconds_until_it_is_closed():
-        async with conversations(fake) as way:
+        async with conversations(fake) as api:
             count = len(fake.starts) + 1
-            stream = way.stream(asked("Hello"))
+            stream = api.stream(asked("Hello"))
             async for event in stream:
                 if event.type == "text_delta":
                     break
             before = time.monotonic()
             await stream.aclose()
             took = time.monotonic() - before
-            taken_back = await fake.wait_for("$/cancelRequest", count)
-            given_up = await fake.wait_for(DESTROY, count)
+            cancelled = await fake.wait_for("$/cancelRequest", count)
+            destroyed = await fake.wait_for(DESTROY, count)
             *_, request = [each for each in fake.received if each.get("method") == CREATE]
-        assert taken_back == {"id": request["id"]}
-        assert given_up["conversationId"] == "conversation-1"
+        assert cancelled == {"id": request["id"]}
+        assert destroyed["conversationId"] == "conversation-1"
         return took
 
     await is_quick(seconds_until_it_is_closed, within=1)
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancelled_task_takes_its_request_back(fake):
+async def test_a_cancelled_task_cancels_its_request(fake):
     fake.on(CREATE, NEVER)
-    async with conversations(fake) as way:
-        task = asyncio.ensure_future(answer_of(way, asked("Hello")))
+    async with conversations(fake) as api:
+        task = asyncio.ensure_future(answer_of(api, asked("Hello")))
         await fake.wait_for(CREATE)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -62,14 +62,14 @@ async def test_a_cancelled_task_takes_its_request_back(fake):
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("said", [(), (begin(),), (begin(), round_reply("Half"))], ids=["0", "1", "2"])
-async def test_silence_ends_a_chat_and_takes_its_request_back(fake, said):
+async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
     fake.on(CREATE, turn(fake, *said, result=NEVER))
     for silence_seconds in (0.3, 1.0, 4.0):
-        async with conversations(fake, silence_seconds=silence_seconds) as way:
-            error, events = await failure_of(way, asked("Hello"))
+        async with conversations(fake, silence_seconds=silence_seconds) as api:
+            error, events = await failure_of(api, asked("Hello"))
             await fake.wait_for("$/cancelRequest")
         if len(said) < 2 or text_in(events):
-            break  # Else the machine was too busy for a word to come in so short a time.
+            break  # Otherwise the machine was too busy to send a word in this time.
 
     assert type(error) is ConnectionError
     assert "providers.helper.timeout" in error.hint
@@ -78,13 +78,13 @@ async def test_silence_ends_a_chat_and_takes_its_request_back(fake, said):
 
 @pytest.mark.requirement("language-server:silence")
 async def test_silence_is_counted_from_the_last_report(fake):
-    # Each of five reports comes a third of it after the other; on a busy machine, perhaps, later.
+    # Five reports, each after a third of the limit; a busy machine may send them later.
     for silence_seconds in (1.2, 3.6, 7.2):
         steps = [asyncio.Event() for _ in range(5)]
         values = [value for step in steps for value in (step, report())]
         fake.on(CREATE, turn(fake, begin(), *values, round_reply("x"), end()))
-        async with conversations(fake, silence_seconds=silence_seconds) as way:
-            answering = asyncio.ensure_future(answer_of(way, asked("Hello")))
+        async with conversations(fake, silence_seconds=silence_seconds) as api:
+            answering = asyncio.ensure_future(answer_of(api, asked("Hello")))
             await fake.wait_for(CREATE)
             loop = asyncio.get_running_loop()
             for number, step in enumerate(steps, 1):
@@ -92,15 +92,15 @@ async def test_silence_is_counted_from_the_last_report(fake):
             with contextlib.suppress(ConnectionError):
                 assert (await answering).text == "x"
                 return
-    pytest.fail("silence was never counted from the last report")
+    pytest.fail("every attempt ended before the answer")
 
 
 @pytest.mark.requirement("language-server:silence")
 async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole"), end(), result=NEVER))
-    async with conversations(fake) as way:
-        answer = await answer_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        answer = await answer_of(api, asked("Hello"))
         await fake.wait_for("$/cancelRequest")
 
     assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
@@ -110,9 +110,9 @@ async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch)
 async def test_an_answer_without_an_end_ends_the_chat_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole")), {"conversationId": "c", "turnId": "t"})
-    async with conversations(fake) as way:
-        assert (await answer_of(way, asked("Hello"))).text == "Whole"
-        error, _ = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        assert (await answer_of(api, asked("Hello"))).text == "Whole"
+        error, _ = await failure_of(api, asked("Hello"))
 
     assert type(error) is ProtocolError
 
@@ -126,10 +126,10 @@ async def test_an_end_that_comes_after_the_answer_still_counts(fake):
         return {"conversationId": "conversation-1", "turnId": "turn-1"}
 
     fake.on(CREATE, answer_first)
-    async with conversations(fake) as way:
-        answering = asyncio.ensure_future(answer_of(way, asked("Hello")))
+    async with conversations(fake) as api:
+        answering = asyncio.ensure_future(answer_of(api, asked("Hello")))
         token = await asked_for
-        # Once this is answered, the result of the chat has been read.
+        # The answer to this request shows that the result of the chat has been read.
         await fake.request("workspace/workspaceFolders")
         fake.progress(token, round_reply("Late"))
         fake.progress(token, end())
@@ -138,19 +138,19 @@ async def test_an_end_that_comes_after_the_answer_still_counts(fake):
     assert answer.text == "Late"
 
 
-def test_the_grace_is_five_seconds():
+def test_the_grace_period_is_five_seconds():
     assert exchange.GRACE_SECONDS == 5
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:silence")
-@pytest.mark.parametrize("blow", ["kill", "exit", "garbage"])
-async def test_a_death_in_mid_chat_ends_it_within_a_second_with_what_came(fake, blow):
+@pytest.mark.parametrize("cause", ["kill", "exit", "garbage"])
+async def test_a_server_that_dies_in_mid_chat_ends_it_within_a_second_with_its_partial_answer(fake, cause):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), result=NEVER))
 
-    def strike(event):
+    def end_server(event):
         if event.type == "text_delta":
-            struck.append(time.monotonic())
-            match blow:
+            ended_at.append(time.monotonic())
+            match cause:
                 case "kill":
                     fake.kill()
                 case "exit":
@@ -158,13 +158,13 @@ async def test_a_death_in_mid_chat_ends_it_within_a_second_with_what_came(fake, 
                 case _:
                     fake.send_bytes(b"\x00 no header at all\r\n\r\n")
 
-    struck = []
+    ended_at = []
 
     async def seconds_until_it_ends():
-        struck.clear()
-        async with conversations(fake) as way:
-            error, events = await failure_of(way, asked("Hello"), strike)
-            took = time.monotonic() - struck[0]
+        ended_at.clear()
+        async with conversations(fake) as api:
+            error, events = await failure_of(api, asked("Hello"), end_server)
+            took = time.monotonic() - ended_at[0]
         assert text_in(events) == "Half"
         assert (type(error), error.provider) == (ProtocolError, "helper")
         return took

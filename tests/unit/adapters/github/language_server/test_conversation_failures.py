@@ -1,4 +1,4 @@
-"""Chats by the language server's conversations that fail, are cut off, or meet a limit."""
+"""Chats through the language server's conversations that fail, are truncated, or reach a limit."""
 
 import asyncio
 from datetime import datetime
@@ -40,31 +40,31 @@ from tests.unit.adapters.github.language_server.chats import (
 )
 async def test_a_refused_request_is_an_error_of_its_kind(fake, answer, kind):
     fake.on(CREATE, answer)
-    async with conversations(fake) as way:
-        error, events = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        error, events = await failure_of(api, asked("Hello"))
 
     assert (type(error), error.provider, events) == (kind, "helper", [])
 
 
 @pytest.mark.requirement("language-server:errors-of-turns", "language-server:second-turn-other")
-async def test_a_turn_that_ends_in_an_error_keeps_what_came_and_gives_its_conversation_up(fake):
+async def test_a_turn_that_ends_in_an_error_keeps_its_text_and_destroys_its_conversation(fake):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end({"message": "No more.", "code": 402})))
-    async with conversations(fake) as way:
-        error, events = await failure_of(way, asked("Hello"))
-        given_up = await fake.wait_for(DESTROY)
+    async with conversations(fake) as api:
+        error, events = await failure_of(api, asked("Hello"))
+        destroyed = await fake.wait_for(DESTROY)
 
     assert type(error) is QuotaExceededError
     assert text_in(events) == "Half"
-    assert given_up["conversationId"] == "conversation-1"
+    assert destroyed["conversationId"] == "conversation-1"
 
 
 @pytest.mark.requirement("language-server:expired-token")
-async def test_a_request_that_is_refused_for_an_expired_token_is_worth_another_attempt_too(fake):
+async def test_an_expired_token_that_refuses_a_request_causes_a_replan(fake):
     unauthorized = RpcError(-32603, "Request conversation/create failed with message: HTTP 401 Unauthorized")
     fake.on(CREATE, unauthorized, turn(fake, begin(), result=unauthorized))
-    async with conversations(fake) as way:
-        early, _ = await failure_of(way, asked("Hello"))
-        late, _ = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        early, _ = await failure_of(api, asked("Hello"))
+        late, _ = await failure_of(api, asked("Hello"))
 
     assert (type(early), early.reason, type(early.error)) == (Replan, "expired_token", AuthenticationError)
     assert type(late) is AuthenticationError
@@ -74,26 +74,26 @@ async def test_a_request_that_is_refused_for_an_expired_token_is_worth_another_a
 @pytest.mark.parametrize(
     "cut", [{"message": "Oops, the response got too long."}, {"message": "x", "responseIsFiltered": True}]
 )
-async def test_a_chat_whose_answer_was_cut_off_goes_on_elsewhere(fake, cut):
-    # The server puts the sentence of its error behind the answer that it remembers.
+async def test_a_chat_after_a_truncated_answer_creates_a_new_conversation(fake, cut):
+    # The server appends the text of its error to the answer in its history.
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end(cut)), chat(fake, "Whole"))
-    async with conversations(fake) as way:
-        half = await answer_of(way, asked("One"))
-        given_up = await fake.wait_for(DESTROY)
-        await answer_of(way, asked("One", half.text, "Go on"))
+    async with conversations(fake) as api:
+        half = await answer_of(api, asked("One"))
+        destroyed = await fake.wait_for(DESTROY)
+        await answer_of(api, asked("One", half.text, "Go on"))
 
-    assert (half.text, given_up["conversationId"]) == ("Half", "conversation-1")
+    assert (half.text, destroyed["conversationId"]) == ("Half", "conversation-1")
     assert fake.params(TURN) == []
     assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": "Half"}, {"request": "Go on"}]
 
 
 @pytest.mark.requirement("language-server:errors-of-turns", "language-server:conversation")
-@pytest.mark.parametrize("blow", ["refused", "killed"])
-async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake, blow):
-    """A good end is one, and an error keeps its kind, if a refusal or the death of the server follows."""
+@pytest.mark.parametrize("cause", ["refused", "killed"])
+async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake, cause):
+    """A chat that ended well succeeds, and one that ended in an error keeps that error."""
 
     async def refuse(params):
-        if blow == "killed":
+        if cause == "killed":
             fake.kill()
             await asyncio.Event().wait()
         return RpcError(-32603, "Request conversation/create failed.")
@@ -101,7 +101,7 @@ async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake,
     def ended(*values):
         async def answer(params):
             await turn(fake, *values)(params)
-            # What came before this is read by the time that it is answered.
+            # The answer to this request shows that all before it has been read.
             await fake.request("workspace/workspaceFolders")
             return await refuse(params)
 
@@ -109,16 +109,16 @@ async def test_what_the_end_has_said_counts_whatever_becomes_of_the_answer(fake,
 
     quota = {"message": "No more.", "code": 402}
     fake.on(CREATE, ended(begin(), round_reply("Whole"), end()), ended(begin(), end(quota)))
-    async with conversations(fake) as way:
-        answer = await answer_of(way, asked("Hello"))
-        error, _ = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        answer = await answer_of(api, asked("Hello"))
+        error, _ = await failure_of(api, asked("Hello"))
 
     assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
     assert type(error) is QuotaExceededError
 
 
 @pytest.mark.requirement("language-server:expired-token")
-async def test_an_expired_token_of_the_servers_is_worth_another_attempt_unless_something_was_said(fake):
+async def test_an_expired_token_of_the_server_causes_a_replan_unless_text_has_arrived(fake):
     refused = end({"message": "Oops, you are not authorized. Please sign in.", "code": 401})
     forbidden = end({"message": "token expired or invalid: 403", "code": 403})
     fake.on(
@@ -127,10 +127,10 @@ async def test_an_expired_token_of_the_servers_is_worth_another_attempt_unless_s
         turn(fake, begin(), round_reply("Half"), refused),
         turn(fake, begin(), forbidden),
     )
-    async with conversations(fake) as way:
-        replanned, _ = await failure_of(way, asked("Hello"))
-        late, _ = await failure_of(way, asked("Hello"))
-        not_allowed, _ = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        replanned, _ = await failure_of(api, asked("Hello"))
+        late, _ = await failure_of(api, asked("Hello"))
+        not_allowed, _ = await failure_of(api, asked("Hello"))
 
     assert isinstance(replanned, Replan)
     assert type(replanned.error) is AuthenticationError
@@ -142,9 +142,9 @@ async def test_an_expired_token_of_the_servers_is_worth_another_attempt_unless_s
 @pytest.mark.parametrize(
     ("resets", "known"),
     [("2126-12-01T00:00:00Z", True), ("2026-01-01T00:00:00Z", False)],
-    ids=["ahead", "over"],
+    ids=["future", "past"],
 )
-async def test_a_limit_is_a_warning_of_the_chats_that_run_and_its_end_is_known_to_later_ones(
+async def test_a_limit_is_a_warning_of_running_chats_and_gives_later_errors_their_reset_time(
     fake, resets, known
 ):
     def notify(params):
@@ -154,16 +154,16 @@ async def test_a_limit_is_a_warning_of_the_chats_that_run_and_its_end_is_known_t
 
     refused = turn(fake, begin(), end({"message": "Sorry, you have been rate-limited.", "code": 429}))
     fake.on(CREATE, notify, chat(fake, "y"), turn(fake, begin(), end({"message": "Oops."})), refused)
-    async with conversations(fake) as way:
-        error, events = await failure_of(way, asked("Hello"))
-        well = await events_of(way, asked("Hello"))
-        other, _ = await failure_of(way, asked("Hello"))
-        limited, _ = await failure_of(way, asked("Hello"))
+    async with conversations(fake) as api:
+        error, events = await failure_of(api, asked("Hello"))
+        well = await events_of(api, asked("Hello"))
+        other, _ = await failure_of(api, asked("Hello"))
+        limited, _ = await failure_of(api, asked("Hello"))
 
     assert [event.message for event in events if isinstance(event, WarningEvent)] == ["All used."]
     assert type(error) is RateLimitError
     assert error.reset_at == datetime.fromisoformat(resets)
     assert [event for event in well if isinstance(event, WarningEvent)] == []
-    assert way._running == set()
+    assert api._running == set()
     assert type(other) is ProtocolError
     assert limited.reset_at == (datetime.fromisoformat(resets) if known else None)

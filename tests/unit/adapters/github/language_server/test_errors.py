@@ -70,7 +70,7 @@ REFUSED = [
 
 @pytest.mark.requirement("language-server:errors")
 @pytest.mark.parametrize(("code", "words", "kind", "hint"), REFUSED)
-def test_a_refused_request_is_of_its_kind_with_its_words_and_a_hint(code, words, kind, hint):
+def test_a_refused_request_gets_its_kind_message_and_hint(code, words, kind, hint):
     error = request_error(RpcError(code, words), provider="helper")
 
     assert type(error) is kind
@@ -81,7 +81,7 @@ def test_a_refused_request_is_of_its_kind_with_its_words_and_a_hint(code, words,
     assert "failed with message" not in error.message
 
 
-def test_one_wrapping_in_another_is_taken_off():
+def test_nested_wrappings_of_a_message_are_removed():
     text = "Request x/y failed with message: failed: monthly free code completions exhausted"
 
     error = request_error(RpcError(-32603, text), provider="h")
@@ -95,7 +95,7 @@ def test_a_request_that_the_server_does_not_retry_yet_reports_why_it_failed():
     assert error.message == "The connection of h to its service failed: connect ECONNREFUSED 127.0.0.1:1."
 
 
-def test_the_words_of_a_failed_sign_in_are_kept():
+def test_the_message_of_a_failed_sign_in_is_kept():
     error = request_error(
         RpcError(1001, "Could not log in with device flow on https://x.ghe.com"), provider="h"
     )
@@ -116,7 +116,7 @@ def test_the_words_of_a_failed_sign_in_are_kept():
         (1001, "The authorization request was denied.", "Start again: `jumpseat login --provider h`."),
     ],
 )
-def test_a_failed_sign_in_is_fixed_where_it_failed(code, words, hint):
+def test_the_hint_of_a_failed_sign_in_matches_its_cause(code, words, hint):
     error = request_error(RpcError(code, words), provider="h")
 
     assert hint in error.hint
@@ -220,7 +220,7 @@ ENDED = [
 
 @pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize(("raw", "kind", "status", "hint"), ENDED)
-def test_the_error_of_a_turn_is_of_its_kind_with_its_status_and_a_hint(raw, kind, status, hint):
+def test_the_error_of_a_turn_gets_its_kind_status_and_hint(raw, kind, status, hint):
     error = turn_error(raw, provider="helper", model="m")
 
     assert type(error) is kind
@@ -232,7 +232,7 @@ def test_the_error_of_a_turn_is_of_its_kind_with_its_status_and_a_hint(raw, kind
 
 
 @pytest.mark.requirement("language-server:errors")
-def test_an_unknown_error_says_the_servers_own_sentence_and_the_request_id_moves_out_of_it():
+def test_an_unknown_error_keeps_the_servers_message_without_its_request_id():
     error = turn_error({"message": f"Oops, something new.{IDS}"}, provider="helper")
 
     assert error.message == "helper could not finish the answer: something new."
@@ -242,7 +242,7 @@ def test_an_unknown_error_says_the_servers_own_sentence_and_the_request_id_moves
     )
 
 
-def test_the_json_in_a_refusal_gives_its_words():
+def test_the_message_is_read_from_the_json_of_a_refusal():
     body = '{"error":{"code":"invalid_request_body","message":"whatever"}}'
     raw = {"message": f"{WRAPPED}unhandled status from server: 400 {body}\n{IDS}", "code": 400}
 
@@ -252,7 +252,7 @@ def test_the_json_in_a_refusal_gives_its_words():
 
 
 @pytest.mark.requirement("language-server:limits")
-def test_a_rate_limit_says_how_long_to_wait_and_when_it_ends():
+def test_a_rate_limit_has_its_wait_and_its_reset_time():
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     link = " [Learn More](https://aka.ms/x)"
     raw = {"message": f"You've reached your weekly rate limit.{link}{IDS}", "code": 429}
@@ -286,7 +286,7 @@ def test_an_error_without_a_kind_after_a_used_up_limit_is_a_rate_limit():
 @pytest.mark.parametrize(
     ("code", "seconds", "waited"), [(429, 0, True), (429, 30, True), (429, 31, False), (429, None, False)]
 )
-def test_a_wait_that_the_server_has_kept_itself_is_not_kept_once_more(code, seconds, waited):
+def test_a_wait_that_the_server_has_done_is_not_repeated(code, seconds, waited):
     error = turn_error({"message": "Slow down.", "code": code, "retryAfter": seconds}, provider="h")
 
     assert (error.was_retried, error.retryable) == (waited, True)
@@ -304,7 +304,7 @@ def test_a_wait_that_the_server_has_kept_itself_is_not_kept_once_more(code, seco
         (1002, AuthorizationError),
     ],
 )
-def test_the_codes_of_the_sign_in_say_the_same_at_the_end_of_a_turn(code, kind):
+def test_sign_in_codes_mean_the_same_at_the_end_of_a_turn(code, kind):
     at_the_end = turn_error({"message": "No token.", "code": code}, provider="helper")
     refused = request_error(RpcError(code, "No token.", {"reason": "x"}), provider="helper")
 
@@ -324,7 +324,7 @@ def test_the_codes_of_the_sign_in_say_the_same_at_the_end_of_a_turn(code, kind):
         (400, "model_max_prompt_tokens_exceeded", ContextExceededError),
     ],
 )
-def test_a_status_and_its_reason_count_where_the_request_itself_is_refused_with_them(code, reason, kind):
+def test_the_status_and_reason_of_a_refused_request_decide_its_error(code, reason, kind):
     error = request_error(RpcError(code, "No.", {"reason": reason}), provider="helper", model="m")
 
     assert (type(error), error.status_code) == (kind, code)
@@ -336,7 +336,7 @@ def test_a_status_and_its_reason_count_where_the_request_itself_is_refused_with_
 @pytest.mark.parametrize(
     "words", ["Could not read image: invalid base64 image string", "Unsupported image format"]
 )
-def test_an_image_that_cannot_be_read_is_a_fault_of_the_request(words):
+def test_an_unreadable_image_is_a_request_error(words):
     error = turn_error({"message": words, "responseIsIncomplete": True}, provider="h", model="m")
 
     assert type(error) is RequestError
@@ -345,11 +345,11 @@ def test_an_image_that_cannot_be_read_is_a_fault_of_the_request(words):
 
 
 @pytest.mark.parametrize("seconds", [True, -1, "soon", None, 1e12])
-def test_a_wait_that_is_none_is_left_out(seconds):
+def test_an_invalid_wait_is_dropped(seconds):
     assert turn_error({"code": 429, "retryAfter": seconds}, provider="h").retry_after is None
 
 
-def test_only_the_limit_of_output_is_a_cut_off_answer():
+def test_only_the_output_limit_truncates_an_answer():
     assert is_cut_off({"message": "Oops, the response got too long. Try to reformulate your question."})
     assert not is_cut_off({"message": "Oops, your request is too large."})
     assert not is_cut_off({})

@@ -1,4 +1,4 @@
-"""Who is signed in to a language server: what it answers when it is asked, and before a chat."""
+"""The sign-in of a language server: its status on request, and the check before a chat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.adapters.github.language_server.users import COMMAND, User, User
 
 @pytest.fixture
 def opened(fake: FakeLanguageServer) -> asyncio.Event:
-    """Have the server keep its answer about the sign-in, a good one, until this is set."""
+    """Makes the server hold back its answer, a signed-in user, until the event is set."""
     event = asyncio.Event()
 
     async def when_opened(params: Any) -> Any:
@@ -29,7 +29,7 @@ def opened(fake: FakeLanguageServer) -> asyncio.Event:
     return event
 
 
-# -- what it answers
+# -- the status
 
 
 @pytest.mark.requirement("language-server:status")
@@ -44,7 +44,7 @@ async def test_a_signed_in_user_is_reported_with_host_and_source(user: User) -> 
 
 
 @pytest.mark.requirement("language-server:status-lazy")
-async def test_a_status_without_refresh_goes_to_no_network_however_often_it_is_asked(user: User) -> None:
+async def test_a_status_without_refresh_makes_only_local_checks(user: User) -> None:
     await user.status()
     await user.status()
 
@@ -53,18 +53,18 @@ async def test_a_status_without_refresh_goes_to_no_network_however_often_it_is_a
 
 
 @pytest.mark.requirement("language-server:status", "language-server:quotas")
-async def test_a_refresh_tries_the_sign_in_and_asks_for_plan_and_quotas(user: User) -> None:
+async def test_a_refresh_checks_the_sign_in_and_fetches_plan_and_quotas(user: User) -> None:
     status = await user.status(refresh=True)
 
     assert user.fake.params("checkStatus") == [{"options": {"forceRefresh": True}}]
     assert (status.state, status.plan) == ("signed_in", "individual")
     assert [quota.name for quota in status.quotas or ()] == ["chat", "completions", "premium_interactions"]
-    # And they are not forgotten by the next one.
+    # The next status keeps them.
     assert (await user.status()).plan == "individual"
 
 
 @pytest.mark.requirement("language-server:status", "language-server:quotas")
-async def test_a_plan_that_the_server_does_not_know_leaves_the_sign_in_good(user: User) -> None:
+async def test_an_unknown_plan_does_not_change_the_sign_in(user: User) -> None:
     user.fake.on("checkQuota", RpcError(-32603, "Failed to fetch quota info"))
 
     status = await user.status(refresh=True)
@@ -93,7 +93,7 @@ async def test_an_account_without_copilot_is_reported_with_its_name(user: User) 
 
 
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_refresh_that_github_does_not_answer_keeps_what_is_known_and_says_why(user: User) -> None:
+async def test_a_failed_refresh_keeps_the_last_status_and_reports_why(user: User) -> None:
     user.fake.on(
         "checkStatus",
         lambda params: (
@@ -110,7 +110,7 @@ async def test_a_refresh_that_github_does_not_answer_keeps_what_is_known_and_say
 
 
 @pytest.mark.requirement("language-server:status", "language-server:command")
-async def test_a_server_that_is_not_installed_is_signed_out_with_the_line_that_installs_it(
+async def test_a_missing_server_is_signed_out_with_the_command_that_installs_it(
     users: Users, tmp_path: Any
 ) -> None:
     status = await users.make(command=[str(tmp_path / "nothing")]).status()
@@ -138,7 +138,7 @@ async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does
 
 
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who_asks(
+async def test_only_the_first_status_waits_for_a_silent_server(
     fake: FakeLanguageServer, users: Users
 ) -> None:
     fake.on("checkStatus", NEVER)
@@ -152,7 +152,7 @@ async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who
         assert {status.state for status in statuses} == {"signed_out"}
         return asyncio.get_running_loop().time() - began
 
-    # It is less than one of them would wait.
+    # Ten together take less than the wait of one.
     await is_quick(seconds_until_ten_are_reported, within=1.0)
     await user.aclose()
 
@@ -160,7 +160,7 @@ async def test_a_server_that_stays_silent_is_waited_for_once_and_not_by_each_who
 
 
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_server_that_was_silent_once_is_waited_for_again_at_the_next_request(
+async def test_a_status_waits_again_for_a_server_that_has_answered(
     fake: FakeLanguageServer, users: Users, opened: asyncio.Event
 ) -> None:
     user = users.make(status_seconds=0.05)
@@ -176,7 +176,7 @@ async def test_a_server_that_was_silent_once_is_waited_for_again_at_the_next_req
 
 
 @pytest.mark.requirement("language-server:status-lazy")
-async def test_the_constructor_starts_nothing_and_closing_what_never_ran_starts_nothing(
+async def test_creating_and_closing_an_identity_starts_no_server(
     fake: FakeLanguageServer, user: User
 ) -> None:
     await user.aclose()
@@ -185,7 +185,7 @@ async def test_the_constructor_starts_nothing_and_closing_what_never_ran_starts_
 
 
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_status_under_way_ends_with_the_daemon(user: User) -> None:
+async def test_closing_ends_a_pending_status(user: User) -> None:
     user.fake.on("checkStatus", NEVER)
     asking = asyncio.ensure_future(user.status())
     await user.fake.wait_for("checkStatus")
@@ -218,7 +218,7 @@ async def test_a_chat_asks_once_for_the_sign_in(user: User) -> None:
         ({"status": "NotAuthorized", "user": "octocat"}, AuthorizationError, "may not use Copilot"),
     ],
 )
-async def test_a_chat_that_cannot_begin_says_what_to_do(
+async def test_a_chat_without_a_sign_in_is_refused_with_a_hint(
     user: User, status: dict[str, Any], kind: type[ChatError], words: str
 ) -> None:
     user.fake.status = status
@@ -232,7 +232,7 @@ async def test_a_chat_that_cannot_begin_says_what_to_do(
 
 
 @pytest.mark.requirement("language-server:not-ready")
-async def test_a_failure_is_looked_into_again_before_a_chat_is_refused(user: User) -> None:
+async def test_a_failed_sign_in_is_checked_again_before_a_chat_is_refused(user: User) -> None:
     user.fake.on(
         "checkStatus",
         {"status": "NotAuthorized", "user": "octocat"},
@@ -250,7 +250,7 @@ async def test_a_failure_is_looked_into_again_before_a_chat_is_refused(user: Use
 
 
 @pytest.mark.requirement("language-server:not-ready")
-async def test_a_look_at_the_disk_does_not_undo_what_github_refused(user: User) -> None:
+async def test_a_local_check_does_not_override_githubs_refusal(user: User) -> None:
     user.fake.on(
         "checkStatus",
         {"status": "NotAuthorized", "user": "octocat"},
@@ -264,14 +264,14 @@ async def test_a_look_at_the_disk_does_not_undo_what_github_refused(user: User) 
 
 
 @pytest.mark.requirement("language-server:not-ready")
-async def test_a_server_that_cannot_find_out_lets_the_chat_find_out(user: User) -> None:
+async def test_a_failed_check_does_not_refuse_a_chat(user: User) -> None:
     user.fake.on("checkStatus", RpcError(-32603, "getaddrinfo ENOTFOUND"))
 
     await user.require()
 
 
 @pytest.mark.requirement("language-server:not-ready", "language-server:restart")
-async def test_a_server_that_was_started_again_is_asked_again(user: User) -> None:
+async def test_a_restarted_server_is_checked_again(user: User) -> None:
     await user.require()
     user.fake.kill()
     await user.fake.current.ended()

@@ -1,4 +1,4 @@
-"""Who is signed in to a language server: what it notifies of by itself."""
+"""The sign-in of a language server: its notifications."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.unit.adapters.github.language_server.users import COMMAND, User, v2
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> None:
+async def test_a_notification_reports_a_change_without_a_request(user: User) -> None:
     await user.status()
-    asked = len(user.fake.params("checkStatus"))
+    checks = len(user.fake.params("checkStatus"))
 
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="You are not signed into GitHub."))
     (out,) = await user.settled()
@@ -26,11 +26,11 @@ async def test_a_notification_tells_of_a_change_and_asks_nothing(user: User) -> 
     reason = "The language server is not signed in to github.com."
     assert out.message == f"{reason} Sign in: `{COMMAND}`.", "the server's own message adds nothing"
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
-    assert len(user.fake.params("checkStatus")) == asked
+    assert len(user.fake.params("checkStatus")) == checks
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_what_comes_with_every_answer_is_reported_once_and_never_asked_about(user: User) -> None:
+async def test_repeated_notifications_report_no_change_and_cause_no_request(user: User) -> None:
     def answer(params: Any) -> Any:
         user.fake.notify("statusNotification", {"kind": "Normal", "status": "Normal", "busy": False})
         user.fake.notify("didChangeStatus", {"kind": "Normal", "busy": False})
@@ -47,7 +47,7 @@ async def test_what_comes_with_every_answer_is_reported_once_and_never_asked_abo
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_a_sign_in_that_has_expired_is_reported_as_expired_and_stays_so(user: User) -> None:
+async def test_an_expired_sign_in_is_reported_and_stays_expired(user: User) -> None:
     await user.status()
     words = "The organization has revoked the token."
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
@@ -74,7 +74,7 @@ async def test_a_sign_in_that_has_expired_is_reported_as_expired_and_stays_so(us
         None,
     ],
 )
-async def test_a_notification_about_something_else_changes_nothing(
+async def test_an_unrelated_notification_changes_nothing(
     user: User, caplog: pytest.LogCaptureFixture, params: Any
 ) -> None:
     before = await user.status()
@@ -82,13 +82,13 @@ async def test_a_notification_about_something_else_changes_nothing(
 
     assert await user.settled() == []
     assert await user.status() == before
-    # A handler that fails changes nothing either.
+    # A handler that failed would log a warning.
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.requirement("language-server:did-change")
 @pytest.mark.parametrize("method", ["didChangeStatus", "statusNotification"])
-async def test_an_older_servers_notification_has_the_sign_in_asked_for(user: User, method: str) -> None:
+async def test_an_older_servers_notification_causes_a_check_of_the_sign_in(user: User, method: str) -> None:
     await user.status()
     user.fake.status = {"status": "NotSignedIn"}
 
@@ -96,14 +96,14 @@ async def test_an_older_servers_notification_has_the_sign_in_asked_for(user: Use
     user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
 
     assert (await user.change()).state == "signed_out"
-    asked = len(user.fake.params("checkStatus"))
-    # The same again is no news, and neither is that it works.
+    checks = len(user.fake.params("checkStatus"))
+    # Neither the same notification again nor progress is a change.
     user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
     user.fake.notify(method, {key: "InProgress", "busy": True})
     assert await user.settled() == []
-    # A question that this had begun would be on its way by now.
+    # A check that these had caused would have arrived by now.
     assert await user.settled() == []
-    assert len(user.fake.params("checkStatus")) == asked
+    assert len(user.fake.params("checkStatus")) == checks
 
 
 @pytest.mark.requirement("language-server:quotas", "language-server:did-change")

@@ -1,4 +1,4 @@
-"""Rows of a language server's list of models, the model of a chat that names none, and terms."""
+"""The rows of a language server's list of models, the default model, and terms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMPLETES = {"id": "gpt-41-copilot", "modelName": "GPT-4.1 Copilot", "scopes": [
 
 
 class Server:
-    """Stands for a connection: these answers, one after the other, the last for ever."""
+    """A connection with scripted answers, of which the last one repeats."""
 
     def __init__(self, **answers: list[Any]) -> None:
         self.answers = {
@@ -62,7 +62,7 @@ def connection(**answers: list[Any]) -> Any:
 
 
 @pytest.mark.requirement("language-server:models")
-def test_a_row_tells_limits_abilities_policy_and_price() -> None:
+def test_a_row_has_limits_capabilities_policy_and_price() -> None:
     (model,) = read_models(
         [
             row(
@@ -112,14 +112,14 @@ def test_a_row_tells_limits_abilities_policy_and_price() -> None:
 
 
 @pytest.mark.requirement("language-server:models", "language-server:capabilities")
-def test_no_row_promises_tools_or_a_json_mode_that_the_server_does_not_pass_on() -> None:
+def test_no_row_has_tools_or_a_json_mode() -> None:
     (model,) = read_models([row("gpt-4.1", capabilities={"supports": {"toolCalls": True}})], "cls")
 
     assert (model.supports_tool_use, model.supports_json) == (False, False)
 
 
 @pytest.mark.requirement("language-server:models-bad-rows")
-def test_what_a_row_does_not_say_stays_unknown() -> None:
+def test_missing_facts_of_a_row_are_unknown() -> None:
     (model,) = read_models([{"id": "gpt-4.1"}], "cls")
 
     assert (model.name, model.family, model.vendor) == ("gpt-4.1", "gpt-4.1", None)
@@ -141,9 +141,7 @@ def test_what_a_row_does_not_say_stays_unknown() -> None:
         {"id": 4},
     ],
 )
-def test_a_bad_row_is_dropped_with_a_line_in_the_log_and_never_the_list(
-    caplog: pytest.LogCaptureFixture, bad: Any
-) -> None:
+def test_only_a_bad_row_is_dropped_with_a_line_in_the_log(caplog: pytest.LogCaptureFixture, bad: Any) -> None:
     with caplog.at_level(logging.WARNING):
         models = read_models([bad, row("gpt-4.1")], "cls")
 
@@ -181,13 +179,13 @@ def test_a_key_of_another_type_is_an_unknown_fact(odd: dict[str, Any]) -> None:
 
 @pytest.mark.requirement("language-server:models-bad-rows")
 @pytest.mark.parametrize("answer", [None, {}, {"models": []}, "no"])
-def test_an_answer_that_is_no_list_is_an_error(answer: Any) -> None:
+def test_an_answer_without_a_list_is_an_error(answer: Any) -> None:
     with pytest.raises(ProtocolError, match="unknown shape"):
         read_models(answer, "cls")
 
 
 @pytest.mark.requirement("language-server:models")
-def test_a_model_is_listed_once_and_only_those_that_chat() -> None:
+def test_only_chat_models_are_listed_and_each_once() -> None:
     models = read_models(
         [row("a"), COMPLETES, row("a", modelName="Again"), row("b", scopes=["inline"])], "cls"
     )
@@ -196,7 +194,7 @@ def test_a_model_is_listed_once_and_only_those_that_chat() -> None:
 
 
 @pytest.mark.requirement("language-server:models", "language-server:completion-models")
-def test_where_text_is_completed_the_models_are_those_that_complete_and_can_nothing_else() -> None:
+def test_completions_list_only_completion_models_without_capabilities() -> None:
     (model,) = read_models([row("gpt-4.1", isChatDefault=True), COMPLETES], "cls", completion=True)
 
     assert (model.model, model.name, model.is_default) == ("gpt-41-copilot", "GPT-4.1 Copilot", True)
@@ -207,7 +205,7 @@ def test_where_text_is_completed_the_models_are_those_that_complete_and_can_noth
 
 
 @pytest.mark.requirement("language-server:completion-models")
-def test_a_server_that_does_not_say_what_it_completes_with_has_one_model_all_the_same() -> None:
+def test_a_server_without_a_listed_completion_model_gets_a_built_in_row() -> None:
     models = read_models([row("gpt-4.1")], "cls", completion=True)
 
     assert [(model.model, model.is_default) for model in models] == [(COMPLETION_MODEL, True)]
@@ -240,7 +238,7 @@ DISABLED = {"modelPolicy": {"state": "disabled"}}
         ([], None),
     ],
 )
-def test_the_default_is_the_servers_own_that_can_be_used_else_the_cheapest(
+def test_the_default_is_the_servers_if_usable_else_the_cheapest_model(
     rows: list[dict[str, Any]], default: str | None
 ) -> None:
     models = read_models(rows, "cls")
@@ -250,7 +248,7 @@ def test_the_default_is_the_servers_own_that_can_be_used_else_the_cheapest(
 
 
 @pytest.mark.requirement("language-server:models-bad-rows", "language-server:errors")
-async def test_a_refused_list_is_the_error_that_the_server_means() -> None:
+async def test_a_refused_list_is_an_error_of_its_kind() -> None:
     models = LanguageServerModels("cls")
 
     with pytest.raises(AuthenticationError):
@@ -260,7 +258,7 @@ async def test_a_refused_list_is_the_error_that_the_server_means() -> None:
 
 
 @pytest.mark.requirement("language-server:completion-models")
-async def test_a_server_of_before_there_were_models_still_completes() -> None:
+async def test_an_older_server_without_a_model_list_has_the_completion_model() -> None:
     models = LanguageServerModels("cls")
     server = connection(models=[RpcError(METHOD_NOT_FOUND, "Method not found")])
 
@@ -270,7 +268,7 @@ async def test_a_server_of_before_there_were_models_still_completes() -> None:
 
 
 @pytest.mark.requirement("language-server:models-change")
-async def test_the_list_is_remembered_until_it_is_forgotten() -> None:
+async def test_the_list_is_kept_until_it_is_dropped() -> None:
     models = LanguageServerModels("cls")
     await models.listed(connection(models=[[row("a")]]))
     known = models.known
@@ -287,7 +285,7 @@ ACCEPTED = row("a", modelPolicy={"state": "enabled", "terms": "Terms."})
 
 
 @pytest.mark.requirement("language-server:terms")
-async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect() -> None:
+async def test_terms_are_accepted_and_checked_in_the_list() -> None:
     server = connection(models=[[OPEN], [ACCEPTED]], policy=["OK"])
 
     accepted = await LanguageServerModels("cls").accept_terms(server, "a")
@@ -302,7 +300,7 @@ async def test_terms_are_accepted_and_the_list_is_asked_whether_it_took_effect()
 
 @pytest.mark.requirement("language-server:terms")
 @pytest.mark.parametrize("answer", ["OK", RpcError(-32603, "Failed to accept model policy")])
-async def test_terms_that_took_no_effect_are_an_error_whatever_the_server_answered(answer: Any) -> None:
+async def test_an_acceptance_without_effect_is_an_error_whatever_the_answer(answer: Any) -> None:
     server = connection(models=[[OPEN]], policy=[answer])
 
     with pytest.raises(AuthorizationError, match="still not enabled") as caught:
@@ -311,7 +309,7 @@ async def test_terms_that_took_no_effect_are_an_error_whatever_the_server_answer
 
 
 @pytest.mark.requirement("language-server:terms")
-async def test_terms_that_are_accepted_already_are_not_accepted_again() -> None:
+async def test_accepted_terms_are_not_accepted_again() -> None:
     server = connection(models=[[ACCEPTED]])
 
     assert (await LanguageServerModels("cls").accept_terms(server, "a")).policy == "enabled"
@@ -322,7 +320,7 @@ async def test_terms_that_are_accepted_already_are_not_accepted_again() -> None:
 @pytest.mark.parametrize(
     ("model", "words"), [("nothing", "has no model 'nothing'"), ("free", "cls:free has no terms to accept")]
 )
-async def test_a_model_that_has_no_terms_or_is_none_is_refused_without_asking(model: str, words: str) -> None:
+async def test_a_model_without_terms_or_unlisted_is_refused_without_a_request(model: str, words: str) -> None:
     server = connection(models=[[OPEN, row("free")]])
 
     with pytest.raises(RequestError, match=words):
@@ -331,7 +329,7 @@ async def test_a_model_that_has_no_terms_or_is_none_is_refused_without_asking(mo
 
 
 @pytest.mark.requirement("language-server:terms")
-async def test_a_server_that_cannot_accept_terms_says_to_update_it() -> None:
+async def test_a_server_that_cannot_accept_terms_gets_an_error_that_proposes_an_update() -> None:
     server = connection(models=[[OPEN]], policy=[RpcError(METHOD_NOT_FOUND, "Method not found")])
 
     with pytest.raises(ProtocolError) as caught:

@@ -1,4 +1,4 @@
-"""The notifications by which the Copilot language server tells of limits."""
+"""Notifications of the Copilot language server about limits."""
 
 from datetime import UTC, datetime
 
@@ -15,26 +15,26 @@ def limit(left, reset="2026-12-01T10:00:00Z"):
     return {"type": "weekly", "rateLimit": numbers, "message": "You've used it."}
 
 
-def test_a_limit_that_comes_near_is_reported_without_a_date():
+def test_a_limit_that_is_near_is_reported_without_a_date():
     assert notice_in(RATE, limit(25.0)) == Notice("You've used it.")
 
 
 @pytest.mark.parametrize(
     "reset", ["2026-12-01T10:00:00Z", "2026-12-01T10:00:00", "2026-12-01T11:00:00+01:00"]
 )
-def test_a_limit_that_is_used_up_says_when_it_ends(reset):
+def test_a_used_up_limit_has_its_reset_time(reset):
     notice = notice_in(RATE, limit(0, reset))
 
     assert notice == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("reset", ["soon", "", None, True, "9999-12-31T23:59:59-23:59"])
-def test_a_date_that_is_none_is_left_out(reset):
+def test_an_invalid_date_is_dropped(reset):
     assert notice_in(RATE, limit(0, reset)) == Notice("You've used it.")
 
 
 @pytest.mark.parametrize("left", [None, "0", False])
-def test_a_share_that_is_no_number_is_not_used_up(left):
+def test_a_share_that_is_not_a_number_is_not_used_up(left):
     assert notice_in(RATE, limit(left)) == Notice("You've used it.")
 
 
@@ -45,7 +45,7 @@ def test_a_quota_is_reported_in_one_line():
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-def test_a_notice_says_no_token():
+def test_a_notice_shows_no_token():
     notice = notice_in("copilot/quotaWarning", {"message": "gho_abcdefghijklmnop1234 has used it"})
 
     assert notice == Notice("*** has used it")
@@ -55,5 +55,5 @@ def test_a_notice_says_no_token():
     ("method", "params"),
     [("didChangeStatus", {"message": "x"}), (RATE, None), (RATE, {}), (RATE, {"message": " "}), (RATE, [1])],
 )
-def test_any_other_notification_is_none(method, params):
+def test_any_other_notification_is_not_a_notice(method, params):
     assert notice_in(method, params) is None

@@ -1,4 +1,4 @@
-"""Reports of a turn of the Copilot language server, as events."""
+"""Decodes the progress reports of a turn of the Copilot language server into events."""
 
 from datetime import UTC, datetime
 
@@ -29,7 +29,7 @@ ANSWER = {"conversationId": "conversation-1", "turnId": "turn-1", "modelName": "
 
 
 def decoded(*values, answer=ANSWER, warnings=()):
-    """All events of a turn that ends well, by the laws."""
+    """All events of a turn that succeeds; asserts that they keep the laws."""
     decoder = ProgressDecoder("helper", "m", warnings)
     events = [event for value in values for event in decoder.feed(value)]
     events += decoder.finish(answer)
@@ -38,7 +38,7 @@ def decoded(*values, answer=ANSWER, warnings=()):
 
 
 def failed(*values, answer=ANSWER):
-    """What came before a turn's failure, and the failure."""
+    """The events of a turn that fails, and its error."""
     decoder = ProgressDecoder("helper", "m")
     events = [event for value in values for event in decoder.feed(value)]
     with pytest.raises(Exception) as caught:
@@ -60,7 +60,7 @@ def of(kind, events):
 
 @pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
-def test_pieces_are_text_wherever_a_version_puts_them(piece):
+def test_text_is_read_from_the_fields_of_old_and_new_versions(piece):
     events = decoded(begin(), piece("Hel"), piece("lo"), end())
 
     answer = response(events)
@@ -76,7 +76,7 @@ def test_pieces_are_text_wherever_a_version_puts_them(piece):
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
-def test_the_answer_begins_with_its_first_output_and_not_with_the_turn():
+def test_the_response_event_comes_with_the_first_output():
     decoder = ProgressDecoder("helper", "m")
 
     assert decoder.feed(begin()) + decoder.feed(round_reply("")) == []
@@ -85,13 +85,13 @@ def test_the_answer_begins_with_its_first_output_and_not_with_the_turn():
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
-def test_a_piece_that_is_in_both_places_counts_once():
+def test_text_in_both_fields_counts_once():
     assert response(decoded(begin(), round_reply("Hi", reply="Hi"), end())).text == "Hi"
     assert response(decoded(begin(), round_reply("", reply="Hi"), end())).text == "Hi"
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
-def test_another_round_is_another_block():
+def test_each_round_is_a_block():
     events = decoded(begin(), round_reply("I look."), round_reply("", 2), round_reply("Found.", 2), end())
 
     assert [block.text for block in response(events).content] == ["I look.", "Found."]
@@ -99,14 +99,14 @@ def test_another_round_is_another_block():
 
 @pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
-def test_a_marker_for_editors_is_left_out(piece):
+def test_a_marker_for_editors_is_dropped(piece):
     marker = piece("<!-- replace lines 1 to 2 -->", hideText=True)
 
     assert response(decoded(begin(), marker, piece("x"), end())).text == "x"
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
-def test_the_decoder_knows_the_conversation_and_the_text_as_the_server_does():
+def test_the_decoder_keeps_the_conversation_and_the_raw_text():
     decoder = ProgressDecoder("helper", "m")
     assert (decoder.begun, decoder.ended, decoder.conversation_id) == (False, False, None)
     for value in (begin("c7"), round_reply("a "), reply("b"), end()):
@@ -135,7 +135,7 @@ def test_thinking_comes_before_the_text_of_its_report():
 
 @pytest.mark.requirement("language-server:reports")
 @pytest.mark.parametrize(("thought", "codes"), [("", ["thinking_ignored"]), ("Hm", [])])
-def test_reasoning_that_was_requested_and_never_came_is_reported(thought, codes):
+def test_missing_reasoning_that_was_requested_is_a_warning(thought, codes):
     decoder = ProgressDecoder("helper", "m", expects_thinking=True)
     values = [begin(), round_reply("x", thinking={"id": "t", "text": thought}), end()]
     events = [event for value in values for event in decoder.feed(value)] + decoder.finish(ANSWER)
@@ -165,7 +165,7 @@ def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
 
 
 @pytest.mark.requirement("language-server:reports")
-def test_counts_that_are_none_are_zero_and_the_input_is_never_less_than_its_cached_part():
+def test_invalid_counts_are_zero_and_the_input_includes_its_cached_tokens():
     odd = report(tokenUsage={"promptTokens": None, "completionTokens": -3, "cachedTokens": 5})
     events = decoded(begin(), odd, report(tokenUsage=[1]), end(), answer={"preciseCredits": "1"})
 
@@ -173,7 +173,7 @@ def test_counts_that_are_none_are_zero_and_the_input_is_never_less_than_its_cach
 
 
 @pytest.mark.requirement("language-server:reports")
-def test_public_code_and_pages_of_a_search_are_cited_once():
+def test_public_code_and_search_results_are_cited_once():
     code = {"id": 1, "type": "ip_code_citations", "citations": {"url": "https://x/code", "license": "MIT"}}
     flaw = {"id": 2, "type": "code_vulnerability", "citations": {"url": "https://x/not"}}
     page = {"title": "A page", "excerpt": "…", "url": "https://x/page"}
@@ -235,7 +235,7 @@ def test_an_error_gives_the_reset_time_of_a_used_up_limit():
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-def test_no_notice_and_no_step_says_a_token_while_the_models_text_stays_as_it_is():
+def test_tokens_are_redacted_in_notices_and_steps_but_not_in_the_answer():
     token = "gho_abcdefghijklmnop1234"
     steps = [{"id": "a", "title": f"With {token}", "status": "running"}]
     reported = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
@@ -246,7 +246,7 @@ def test_no_notice_and_no_step_says_a_token_while_the_models_text_stays_as_it_is
     assert response(events).text == token
 
 
-def test_what_was_left_out_is_reported_when_the_answer_begins():
+def test_warnings_of_the_request_come_after_the_response_event():
     dropped = WarningEvent("thinking_dropped", "x")
     events = decoded(begin(), round_reply("a"), end(), warnings=[dropped])
 
@@ -254,7 +254,7 @@ def test_what_was_left_out_is_reported_when_the_answer_begins():
 
 
 @pytest.mark.requirement("language-server:silence")
-def test_an_answer_without_an_end_or_without_a_beginning_is_one():
+def test_an_answer_without_a_begin_or_an_end_is_valid():
     assert response(decoded(begin(), round_reply("x"))).text == "x"
     assert response(decoded(round_reply("x"), end())).text == "x"
     assert response(decoded(begin(), end(), answer=None)).content == []
@@ -264,7 +264,7 @@ def test_an_answer_without_an_end_or_without_a_beginning_is_one():
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, ANSWER, "OK"])
 @pytest.mark.parametrize("reports", [[], [begin()], [begin(), report(contextSize={})]])
-def test_nothing_at_all_is_no_answer(answer, reports):
+def test_an_empty_turn_without_an_end_is_a_protocol_error(answer, reports):
     _, error = failed(*reports, answer=answer)
 
     assert type(error) is ProtocolError
@@ -273,7 +273,7 @@ def test_nothing_at_all_is_no_answer(answer, reports):
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, "OK", [], 7])
-def test_words_without_an_end_and_without_a_readable_answer_ended_early(answer):
+def test_text_without_an_end_and_a_valid_result_is_a_protocol_error(answer):
     events, error = failed(begin(), round_reply("Half"), answer=answer)
 
     assert (type(error), error.message) == (ProtocolError, "helper ended its answer early.")
@@ -289,7 +289,7 @@ def test_words_without_an_end_and_without_a_readable_answer_ended_early(answer):
         lambda error: end(result={"error": error}) | {"error": None},
     ],
 )
-def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
+def test_an_error_is_read_from_the_end_report_or_its_result(place):
     events, error = failed(begin(), round_reply("Half"), place({"message": "No more.", "code": 402}))
 
     assert type(error) is QuotaExceededError
@@ -299,7 +299,7 @@ def test_an_error_is_found_at_the_top_of_the_end_and_under_its_result(place):
 @pytest.mark.requirement("language-server:errors-of-turns")
 @pytest.mark.parametrize("raw", ["No more.", True, [], 0, "", {}])
 @pytest.mark.parametrize("place", [lambda raw: {"error": raw}, lambda raw: {"result": {"error": raw}}])
-def test_an_error_of_an_unknown_shape_is_still_an_error(raw, place):
+def test_an_error_in_an_unknown_format_is_a_protocol_error(raw, place):
     events, error = failed(begin(), round_reply("Half"), end() | place(raw))
 
     assert type(error) is ProtocolError
@@ -308,7 +308,7 @@ def test_an_error_of_an_unknown_shape_is_still_an_error(raw, place):
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
+def test_an_answer_at_the_output_limit_is_truncated_and_not_an_error():
     reported = {
         "message": "Oops, the response got too long. Try to reformulate your question.",
         "responseIsIncomplete": True,
@@ -319,7 +319,7 @@ def test_an_answer_at_the_limit_of_output_is_cut_off_and_no_error():
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
+def test_a_filtered_answer_keeps_its_text_and_without_text_is_an_error():
     reported = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
 
     assert decoded(begin(), round_reply("Half"), end(reported))[-1].stop_reason == "content_filter"
@@ -327,17 +327,17 @@ def test_a_filtered_answer_keeps_its_text_and_without_one_it_is_an_error():
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_complaint_instead_of_an_answer_is_an_error_and_beside_one_a_warning():
-    complaint = report(notifications=[{"severity": "warning", "message": "The model failed."}])
+def test_a_notice_is_a_warning_and_without_an_answer_an_error():
+    notice = report(notifications=[{"severity": "warning", "message": "The model failed."}])
 
-    assert type(failed(begin(), complaint, end())[1]) is ProtocolError
-    assert "The model failed." in str(failed(begin(), complaint, end())[1])
-    beside = decoded(begin(), round_reply("Half"), complaint, end())
+    assert type(failed(begin(), notice, end())[1]) is ProtocolError
+    assert "The model failed." in str(failed(begin(), notice, end())[1])
+    beside = decoded(begin(), round_reply("Half"), notice, end())
     assert of(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_wish_for_another_sign_in_is_an_error():
+def test_a_required_sign_in_of_an_agent_is_an_error():
     wanted = {"authorizationUri": "https://x", "agentSlug": "a", "agentName": "A"}
 
     assert type(failed(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
@@ -363,7 +363,7 @@ def test_a_cancel_that_was_not_requested_is_an_error():
         report(steps=[{"id": 7, "title": None, "status": "running"}]),
     ],
 )
-def test_what_is_not_understood_is_left_out(odd):
+def test_malformed_reports_are_ignored(odd):
     events = decoded(odd, begin(), odd, round_reply("x"), odd, end())
 
     assert response(events).text == "x"

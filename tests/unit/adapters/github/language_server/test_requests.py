@@ -1,4 +1,4 @@
-"""What the Copilot language server asks of an editor, and is answered."""
+"""Requests of the Copilot language server to an editor, and their answers."""
 
 import logging
 
@@ -10,7 +10,7 @@ from jumpseat.wire import RpcError
 pytestmark = pytest.mark.requirement("language-server:requests")
 
 ANSWERS = [
-    # Pairs of a result and an error, as the server takes them apart.
+    # Two of these answers are pairs of a result and an error.
     ("conversation/context", {"skillId": "current-editor"}, [None, None]),
     ("conversation/invokeClientToolConfirmation", {"name": "x"}, [{"result": "dismiss"}, None]),
     ("copilot/watchedFiles", {"partialResultToken": "t"}, {"files": []}),
@@ -29,7 +29,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("method", "params", "expected"), ANSWERS)
-async def test_a_request_is_answered_as_by_an_editor_that_shows_nothing(method, params, expected):
+async def test_a_request_gets_the_answer_of_an_editor_without_windows(method, params, expected):
     assert await answer(method, params) == expected
 
 
@@ -41,10 +41,10 @@ async def test_a_tool_is_not_run():
     assert all(isinstance(part["value"], str) for part in result["content"])
 
 
-async def test_a_page_is_not_opened_by_anybody_and_both_it_and_a_message_are_in_the_log(caplog):
+async def test_a_page_is_not_opened_and_pages_and_messages_are_logged(caplog):
     caplog.set_level(logging.INFO)
 
-    # The server would open a browser itself if it heard that the page was not shown.
+    # If the answer were false, the server would open a browser itself.
     assert await answer("window/showDocument", {"uri": "https://example.com/\x1b[31mx"}) == {"success": True}
     await answer("window/showMessageRequest", {"message": "Please\nread this."})
     await answer("window/showMessageRequest", {"message": "gho_abcdefghijklmnop1234"})
@@ -55,7 +55,7 @@ async def test_a_page_is_not_opened_by_anybody_and_both_it_and_a_message_are_in_
 
 
 @pytest.mark.parametrize("method", ["workspace/readFile", "mcp/elicitation", "copilot/token"])
-async def test_what_is_not_known_is_refused_as_unknown(method):
+async def test_an_unknown_method_is_refused(method):
     with pytest.raises(RpcError) as caught:
         await answer(method, {})
 

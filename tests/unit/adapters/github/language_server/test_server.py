@@ -64,16 +64,16 @@ def test_the_editor_is_the_configured_one_else_the_client_else_jumpseat(
 async def test_messages_sent_before_the_initialize_result_are_handled_in_order(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    asked = asyncio.ensure_future(fake.wait_for("initialize"))
+    requested = asyncio.ensure_future(fake.wait_for("initialize"))
 
-    async def chatty(params: Any) -> Any:
-        await asked
+    async def send_early(params: Any) -> Any:
+        await requested
         for number in range(3):
             fake.notify("early", number)
         assert await fake.request("early/request") == ["early/request", None]
         return await fake.default("initialize", params)
 
-    fake.on("initialize", chatty)
+    fake.on("initialize", send_early)
     await harness.connection()
     assert harness.notifications[:3] == [("early", 0), ("early", 1), ("early", 2)]
     assert ("copilot/hook/didChange", {}) in harness.notifications
@@ -171,11 +171,11 @@ async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_ar
 async def test_simultaneous_first_uses_start_one_server(harness: Harness, fake: FakeLanguageServer) -> None:
     ready = asyncio.Event()
 
-    async def slowly(params: Any) -> Any:
+    async def when_ready(params: Any) -> Any:
         await ready.wait()
         return await fake.default("initialize", params)
 
-    fake.on("initialize", slowly)
+    fake.on("initialize", when_ready)
     tasks = [asyncio.ensure_future(harness.connection()) for _ in range(50)]
     await fake.wait_for("initialize")
     tasks[7].cancel()

@@ -30,7 +30,7 @@ pytestmark = POSIX
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
-async def test_after_kill_9_who_waits_fails_within_a_second_and_the_next_use_starts_it_again(
+async def test_a_killed_server_fails_pending_requests_within_a_second_and_is_started_by_the_next(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_all_fail() -> float:
@@ -61,15 +61,15 @@ async def test_after_kill_9_who_waits_fails_within_a_second_and_the_next_use_sta
 
 
 @pytest.mark.requirement("language-server:crash")
-async def test_its_last_words_are_with_the_failure_and_not_those_of_its_start(
+async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    async def noisily(params: Any) -> Any:
+    async def write_stderr(params: Any) -> Any:
         fake.stderr("no keyring\n")
-        await fake.request("x")  # By its answer the line has been read.
+        await fake.request("x")  # Its answer shows that the line has been read.
         return await fake.default("initialize", params)
 
-    fake.on("initialize", noisily)
+    fake.on("initialize", write_stderr)
     connection = await harness.connection()
     task = await started_request(connection, fake)
     fake.stderr("out of memory\n")
@@ -83,7 +83,7 @@ async def test_its_last_words_are_with_the_failure_and_not_those_of_its_start(
     "garbage", [b"Hello?\r\n\r\n", b"Content-Length: 3\r\n\r\n{{{", b"\x00\xff" * 20_000]
 )
 @pytest.mark.requirement("language-server:broken-framing", "language-server:restart")
-async def test_garbage_in_mid_chat_ends_it_and_the_next_use_starts_it_again(
+async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
     harness: Harness, fake: FakeLanguageServer, garbage: bytes
 ) -> None:
     connection = await harness.connection()
@@ -98,14 +98,14 @@ async def test_garbage_in_mid_chat_ends_it_and_the_next_use_starts_it_again(
 
 
 @pytest.mark.requirement("language-server:restart")
-async def test_the_next_one_is_not_started_before_the_last_one_is_gone(
+async def test_a_server_is_not_started_before_the_last_one_has_exited(
     harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends: list[asyncio.Task[str]] = []
-    were_gone: list[bool] = []
+    had_exited: list[bool] = []
 
     async def start(*argv: Any, **more: Any) -> FramedChild:
-        were_gone.extend(end.done() for end in ends)
+        had_exited.extend(end.done() for end in ends)
         child = await start_child(*argv, **more)
         ends.append(asyncio.ensure_future(child.ended()))
         return child
@@ -117,11 +117,11 @@ async def test_the_next_one_is_not_started_before_the_last_one_is_gone(
     await harness.connection()
     await harness.server.aclose()
     await asyncio.gather(*ends)
-    assert were_gone == [True]
+    assert had_exited == [True]
 
 
 @pytest.mark.requirement("language-server:restart")
-async def test_it_is_started_five_times_in_three_minutes_and_then_not_before_these_are_over(
+async def test_a_server_is_started_at_most_five_times_in_three_minutes(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     for number in range(MAX_STARTS):
@@ -147,7 +147,7 @@ async def test_it_is_started_five_times_in_three_minutes_and_then_not_before_the
 
 
 @pytest.mark.requirement("language-server:restart", "language-server:failed-start")
-async def test_starts_that_fail_count_and_what_is_configured_wrong_does_not(
+async def test_failed_starts_count_and_configuration_faults_do_not(
     harnesses: Harnesses, fake: FakeLanguageServer, tmp_path: Path
 ) -> None:
     program = tmp_path / "server"

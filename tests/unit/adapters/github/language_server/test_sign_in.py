@@ -1,4 +1,4 @@
-"""Signing in to a language server: the code, the page, and every way in which it does not come to that."""
+"""Signing in to a language server: the code, the page, cancels and failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ DEVICE = {"userCode": "ABCD-1234", "verificationUri": "https://github.com/login/
 
 
 def device_flow(fake: FakeLanguageServer, done: Any, **code: Any) -> None:
-    """Have the server sign in as 1.539 does: the code as a notification, `done` or its result at the end."""
+    """Make the server sign in as version 1.539 does: notify the code, then answer with `done`.
+
+    An event as `done` delays the answer, a signed-in user, until it is set.
+    """
 
     async def flow(params: Any) -> Any:
         fake.notify("signInWithDeviceFlowProgress", {**DEVICE, **code})
@@ -41,7 +44,7 @@ def signed_out(user: User) -> User:
 
 @pytest.fixture
 def approved(signed_out: User) -> asyncio.Event:
-    """Have the server tell a code, and sign in once this is set."""
+    """Makes the server notify a code, and sign the user in once the event is set."""
     event = asyncio.Event()
     device_flow(signed_out.fake, event)
     return event
@@ -49,7 +52,7 @@ def approved(signed_out: User) -> asyncio.Event:
 
 @pytest.fixture
 async def signing_in(signed_out: User, approved: asyncio.Event) -> asyncio.Task[AuthStatus]:
-    """A sign-in whose code a person was shown, and which waits for them."""
+    """A pending sign-in whose code has been shown."""
     task = asyncio.ensure_future(signed_out.sign_in())
     await signed_out.prompt()
     return task
@@ -76,13 +79,13 @@ async def test_a_person_is_shown_the_code_and_signed_in(signed_out: User, approv
 
 
 @pytest.mark.requirement("language-server:sign-in")
-async def test_an_older_server_signs_in_by_a_code_and_a_wait(signed_out: User) -> None:
+async def test_an_older_server_signs_in_with_two_requests(signed_out: User) -> None:
     status = await signed_out.sign_in()
 
     assert [prompt.user_code for prompt in signed_out.prompts] == ["ABCD-1234"]
     assert signed_out.fake.params("signInConfirm") == [{"userCode": "ABCD-1234"}]
     assert (status.state, status.login) == ("signed_in", "octocat")
-    # That command opens a browser of the server's own choice.
+    # That command would open a browser.
     assert "workspace/executeCommand" not in signed_out.fake.methods
 
 
@@ -97,7 +100,7 @@ async def test_a_signed_in_user_gets_no_prompt(user: User, method: str) -> None:
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel")
-async def test_a_sign_in_that_is_cancelled_is_taken_back_from_the_server(
+async def test_a_cancelled_sign_in_is_cancelled_at_the_server(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
     signing_in.cancel()
@@ -105,7 +108,7 @@ async def test_a_sign_in_that_is_cancelled_is_taken_back_from_the_server(
         await signing_in
 
     await signed_out.fake.wait_for("$/cancelRequest")
-    # And the next one may begin.
+    # The next sign-in may begin.
     signed_out.fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})
     assert (await signed_out.sign_in()).state == "signed_in"
 
@@ -129,9 +132,7 @@ async def test_a_sign_in_that_is_cancelled_is_taken_back_from_the_server(
     ],
 )
 @pytest.mark.parametrize("older", [False, True])
-async def test_a_page_that_is_not_the_configured_githubs_is_never_shown(
-    signed_out: User, page: Any, older: bool
-) -> None:
+async def test_a_page_of_another_host_is_never_shown(signed_out: User, page: Any, older: bool) -> None:
     user = signed_out
     if older:
         user.fake.on("signIn", {**DEVICE_FLOW, "verificationUri": page})
@@ -158,7 +159,7 @@ async def test_a_page_that_is_not_the_configured_githubs_is_never_shown(
         ({"github_url": "http://127.0.0.1:8080"}, "http://127.0.0.1:8080/login/device"),
     ],
 )
-async def test_a_page_of_the_configured_github_is_shown_over_http_on_loopback_alone(
+async def test_a_page_over_http_is_shown_for_loopback_only(
     fake: FakeLanguageServer, users: Users, table: dict[str, Any], page: str
 ) -> None:
     fake.status = {"status": "NotSignedIn"}
@@ -172,7 +173,7 @@ async def test_a_page_of_the_configured_github_is_shown_over_http_on_loopback_al
 
 @pytest.mark.requirement("language-server:sign-in-page")
 @pytest.mark.parametrize("code", [None, "", 7, "AB CD", "A" * 33, "\x1b[2J"])
-async def test_a_code_that_is_none_is_never_shown(signed_out: User, code: Any) -> None:
+async def test_an_invalid_code_is_never_shown(signed_out: User, code: Any) -> None:
     device_flow(signed_out.fake, asyncio.Event(), userCode=code)
 
     with pytest.raises(ProtocolError, match="without a code"):
@@ -186,7 +187,7 @@ async def test_a_code_that_is_none_is_never_shown(signed_out: User, code: Any) -
     "words",
     ["DeviceFlowError: The authorization request was denied.", "DeviceFlowError: This code has expired."],
 )
-async def test_a_sign_in_that_the_person_did_not_finish_is_reported_in_the_servers_words(
+async def test_an_unfinished_sign_in_is_reported_with_the_servers_message(
     signed_out: User, older: bool, words: str
 ) -> None:
     if older:
@@ -202,7 +203,7 @@ async def test_a_sign_in_that_the_person_did_not_finish_is_reported_in_the_serve
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_sign_in_that_brings_an_account_without_copilot_says_so(signed_out: User) -> None:
+async def test_a_sign_in_of_an_account_without_copilot_is_an_error(signed_out: User) -> None:
     device_flow(signed_out.fake, {"status": "NotAuthorized", "user": "octocat"})
 
     with pytest.raises(AuthorizationError, match=r"octocat at github\.com may not use Copilot"):
@@ -222,7 +223,7 @@ async def test_a_second_sign_in_is_refused_while_the_first_waits(
 
 
 @pytest.mark.requirement("language-server:sign-in-once")
-async def test_of_two_sign_ins_at_the_same_moment_one_is_refused_though_the_server_still_starts(
+async def test_one_of_two_simultaneous_sign_ins_is_refused_during_the_servers_start(
     signed_out: User, approved: asyncio.Event
 ) -> None:
     user = signed_out
@@ -253,9 +254,7 @@ async def test_a_new_sign_in_can_begin_right_after_a_cancel(
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_server_that_cannot_be_started_leaves_the_next_sign_in_free(
-    user: User, tmp_path: Any
-) -> None:
+async def test_a_failed_start_does_not_block_the_next_sign_in(user: User, tmp_path: Any) -> None:
     command, user.server._config.command = user.server._config.command, [str(tmp_path / "nothing")]
     with pytest.raises(ChatError):
         await user.sign_in()
@@ -267,22 +266,22 @@ async def test_a_server_that_cannot_be_started_leaves_the_next_sign_in_free(
 
 @pytest.mark.requirement("language-server:sign-in-cancel")
 @pytest.mark.parametrize("is_shown", [True, False])
-async def test_the_code_of_a_sign_in_given_up_a_moment_ago_does_not_stand_for_the_next_ones(
+async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
     signed_out: User, is_shown: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     user, approved = signed_out, asyncio.Event()
 
-    def tell(**code: str) -> None:
+    def notify(**code: str) -> None:
         user.fake.notify("signInWithDeviceFlowProgress", {**DEVICE, **code})
 
     async def flow(params: Any) -> Any:
-        # The first code is of the sign-in before, which was cancelled while the server fetched it.
-        tell(userCode="DEAD-0000")
+        # The first code belongs to the sign-in that was cancelled before this one.
+        notify(userCode="DEAD-0000")
         if is_shown:
             await user.prompt()
-        tell(userCode="GOOD-1111")
+        notify(userCode="GOOD-1111")
         if is_shown:
-            tell(verificationUri="https://evil.test/")
+            notify(verificationUri="https://evil.test/")
         await approved.wait()
         return {"status": "OK", "user": "octocat"}
 
@@ -302,7 +301,9 @@ async def test_the_code_of_a_sign_in_given_up_a_moment_ago_does_not_stand_for_th
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_server_that_cannot_sign_in_at_all_says_to_update_it(signed_out: User) -> None:
+async def test_a_server_without_sign_in_methods_gets_an_error_that_proposes_an_update(
+    signed_out: User,
+) -> None:
     signed_out.fake.on("signIn", RpcError(METHOD_NOT_FOUND, "Method not found"))
 
     with pytest.raises(ProtocolError) as caught:
@@ -311,7 +312,7 @@ async def test_a_server_that_cannot_sign_in_at_all_says_to_update_it(signed_out:
 
 
 @pytest.mark.requirement("language-server:sign-in-failures", "language-server:crash")
-async def test_a_server_that_dies_while_a_person_signs_in_ends_the_wait(
+async def test_a_server_that_dies_ends_a_pending_sign_in(
     signed_out: User, signing_in: asyncio.Task[AuthStatus]
 ) -> None:
     signed_out.fake.kill()
@@ -321,9 +322,7 @@ async def test_a_server_that_dies_while_a_person_signs_in_ends_the_wait(
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_code_that_never_arrives_is_not_waited_for(
-    signed_out: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_wait_for_a_code_is_limited(signed_out: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumpseat.adapters.github.language_server.sign_in.CODE_SECONDS", 0.05)
     signed_out.fake.on("signInWithDeviceFlow", NEVER)
 
@@ -333,7 +332,7 @@ async def test_a_code_that_never_arrives_is_not_waited_for(
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_server_that_forgets_its_code_does_not_keep_the_person_waiting(
+async def test_a_sign_in_ends_when_its_code_expires(
     signed_out: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jumpseat.adapters.github.language_server.sign_in.MARGIN_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Signing out of a language server, and the sign-ins that stay."""
+"""Signing out of a language server, and the sign-ins that cannot be removed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_a_sign_out_is_done_by_the_server_and_reported(user: User) -> None
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_a_sign_in_of_its_environment_stays_and_is_reported(user: User) -> None:
+async def test_a_sign_in_from_the_environment_remains_and_is_reported(user: User) -> None:
     user.fake.on("signOut", {"status": "OK", "user": "octocat"})
 
     status = await user.identity.sign_out()
@@ -32,7 +32,7 @@ async def test_a_sign_in_of_its_environment_stays_and_is_reported(user: User) ->
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_a_sign_in_of_its_environment_that_may_not_use_copilot_stays_and_is_reported(
+async def test_an_unauthorized_sign_in_from_the_environment_remains_and_is_reported(
     user: User,
 ) -> None:
     user.fake.on("signOut", {"status": "NotAuthorized", "user": "octocat"})

@@ -1,4 +1,4 @@
-"""A chat as turns of the Copilot language server."""
+"""Converts a chat into turns of the Copilot language server."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def asked(*messages, system=None):
 
 
 @pytest.mark.requirement("language-server:history")
-def test_a_history_becomes_turns_of_a_request_and_its_response():
+def test_a_history_becomes_pairs_of_request_and_response():
     chat = asked(Message.user("One"), Message.assistant("Uno"), Message.user("Two"))
 
     turns = turns_of(chat)
@@ -44,7 +44,7 @@ def test_a_history_becomes_turns_of_a_request_and_its_response():
 
 
 @pytest.mark.requirement("language-server:history")
-def test_the_system_prompt_stands_in_front_of_the_first_request_alone():
+def test_the_system_prompt_precedes_the_first_request_only():
     history = (Message.user("One"), Message.assistant("Uno"), Message.user("Two"))
 
     first, last = turns_of(asked(*history, system="Be terse."))
@@ -55,7 +55,7 @@ def test_the_system_prompt_stands_in_front_of_the_first_request_alone():
 
 
 @pytest.mark.requirement("language-server:history")
-def test_messages_of_one_role_in_a_row_are_one():
+def test_consecutive_messages_of_one_role_are_joined():
     chat = asked(
         Message.user("One"),
         Message.user("and a half"),
@@ -68,7 +68,7 @@ def test_messages_of_one_role_in_a_row_are_one():
 
 
 @pytest.mark.requirement("language-server:history")
-def test_a_chat_that_the_assistant_begins_or_ends_gets_a_line_of_the_users():
+def test_a_chat_that_begins_or_ends_with_the_assistant_gets_a_user_line():
     chat = asked(Message.assistant("Hello."), Message.user("Hi"), Message.assistant("So"))
 
     assert turns_of(chat) == [Turn(OPENING, "Hello."), Turn("Hi", "So"), Turn(GO_ON)]
@@ -76,7 +76,7 @@ def test_a_chat_that_the_assistant_begins_or_ends_gets_a_line_of_the_users():
 
 
 @pytest.mark.requirement("language-server:history")
-def test_an_image_makes_parts_whose_texts_keep_their_distance():
+def test_texts_around_an_image_are_separated_by_blank_lines():
     image = ImageBlock("QUJD", "image/png")
     message = Message(
         "user", (TextBlock("Look"), image, TextBlock("at this"), ContextBlock("x = 1", label="a.py"))
@@ -94,7 +94,7 @@ def test_an_image_makes_parts_whose_texts_keep_their_distance():
 
 
 @pytest.mark.requirement("language-server:history")
-def test_texts_that_are_the_same_keep_their_distance_too():
+def test_equal_texts_are_separated_by_blank_lines():
     message = Message("user", (ImageBlock("QUJD"), TextBlock("x"), TextBlock("x")))
 
     (turn,) = turns_of(asked(message))
@@ -107,7 +107,7 @@ def test_texts_that_are_the_same_keep_their_distance_too():
     ("source", "words"),
     [("https://example.test/a.png", "not an address"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
 )
-def test_an_image_that_the_server_cannot_read_is_refused(source, words):
+def test_an_unsupported_image_is_refused(source, words):
     with pytest.raises(RequestError, match=words):
         turns_of(asked(Message("user", (TextBlock("Look"), ImageBlock(source)))))
 
@@ -116,7 +116,7 @@ def test_an_image_that_the_server_cannot_read_is_refused(source, words):
 @pytest.mark.parametrize(
     "said", ["/help", "  /tests for this", "@github what?", "\n@x", "\ufeff/fix", "/etc/hosts"]
 )
-def test_no_first_words_are_a_command_to_the_server(said):
+def test_a_message_is_never_read_as_a_command_of_the_server(said):
     request = asked(Message.user(said), Message.assistant("Yes."), Message.user(said))
     picture = Message("user", (ImageBlock("QUJD"), TextBlock(said)))
 
@@ -131,7 +131,7 @@ def test_no_first_words_are_a_command_to_the_server(said):
     assert as_text_turns(asked(Message.user(said))) == [(said, None)]
 
 
-def test_an_attached_piece_of_a_file_is_fenced_text():
+def test_an_attached_excerpt_becomes_fenced_text():
     message = Message("user", (TextBlock("Why?"), ContextBlock("x = ```1```", "file:///a.py", "python")))
 
     assert turns_of(asked(message)) == [Turn("Why?\n\n`/a.py`:\n````python\nx = ```1```\n````")]
@@ -151,7 +151,7 @@ def test_tool_calls_and_results_of_another_providers_history_become_text():
     ]
 
 
-def test_what_only_its_own_provider_can_read_is_left_out():
+def test_provider_specific_blocks_are_dropped():
     answer = (
         ThinkingBlock("hm", origin=HERE),
         TextBlock("Uno", origin=HERE),
@@ -166,7 +166,7 @@ def test_what_only_its_own_provider_can_read_is_left_out():
 
 
 @pytest.mark.requirement("language-server:second-turn")
-def test_the_same_chat_has_the_same_fingerprint_however_its_answers_were_trimmed_and_cut():
+def test_the_fingerprint_ignores_how_answers_are_trimmed_and_split():
     system = "Be terse."
     before = turns_of(asked(Message.user("One"), system=system))
     kept = fingerprint([Turn(before[0].request, "\nUno, due\n")])
@@ -198,7 +198,7 @@ def test_another_chat_has_another_fingerprint(other):
     assert fingerprint(turns_of(other)[:-1]) != fingerprint(turns_of(same)[:-1])
 
 
-def test_for_who_takes_text_alone_images_and_the_system_prompt_are_left_out():
+def test_text_turns_have_no_images_and_no_system_prompt():
     message = Message("user", (TextBlock("Look"), ImageBlock("QUJD"), TextBlock("here")))
 
     assert as_text_turns(asked(message, system="S")) == [("Look\n\nhere", None)]

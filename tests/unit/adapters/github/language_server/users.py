@@ -1,4 +1,4 @@
-"""The user of a scripted language server, and the reported changes."""
+"""The sign-in of a scripted language server, and the changes that it reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMAND = "jumpseat login --provider cls"
 
 
 class User:
-    """One identity on one fake server, and the reported changes."""
+    """One identity over one fake server; records the reported changes and the prompts."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
         config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
@@ -51,8 +51,8 @@ class User:
             return await self.changes.get()
 
     async def settled(self) -> list[AuthStatus]:
-        """Every change that follows from what the server has said by now."""
-        # Behind what it said before, for its answers come in order.
+        """The changes reported since the last call, with all that the server has sent by now."""
+        # The server sends in order: everything before this answer has been read.
         await (await self.server.connection()).request("getVersion", seconds=WAIT_SECONDS)
         return [self.changes.get_nowait() for _ in range(self.changes.qsize())]
 
@@ -65,7 +65,7 @@ class User:
         self._prompted.set()
 
     async def prompt(self) -> SignInPrompt:
-        """What a person is shown, once they are."""
+        """The first prompt of the sign-in, as soon as it is shown."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self._prompted.wait()
         return self.prompts[0]
@@ -79,18 +79,18 @@ class User:
 
 
 class Users:
-    """Makes them, and closes them at the end."""
+    """Creates users over one fake, and closes them."""
 
     def __init__(self, fake: FakeLanguageServer) -> None:
         self._fake = fake
-        self._made: list[User] = []
+        self._users: list[User] = []
 
     def make(self, *, status_seconds: float = 10.0, **table: Any) -> User:
-        self._made.append(User(self._fake, status_seconds=status_seconds, **table))
-        return self._made[-1]
+        self._users.append(User(self._fake, status_seconds=status_seconds, **table))
+        return self._users[-1]
 
     async def aclose(self) -> None:
-        for user in self._made:
+        for user in self._users:
             await user.aclose()
 
 

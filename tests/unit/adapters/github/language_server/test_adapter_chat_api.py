@@ -1,4 +1,4 @@
-"""Which way a chat takes through a language server, and what each way declares."""
+"""Which API of a language server a chat uses, and the capabilities of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.adapters.github.language_server.adapters import (
     ("chat_api", "capabilities"),
     [("auto", CONVERSATION), ("conversation", CONVERSATION), ("completion", COMPLETION)],
 )
-def test_each_way_declares_what_it_can_do_before_anything_is_started(
+def test_each_api_declares_its_capabilities_before_a_start(
     fake_free: Make, chat_api: str, capabilities: Capabilities
 ) -> None:
     assert fake_free(chat_api=chat_api).capabilities == capabilities
@@ -33,7 +33,7 @@ def test_each_way_declares_what_it_can_do_before_anything_is_started(
 
 @pytest.mark.requirement("language-server:conversation", "language-server:auto")
 @pytest.mark.parametrize("chat_api", ["auto", "conversation"])
-async def test_a_chat_is_a_conversation_where_the_server_has_them(
+async def test_a_chat_is_a_conversation_if_the_server_has_them(
     fake: FakeLanguageServer, make: Make, chat_api: str
 ) -> None:
     adapter = make(chat_api=chat_api)
@@ -46,9 +46,7 @@ async def test_a_chat_is_a_conversation_where_the_server_has_them(
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_a_chat_is_completed_where_the_table_says_so_and_no_conversation_is_asked_for(
-    fake: FakeLanguageServer, make: Make
-) -> None:
+async def test_a_chat_is_a_completion_if_the_table_says_so(fake: FakeLanguageServer, make: Make) -> None:
     answer = await make(chat_api="completion").bind("gpt-41-copilot").chat([Message.user("Hi")])
 
     assert answer.text == "A completion."
@@ -56,7 +54,7 @@ async def test_a_chat_is_completed_where_the_table_says_so_and_no_conversation_i
 
 
 @pytest.mark.requirement("language-server:auto", "language-server:capabilities")
-async def test_a_server_without_conversations_completes_from_its_first_chat_on(
+async def test_a_server_without_conversations_completes_every_chat(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     without_conversations(fake)
@@ -66,12 +64,12 @@ async def test_a_server_without_conversations_completes_from_its_first_chat_on(
     second = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
 
     assert (first.text, second.text) == ("A completion.", "A completion.")
-    assert fake.methods.count("conversation/create") == 1, "what it has not is not asked for again"
+    assert fake.methods.count("conversation/create") == 1, "a missing method is not called again"
     assert adapter.capabilities == COMPLETION
 
 
 @pytest.mark.requirement("language-server:auto", "language-server:restart")
-async def test_a_server_that_was_started_again_may_be_a_newer_one(
+async def test_a_restarted_server_is_checked_for_conversations_again(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     without_conversations(fake)
@@ -91,7 +89,7 @@ async def test_a_server_that_was_started_again_may_be_a_newer_one(
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_table_that_asks_for_conversations_gets_an_error_if_the_server_has_none(
+async def test_a_configured_conversation_api_that_the_server_lacks_is_an_error(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     without_conversations(fake)
@@ -105,7 +103,7 @@ async def test_a_table_that_asks_for_conversations_gets_an_error_if_the_server_h
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_what_a_server_refuses_in_a_conversation_it_is_not_asked_to_complete(
+async def test_a_refused_conversation_is_not_tried_as_a_completion(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     fake.on("conversation/create", RpcError(1002, "Copilot is not available to this account."))
@@ -116,7 +114,7 @@ async def test_what_a_server_refuses_in_a_conversation_it_is_not_asked_to_comple
 
 
 @pytest.mark.requirement("language-server:capabilities", "language-server:auto")
-async def test_a_probe_tells_of_the_way_that_chats_will_take(fake: FakeLanguageServer, make: Make) -> None:
+async def test_a_probe_gives_the_capabilities_of_the_api_in_use(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
     newer = await adapter.probe()
     without_conversations(fake)
@@ -132,12 +130,12 @@ async def test_a_probe_tells_of_the_way_that_chats_will_take(fake: FakeLanguageS
     }
     assert older == dict.fromkeys(newer, False)
     assert older_one.capabilities == COMPLETION
-    # It is asked for by something that costs nothing.
+    # The probe calls a method that costs nothing.
     assert "conversation/create" not in fake.methods
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_server_that_does_not_know_the_conversation_it_is_asked_about_has_conversations(
+async def test_an_unknown_conversation_id_shows_that_the_server_has_conversations(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     fake.on("conversation/destroy", RpcError(-32603, "Conversation with id none does not exist"))
