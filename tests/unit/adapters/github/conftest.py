@@ -1,4 +1,4 @@
-"""Fixtures: a client, the hosts of a fake GitHub, a clock, a sign-in."""
+"""Fixtures: an HTTP client, the hosts of a fake GitHub, a clock, a sign-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def http() -> AsyncIterator[HttpClient]:
 
 @pytest.fixture
 def hosts(upstream: FakeUpstream) -> GitHubHosts:
-    """The three planes on one fake."""
+    """A GitHub whose three planes are one fake server."""
     return github_hosts(provider="copilot", github_url=upstream.origin, api_url=upstream.origin)
 
 
@@ -34,5 +34,5 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def app_sign_in() -> SignIn:
-    """A token of the kind that is exchanged."""
+    """A sign-in with a token that is exchanged."""
     return SignIn(hidden("ghu_canary-of-the-app-4711"), "file")

@@ -6,7 +6,7 @@ import asyncio
 
 
 class HandClock:
-    """Both clocks of a machine, set by hand. Sleeping moves them at once and is noted."""
+    """The wall clock and the monotonic clock, set by a test. A sleep moves both at once and is recorded."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.wall = now
@@ -25,12 +25,12 @@ class HandClock:
         await asyncio.sleep(0)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for a machine that is awake."""
+        """Move both clocks."""
         self.wall += seconds
         self.steady += seconds
 
     def suspend(self, seconds: float) -> None:
-        """Let time pass for a machine that sleeps: the monotonic clock stops, as on Linux."""
+        """Move the wall clock only, as when a Linux machine is suspended."""
         self.wall += seconds
 
     def set_wall(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Keyrings for tests, each with its temper."""
+"""Fake keyrings: one that works, and ones that fail, lose data or hang."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 
 class DictKeyring:
-    """Keeps what it is given."""
+    """Stores passwords in a dict."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], str] = {}
@@ -22,7 +22,7 @@ class DictKeyring:
 
 
 class BrokenKeyring(DictKeyring):
-    """Fails at everything, and shows in its message what it was given."""
+    """Fails at every call; its message contains the password."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise PermissionError("locked")
@@ -35,14 +35,14 @@ class BrokenKeyring(DictKeyring):
 
 
 class ForgetfulKeyring(DictKeyring):
-    """Takes everything and keeps nothing."""
+    """Accepts passwords and loses them."""
 
     def get_password(self, service: str, username: str) -> str | None:
         return None
 
 
 class SilentKeyring(DictKeyring):
-    """Waits for a person who is not there, until `answer` is set."""
+    """Hangs, as if it waited for a user, until `answer` is set."""
 
     def __init__(self) -> None:
         super().__init__()

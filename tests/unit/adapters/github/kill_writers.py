@@ -1,6 +1,6 @@
-"""Kills a process in the midst of writing a sign-in, again and again; run by a test as a process of its own.
+"""Kills processes while they write a sign-in; a test runs this as a program.
 
-Arguments: the directory, and how often. Ends with 0 if the file was whole and private after every kill.
+Arguments: the directory, and the number of kills. Exits with 0 if the file was whole and private after each.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(directory: Path, rounds: int) -> None:
         child = os.fork()
         if child == 0:
             asyncio.run(write_for_ever(directory, number, writer))
-        os.read(reader, 1)  # It has started.
+        os.read(reader, 1)  # It has started writing.
         os.close(reader)
         os.close(writer)
         until = time.perf_counter() + random.random() * 0.01
@@ -41,8 +41,10 @@ def main(directory: Path, rounds: int) -> None:
         os.waitpid(child, 0)
         kept = asyncio.run(store.read(HOSTS)).token
         assert kept is not None, "the sign-in is gone"
-        assert kept.reveal().startswith((f"ghu_{number}_", f"ghu_{number - 1}_")), "neither old nor new"
-        assert len(kept.reveal()) > 4000, "cut short"
+        assert kept.reveal().startswith((f"ghu_{number}_", f"ghu_{number - 1}_")), (
+            "the token is neither the old nor the new one"
+        )
+        assert len(kept.reveal()) > 4000, "the token is truncated"
         assert stat.S_IMODE((directory / FILE_NAME).stat().st_mode) == 0o600
         assert not list(directory.glob("*.broken-*"))
 

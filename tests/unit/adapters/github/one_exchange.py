@@ -1,7 +1,7 @@
-"""Acts as a daemon in an exchange: prints "ready", waits for a line, gets a token and prints it.
+"""A program that exchanges as a daemon does: prints "ready", waits for a line, gets a token and prints it.
 
-Run by tests as a process of its own. Arguments: the fake's origin, the directory, how many rounds. From the
-second round on, the data plane has refused the previous token.
+Arguments: the fake's origin, the directory, the number of rounds. From the second round on, the data plane
+has refused the previous token.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jumpseat.system.secrets import Secret
 
 
 class SkippingClock:
-    """The machine's clocks, later by minutes in each round: refusals in a row are not exchanged for."""
+    """The system's clocks, moved on in each round, because refusals in quick succession cause no exchange."""
 
     def __init__(self) -> None:
         self.skipped = 0.0

@@ -1,4 +1,4 @@
-"""The account: plan and quotas in their shapes, new and old; quotas in headers; thresholds."""
+"""The account: plan and quotas in the new and old format, quotas in headers, thresholds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_unlimited_quota_is_never_exhausted(bucket: dict[str, Any]) -> None:
 
 
 @pytest.mark.requirement("8:quotas")
-def test_the_older_shape_of_the_free_plan_is_read() -> None:
+def test_the_older_format_of_the_free_plan_is_read() -> None:
     account = read_account(
         {
             "copilot_plan": "free",
@@ -145,7 +145,7 @@ def test_quotas_are_read_from_headers() -> None:
 
 @pytest.mark.requirement("8:quotas")
 @pytest.mark.parametrize("first", ["premium_models", "premium_interactions"])
-def test_the_older_name_of_a_quota_is_the_same_quota_and_the_newer_one_counts(first: str) -> None:
+def test_the_old_and_new_names_of_a_quota_are_one_quota_and_the_new_one_takes_precedence(first: str) -> None:
     values = {"premium_models": "ent=300&rem=40", "premium_interactions": "ent=300&rem=50"}
     names = sorted(values, key=lambda name: name != first)
     (both,) = quotas_from_headers({f"x-quota-snapshot-{name}": values[name] for name in names})

@@ -1,4 +1,4 @@
-"""Eight daemons and one token: real processes, a real lock, and a holder that is killed."""
+"""Several daemons that share one token: real processes, a real lock, a holder that is killed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def line(process: asyncio.subprocess.Process) -> str:
 
 
 async def go(processes: list[asyncio.subprocess.Process]) -> list[str]:
-    """Let all of them ask at once; what each of them got."""
+    """Let all processes get a token at once; returns the tokens."""
     assert await asyncio.gather(*map(line, processes)) == ["ready"] * len(processes)
     for process in processes:
         assert process.stdin is not None
@@ -77,7 +77,7 @@ def minting(upstream: FakeUpstream) -> None:
 
 @pytest.mark.requirement("8:exchange-lock")
 @pytest.mark.parametrize(("count", "rounds"), [(8, 3), pytest.param(2, 100, marks=pytest.mark.slow)])
-async def test_daemons_that_ask_at_once_make_one_exchange(
+async def test_simultaneous_requests_of_daemons_make_one_exchange(
     upstream: FakeUpstream, tmp_path: Path, count: int, rounds: int
 ) -> None:
     minting(upstream)
@@ -87,9 +87,9 @@ async def test_daemons_that_ask_at_once_make_one_exchange(
             assert len(upstream.requests) == number
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX signals")
 @pytest.mark.requirement("8:exchange-lock")
-async def test_a_daemon_killed_during_an_exchange_blocks_no_other(
+async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
@@ -114,7 +114,7 @@ async def test_a_daemon_killed_during_an_exchange_blocks_no_other(
     await tokens.aclose()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX signals")
 @pytest.mark.requirement("8:exchange-lock")
 async def test_a_daemon_stopped_during_an_exchange_delays_the_others_by_seconds_and_one_exchange(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path

@@ -1,4 +1,4 @@
-"""The model of an account that a chat gets which names none."""
+"""The default model of an account."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_without_a_usable_default_the_cheapest_model_in_pickers_is_used() -> Non
         ({}, 1),
     ],
 )
-def test_prices_of_tokens_are_compared_in_both_spellings(prices: Mapping[str, Any], expected: float) -> None:
+def test_token_prices_are_compared_in_both_spellings(prices: Mapping[str, Any], expected: float) -> None:
     assert cost(priced(prices)) == expected
 
 

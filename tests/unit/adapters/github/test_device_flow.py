@@ -1,4 +1,4 @@
-"""The device flow, answer by answer, at a pace that the test's clock notes."""
+"""The device flow, with scripted answers and a clock that records each wait."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_a_user_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: 
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_slow_down_makes_the_interval_longer_for_good(
+async def test_slow_down_increases_the_interval_permanently(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     device = await started(flow, upstream)
@@ -150,7 +150,7 @@ async def test_polling_ends_when_the_code_has_expired(
 
 
 @pytest.mark.requirement("8:device-flow")
-async def test_a_lost_network_is_tolerated_with_growing_pauses(
+async def test_network_failures_are_retried_with_growing_pauses(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     device = await started(flow, upstream)
@@ -172,7 +172,7 @@ async def test_a_lost_network_is_tolerated_with_growing_pauses(
     ],
 )
 @pytest.mark.requirement("8:device-flow")
-async def test_a_network_that_stays_lost_ends_the_flow(
+async def test_a_lasting_network_failure_ends_the_flow(
     flow: DeviceFlow, upstream: FakeUpstream, clock: HandClock, reply: Reply, kind: type[ChatError]
 ) -> None:
     device = await started(flow, upstream)
@@ -258,7 +258,7 @@ async def test_an_invalid_interval_becomes_five_seconds(
         Reply.json({"error": "incorrect_client_credentials"}),
     ],
 )
-async def test_a_host_without_the_flow_says_which_keys_to_check(
+async def test_a_host_without_the_flow_is_reported_with_the_keys_to_check(
     flow: DeviceFlow, upstream: FakeUpstream, reply: Reply
 ) -> None:
     upstream.script(reply, path=START)
@@ -278,7 +278,7 @@ async def test_a_host_without_the_flow_says_which_keys_to_check(
         (Reply.raw(b"", 302, location="https://evil.example/"), ChatError),
     ],
 )
-async def test_a_start_that_fails_gives_a_readable_error(
+async def test_a_failed_start_gives_a_readable_error(
     flow: DeviceFlow, upstream: FakeUpstream, reply: Reply, kind: type[ChatError]
 ) -> None:
     upstream.script(reply, path=START)

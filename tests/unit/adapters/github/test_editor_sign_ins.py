@@ -1,4 +1,4 @@
-"""Sign-ins that editors have left: every shape that is known, and nothing of theirs is changed."""
+"""Sign-ins of editors: every known format, read without changing the editors' files."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="uses POSIX named pipes")
 def test_a_pipe_without_a_writer_gives_a_note_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "apps.json")
 
@@ -144,7 +144,7 @@ def test_a_pipe_without_a_writer_gives_a_note_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("row", [("github.com", b"ghu_looks_clear", 1), ("github.com", bytes(range(40)), 0)])
-def test_an_encrypted_row_gives_a_note_that_says_so(tmp_path: Path, row: tuple[Any, ...]) -> None:
+def test_an_encrypted_row_gives_a_note(tmp_path: Path, row: tuple[Any, ...]) -> None:
     database(tmp_path / "auth.db", [row])
 
     assert found(tmp_path) == []
@@ -203,7 +203,7 @@ def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(tmp_pat
         assert snapshot(tmp_path) == before
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
 def test_a_directory_that_cannot_be_written_is_enough(tmp_path: Path) -> None:
     directory = tmp_path / "theirs"
     directory.mkdir()

@@ -1,4 +1,4 @@
-"""GitHub's refusals: the errors and their hints."""
+"""GitHub's refusals: their errors and hints."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def no_seat(notification: str, **details: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("8:sign-in-errors")
-def test_bad_credentials_ask_for_a_new_sign_in() -> None:
+def test_the_hint_of_bad_credentials_is_a_new_sign_in() -> None:
     body = {
         "message": "Bad credentials",
         "documentation_url": "https://docs.github.com/rest",
@@ -168,7 +168,7 @@ def test_a_page_of_html_is_never_shown(status: int, kind: type[ChatError]) -> No
     assert found.message.endswith(".")
 
 
-def test_githubs_words_are_sanitized() -> None:
+def test_githubs_message_is_sanitized() -> None:
     details = {"message": "Pay\x1b]0;evil\x07 <b>now</b>\nor never " + "x" * 900}
 
     found = error(403, no_seat("billing_locked", **details))
@@ -186,7 +186,7 @@ def test_a_refusal_without_details_has_a_hint(details: dict[str, Any]) -> None:
     assert "settings/copilot" in (found.hint or "")
 
 
-def test_a_missing_sign_in_is_an_error_that_says_how_to_sign_in() -> None:
+def test_a_missing_sign_in_is_an_error_with_a_hint() -> None:
     found = not_signed_in(HOSTS, ["A note.", "Another."])
 
     assert found.message == "Nobody is signed in to github.com. A note. Another."

@@ -1,4 +1,4 @@
-"""Asking `gh`: a real process, that answers, refuses, hangs, or is not there."""
+"""The sign-in from `gh`: a real process that answers, refuses, hangs, or is missing."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
     timeout = asyncio.timeout
 
     def held(seconds: float | None) -> asyncio.Timeout:
-        """Its time is over once its child runs, however long a busy machine takes to start the two."""
+        """The time limit of `gh` starts once its child runs, because a busy machine is slow to start both."""
         if seconds == 3.0:
             timeouts.append(timeout(None))
             return timeouts[-1]
@@ -118,7 +118,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
 
 def _soon(condition: Callable[[], bool]) -> bool:
-    """Whether it becomes so, which no event of another process's tells."""
+    """Whether the condition becomes true; no event of another process reports it."""
     end = time.monotonic() + 30
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Where one GitHub lives, and which hosts may see its credentials."""
+"""The hosts of one GitHub, and which of them may get its credentials."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_each_plane_can_be_moved() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["github_url", "api_url", "copilot_url"])
-def test_an_address_that_a_credential_may_not_go_to_is_refused(url: str, key: str) -> None:
+def test_an_unsafe_address_for_a_credential_is_refused(url: str, key: str) -> None:
     with pytest.raises(ConfigError, match=rf"^providers\.mine\.{key} ") as caught:
         github_hosts(provider="mine", **{key: url})
     assert caught.value.provider == "mine"
@@ -108,14 +108,14 @@ def test_any_other_data_host_is_refused(host: str, endpoint: str) -> None:
     assert "copilot_url" in (caught.value.hint or "")
 
 
-def test_a_configured_data_host_precedes_that_of_an_answer() -> None:
+def test_a_configured_data_host_takes_precedence_over_the_answers() -> None:
     hosts = github_hosts(provider="copilot", copilot_url="https://proxy.example")
 
     assert hosts.data_host("https://evil.example") == "https://proxy.example"
 
 
 @pytest.mark.parametrize("endpoint", [None, "", 7, {}])
-def test_without_a_data_host_in_the_answer_the_usual_one_is_used(endpoint: object) -> None:
+def test_without_a_data_host_in_the_answer_the_default_is_used(endpoint: object) -> None:
     assert github_hosts(provider="copilot").data_host(endpoint) == "https://api.githubcopilot.com"
 
 
@@ -130,7 +130,7 @@ def test_without_a_data_host_in_the_answer_the_usual_one_is_used(endpoint: objec
         {"copilot_url": "https://api.githubcopilot.com:444"},
     ],
 )
-def test_found_sign_ins_are_not_for_a_workspaces_provider_with_a_plane_elsewhere(
+def test_found_sign_ins_are_not_used_for_a_workspaces_provider_with_a_moved_plane(
     moved: dict[str, str],
 ) -> None:
     theirs = github_hosts(provider="copilot", is_the_users_own=False, **moved)
@@ -142,7 +142,7 @@ def test_found_sign_ins_are_not_for_a_workspaces_provider_with_a_plane_elsewhere
     assert own.key == theirs.key != github_hosts(provider="copilot").key
 
 
-def test_a_data_host_beside_a_plane_that_the_user_moved_is_used() -> None:
+def test_a_data_host_on_the_machine_of_a_configured_plane_is_used() -> None:
     hosts = github_hosts(provider="copilot", github_url="http://127.0.0.1:1", api_url="http://127.0.0.1:2")
 
     assert hosts.authority == "github.com"

@@ -1,4 +1,4 @@
-"""Which sign-in counts where there are several, and where none may."""
+"""Which of several sign-ins is used, and when none may be."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> TokenStore:
 
 @pytest.fixture
 def everything(tmp_path: Path) -> dict[str, str]:
-    """An environment with every source but the configuration and our own store."""
+    """An environment with every source except the configuration and jumpseat's store."""
     theirs = tmp_path / "config" / "github-copilot"
     theirs.mkdir(parents=True)
     for name in ("hosts.json", "apps.json"):
@@ -116,7 +116,7 @@ async def test_sign_ins_that_github_has_rejected_are_skipped(
     ]
 
 
-async def test_a_token_in_several_places_is_one_sign_in(
+async def test_a_token_in_several_sources_is_one_sign_in(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     environ = {**without(everything, "COPILOT_GITHUB_TOKEN"), "GH_TOKEN": "ghu_of_apps.json"}
@@ -127,7 +127,7 @@ async def test_a_token_in_several_places_is_one_sign_in(
 
 
 @pytest.mark.parametrize("codespaces", [None, "", "false"])
-async def test_github_token_counts_only_in_a_codespace(store: TokenStore, codespaces: str | None) -> None:
+async def test_github_token_is_used_only_in_a_codespace(store: TokenStore, codespaces: str | None) -> None:
     environ = {"GITHUB_TOKEN": "ghu_of_some_build"}
     if codespaces is not None:
         environ["CODESPACES"] = codespaces
@@ -136,7 +136,7 @@ async def test_github_token_counts_only_in_a_codespace(store: TokenStore, codesp
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_after_a_sign_out_only_what_the_user_names_counts(
+async def test_after_a_sign_out_only_a_named_sign_in_is_used(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
@@ -168,13 +168,13 @@ async def test_found_sign_ins_go_only_to_hosts_of_their_github(
     store: TokenStore, everything: dict[str, str], hosts: GitHubHosts
 ) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
-    environ = {**everything, "PATH": ""}  # `gh` answers for any host in this fake.
+    environ = {**everything, "PATH": ""}  # Without the fake `gh`, which answers for any host.
 
     assert (await find_sign_ins(hosts, store, environ=environ)).best is None
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_a_variable_is_for_the_host_that_gh_host_names(
+async def test_variables_are_used_for_the_host_in_gh_host(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     tenant = github_hosts("acme.ghe.com", provider="copilot")
@@ -188,7 +188,7 @@ async def test_a_variable_is_for_the_host_that_gh_host_names(
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_a_general_variable_with_an_unusable_kind_gives_a_note(store: TokenStore) -> None:
+async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenStore) -> None:
     found = await find_sign_ins(DOTCOM, store, environ={"GH_TOKEN": "ghp_canary0815"})
 
     assert found.best is None
@@ -204,7 +204,7 @@ async def test_an_unusable_kind_that_the_user_named_is_an_error(store: TokenStor
 
 
 @pytest.mark.requirement("6:no-secrets")
-async def test_a_found_token_is_hidden_from_then_on(store: TokenStore, everything: dict[str, str]) -> None:
+async def test_a_found_token_is_redacted(store: TokenStore, everything: dict[str, str]) -> None:
     for environ in (everything, without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")):
         found = await find_sign_ins(DOTCOM, store, environ=environ)
 

@@ -1,4 +1,4 @@
-"""What a sign-out leaves on disk: no token of the provider, or an error that names the file with one."""
+"""A sign-out leaves no token of the provider on disk, or reports the file that still has one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def store(directory: Path) -> TokenStore:
 
 
 def holders(directory: Path, text: str = "canary-of-the-provider") -> list[str]:
-    """The files in which a text is."""
+    """The names of the files that contain a text."""
     return [path.name for path in directory.iterdir() if path.is_file() and text in path.read_text()]
 
 
@@ -103,19 +103,19 @@ async def test_the_token_for_a_former_host_of_the_provider_is_deleted_too(
     assert (await store.read(former)).token is None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="mounts a disk of its own")
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 def test_on_a_full_disk_the_token_is_overwritten_and_other_sign_ins_stay(tmp_path: Path) -> None:
     unshare = shutil.which("unshare")
     mount = f"mount -t tmpfs -o size=64k,mode=700 tmpfs {tmp_path}"
     if unshare is None or subprocess.run([unshare, "-Urm", "sh", "-c", mount], check=False).returncode:
-        pytest.skip("a disk of one's own cannot be mounted here")
+        pytest.skip("a tmpfs cannot be mounted here")
 
     command = f'{mount} && exec "$@"'
     program = [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path / "auth")]
     subprocess.run([unshare, "-Urm", "sh", "-c", command, "sh", *program], check=True, timeout=60, cwd=ROOT)
 
 
-async def test_a_copy_that_cannot_be_removed_is_named(store: TokenStore, directory: Path) -> None:
+async def test_a_copy_that_cannot_be_removed_is_reported(store: TokenStore, directory: Path) -> None:
     await store.write(HOSTS, TOKEN)
     stubborn = directory / f"{FILE_NAME}.broken-x"
     (stubborn / "not-empty").mkdir(parents=True)
@@ -127,8 +127,8 @@ async def test_a_copy_that_cannot_be_removed_is_named(store: TokenStore, directo
     assert holders(directory) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
-async def test_a_linked_directory_is_refused_and_named(
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX links")
+async def test_a_linked_directory_is_refused_and_reported(
     store: TokenStore, directory: Path, tmp_path: Path
 ) -> None:
     await store.write(HOSTS, TOKEN)
@@ -145,7 +145,7 @@ async def test_a_linked_directory_is_refused_and_named(
 
 @pytest.fixture
 def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[TokenCache]:
-    """Two sign-ins of one provider, and one of another, that share tokens with other daemons."""
+    """The token caches of two sign-ins of one provider and one of another, with shared files."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [
@@ -175,7 +175,7 @@ async def test_short_lived_tokens_of_every_sign_in_of_the_provider_are_removed(
     assert holders(directory, "tid=canary") == [of_work.name]
 
 
-async def test_an_exchange_under_way_leaves_no_token_behind(
+async def test_a_pending_exchange_leaves_no_token(
     hosts: GitHubHosts, shared: list[TokenCache], directory: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()

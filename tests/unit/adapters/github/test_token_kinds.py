@@ -26,7 +26,7 @@ def test_the_prefix_decides_the_route(token: str, route: str) -> None:
 
 
 @pytest.mark.requirement("8:token-kinds")
-def test_a_classic_personal_token_is_a_clear_error_that_does_not_show_it() -> None:
+def test_a_classic_personal_token_is_an_error_that_does_not_show_it() -> None:
     with pytest.raises(
         AuthenticationError, match="env:GH_TOKEN is a classic personal access token"
     ) as caught:
@@ -36,7 +36,7 @@ def test_a_classic_personal_token_is_a_clear_error_that_does_not_show_it() -> No
 
 
 @pytest.mark.parametrize("token", ["", "ghu_a b", "ghu_é", "ghu_x\r\nEvil: 1", "ghu_" + "x" * 5000])
-def test_what_cannot_be_a_token_is_never_sent(token: str) -> None:
+def test_a_malformed_token_is_never_sent(token: str) -> None:
     assert not is_usable(Secret(token))
     with pytest.raises(AuthenticationError, match="no GitHub token has"):
         check_usable(Secret(token), provider="copilot", source="config")

@@ -1,4 +1,4 @@
-"""Our own sign-ins: where they are kept, who may read them, and that others notice."""
+"""The store of jumpseat's sign-ins: its file and keyring, its modes, and changes by other processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, Sile
 HOSTS = github_hosts(provider="copilot")
 ROOT = Path(__file__).parents[4]
 TOKEN = Secret("ghu_canary-of-the-store-0815")
-posix = pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+posix = pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.requirement("8:token-file")
-async def test_a_sign_in_is_kept_and_forgotten(store: TokenStore, directory: Path) -> None:
+async def test_a_sign_in_is_stored_and_deleted(store: TokenStore, directory: Path) -> None:
     assert await store.read(HOSTS) == StoredSignIn()
 
     assert await store.write(HOSTS, TOKEN, login="octocat") == "file"
@@ -62,7 +62,7 @@ async def test_a_sign_in_is_kept_and_forgotten(store: TokenStore, directory: Pat
 
 
 @pytest.mark.requirement("8:token-file-shared")
-async def test_each_provider_and_each_host_has_its_own(store: TokenStore) -> None:
+async def test_each_provider_and_host_has_its_own_sign_in(store: TokenStore) -> None:
     places = [
         HOSTS,
         github_hosts(provider="work"),
@@ -71,7 +71,7 @@ async def test_each_provider_and_each_host_has_its_own(store: TokenStore) -> Non
         github_hosts(provider="copilot", copilot_url="https://evil.example"),
     ]
     for number, hosts in enumerate(places):
-        assert (await store.read(hosts)).token is None, f"place {number} sees another's"
+        assert (await store.read(hosts)).token is None, f"{number} reads the token of another"
         await store.write(hosts, Secret(f"ghu_canary_{number}"))
 
     for number, hosts in enumerate(places):
@@ -82,8 +82,8 @@ async def test_each_provider_and_each_host_has_its_own(store: TokenStore) -> Non
 
 @posix
 @pytest.mark.requirement("8:token-file")
-def test_file_and_directory_are_private_from_the_first_moment(directory: Path) -> None:
-    # An audit hook sees every open, mkdir and chmod in the order in which they happen.
+def test_file_and_directory_are_private_from_their_creation(directory: Path) -> None:
+    # An audit hook records every open, mkdir and chmod in order.
     program = f"""
 import asyncio, os, sys
 seen = []
@@ -128,7 +128,7 @@ async def test_a_loose_mode_is_refused_with_the_command_that_fixes_it(
 
 @posix
 @pytest.mark.requirement("8:token-file")
-async def test_a_link_in_the_files_place_is_refused(
+async def test_a_link_at_the_path_of_the_file_is_refused(
     store: TokenStore, directory: Path, tmp_path: Path
 ) -> None:
     await store.write(HOSTS, TOKEN)
@@ -164,7 +164,7 @@ async def test_unexpected_content_is_no_sign_in(store: TokenStore, directory: Pa
 
 
 @pytest.mark.parametrize("entry", [{"token": ""}, {"token": 7}, {"token": None}, {"token": ["x"]}, {}])
-async def test_a_stored_token_that_is_empty_or_no_text_is_no_sign_in(
+async def test_a_stored_token_that_is_not_a_text_is_no_sign_in(
     store: TokenStore, directory: Path, entry: dict[str, object]
 ) -> None:
     await store.write(HOSTS, TOKEN)
@@ -195,12 +195,12 @@ async def test_a_token_in_the_keyring_is_not_in_the_file(directory: Path) -> Non
 
 
 @pytest.mark.requirement("8:keyring")
-@pytest.mark.parametrize("temper", [BrokenKeyring, SilentKeyring])
-async def test_if_the_keyring_fails_the_file_is_used_and_reported(
-    directory: Path, temper: type[DictKeyring], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("failing", [BrokenKeyring, SilentKeyring])
+async def test_a_failing_keyring_falls_back_to_the_file(
+    directory: Path, failing: type[DictKeyring], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    ring = temper()
+    ring = failing()
     store = TokenStore(directory, keyring=BoundedKeyring(lambda: ring, seconds=0.2))
     try:
         assert await store.write(HOSTS, TOKEN) == "file"
@@ -214,7 +214,7 @@ async def test_if_the_keyring_fails_the_file_is_used_and_reported(
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_a_token_in_a_keyring_that_is_locked_now_is_an_error_and_stays(directory: Path) -> None:
+async def test_a_token_in_a_locked_keyring_is_kept_and_an_error_reported(directory: Path) -> None:
     ring = DictKeyring()
     await TokenStore(directory, keyring=BoundedKeyring(lambda: ring)).write(HOSTS, TOKEN)
     locked = TokenStore(directory, keyring=BoundedKeyring(BrokenKeyring))
@@ -229,7 +229,7 @@ async def test_a_token_in_a_keyring_that_is_locked_now_is_an_error_and_stays(dir
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_under_jumpseat_home_everything_is_in_there(
+async def test_with_jumpseat_home_the_token_is_stored_there(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keyring = pytest.importorskip("keyring")
@@ -245,7 +245,9 @@ async def test_under_jumpseat_home_everything_is_in_there(
 
 @pytest.mark.requirement("8:token-file-shared")
 @pytest.mark.parametrize("ring", [None, DictKeyring()])
-async def test_other_processes_notice_a_change_by_one_stat(directory: Path, ring: DictKeyring | None) -> None:
+async def test_other_processes_detect_a_change_with_one_stat(
+    directory: Path, ring: DictKeyring | None
+) -> None:
     mine, theirs = (TokenStore(directory, keyring=BoundedKeyring(lambda: ring)) for _ in range(2))
     stamps = [mine.stamp()]
 

@@ -1,4 +1,4 @@
-"""The account of a Copilot provider: several sign-ins, rejected ones, changes of the store, statuses."""
+"""The account of a Copilot provider: its sign-ins, changes of the store, and statuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN_TOKEN = "ghu_" + "0" * 36
 
 
 class Person:
-    """One provider's account, the statuses it reported, and the places of its sign-ins."""
+    """Creates accounts of one provider; records their reported statuses; writes editors' sign-ins."""
 
     def __init__(self, emulator: CopilotEmulator, home: Path, provider: str = "copilot") -> None:
         self.http = HttpClient()
@@ -46,8 +46,8 @@ class Person:
             on_change=self.reported.append,
         )
 
-    def leave(self, name: str, token: str) -> None:
-        """Leave a sign-in as an editor does."""
+    def write_sign_in(self, name: str, token: str) -> None:
+        """Write a sign-in as an editor does."""
         self.directory.mkdir(parents=True, exist_ok=True)
         key = self.host if name == "hosts.json" else f"{self.host}:Iv1.x"
         (self.directory / name).write_text(json.dumps({key: {"user": name, "oauth_token": token}}), "utf-8")
@@ -62,7 +62,7 @@ async def person(emulator: CopilotEmulator, home: Path) -> AsyncIterator[Person]
 
 @pytest.fixture
 def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], int]]:
-    """Puts a `gh` on the path that prints a token; returns a function that counts its runs."""
+    """Puts on the path a `gh` that prints a token; returns a function that counts its runs."""
 
     def install(token: str) -> Callable[[], int]:
         if sys.platform == "win32":
@@ -79,11 +79,11 @@ def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 @pytest.mark.requirement("8:refused-sign-ins")
-async def test_a_rejected_sign_in_of_an_editor_is_replaced_by_the_next_and_not_tried_again(
+async def test_a_rejected_sign_in_of_an_editor_is_skipped_from_then_on(
     person: Person, emulator: CopilotEmulator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    person.leave("hosts.json", UNKNOWN_TOKEN)
-    person.leave("apps.json", emulator.issue_token("octocat"))
+    person.write_sign_in("hosts.json", UNKNOWN_TOKEN)
+    person.write_sign_in("apps.json", emulator.issue_token("octocat"))
     account = person.account()
 
     credentials = [await account.credential() for _ in range(3)]
@@ -97,12 +97,12 @@ async def test_a_rejected_sign_in_of_an_editor_is_replaced_by_the_next_and_not_t
 
 
 @pytest.mark.requirement("8:refused-sign-ins", "8:expired-sign-in")
-async def test_where_all_are_rejected_the_last_one_is_reported_and_the_search_is_not_repeated(
+async def test_if_all_sign_ins_are_rejected_the_last_is_reported_without_another_search(
     person: Person, emulator: CopilotEmulator, fake_gh: Callable[[str], Callable[[], int]]
 ) -> None:
     gh_runs = fake_gh("")
-    person.leave("hosts.json", UNKNOWN_TOKEN)
-    person.leave("apps.json", UNKNOWN_TOKEN.replace("0", "1"))
+    person.write_sign_in("hosts.json", UNKNOWN_TOKEN)
+    person.write_sign_in("apps.json", UNKNOWN_TOKEN.replace("0", "1"))
     account = person.account()
 
     with pytest.raises(AuthenticationError, match=r"apps\.json"):
@@ -124,7 +124,7 @@ async def test_where_all_are_rejected_the_last_one_is_reported_and_the_search_is
 async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     person: Person, emulator: CopilotEmulator, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    person.leave("hosts.json", emulator.issue_token("octocat"))
+    person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     table = {}
     if named == "config":
         table = {"github_token": UNKNOWN_TOKEN}
@@ -150,8 +150,8 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     emulator.add_account("hubot", blocked="no_copilot_access")
-    person.leave("hosts.json", emulator.issue_token("hubot"))
-    person.leave("apps.json", emulator.issue_token("octocat"))
+    person.write_sign_in("hosts.json", emulator.issue_token("hubot"))
+    person.write_sign_in("apps.json", emulator.issue_token("octocat"))
     account = person.account()
 
     with pytest.raises(AuthorizationError):
@@ -165,7 +165,7 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
 @pytest.mark.parametrize(
     ("source", "for_copilot"), [("hosts.json", True), ("config", True), ("GH_TOKEN", False), ("gh", False)]
 )
-async def test_a_token_for_all_of_github_is_no_sign_in_to_copilot_and_gh_is_not_asked(
+async def test_a_general_github_token_is_not_a_sign_in_and_gh_is_not_run(
     person: Person,
     emulator: CopilotEmulator,
     monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +177,7 @@ async def test_a_token_for_all_of_github_is_no_sign_in_to_copilot_and_gh_is_not_
     gh_runs = fake_gh(token)
     table = {}
     if source == "hosts.json":
-        person.leave(source, token)
+        person.write_sign_in(source, token)
     elif source == "config":
         table = {"github_token": token}
     elif source == "GH_TOKEN":
@@ -261,7 +261,7 @@ async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
 
 
 @pytest.mark.requirement("8:other-process")
-async def test_a_change_of_a_store_that_is_not_in_use_causes_no_search(
+async def test_a_change_of_an_unused_store_causes_no_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
@@ -322,7 +322,7 @@ async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
 async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_authorized(
     person: Person, emulator: CopilotEmulator
 ) -> None:
-    person.leave("hosts.json", emulator.issue_token("octocat"))
+    person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
     before = await account.status()
     requests = list(emulator.seen)
@@ -341,7 +341,7 @@ async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_autho
 async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_every_answer(
     person: Person, emulator: CopilotEmulator
 ) -> None:
-    person.leave("hosts.json", emulator.issue_token("octocat"))
+    person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
     await account.credential()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):

@@ -1,4 +1,4 @@
-"""One account's models: how long a list is good for, one request for many, `auto`, and accepting terms."""
+"""The models of one account: the age of a list, shared requests, `auto` sessions, and terms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row(name: str, state: str | None = None) -> dict[str, Any]:
 
 
 class Service:
-    """The data plane: answers as a test's state says, and records the requests."""
+    """A fake data plane: answers from its attributes, and records the requests."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str]] = []
@@ -37,8 +37,8 @@ class Service:
         self.rows = [row("gpt-4.1")]
         self.session: Any = {"selected_model": "gpt-4.1", "session_token": "canary-session"}
         self.down = False
-        self.obeys = True
-        self.wordless = False
+        self.accepts = True
+        self.unreadable = False
         self.gate: asyncio.Event | None = None
         self.arrived = asyncio.Event()
 
@@ -52,10 +52,10 @@ class Service:
             raise ConnectionError("The service is away.")
         if (method, path) == SESSION:
             return self.session
-        if path.endswith("/policy") and self.obeys:
+        if path.endswith("/policy") and self.accepts:
             name = path.split("/")[2]
             self.rows = [row(name, "enabled") if each["id"] == name else each for each in self.rows]
-            if self.wordless:
+            if self.unreadable:
                 raise ProtocolError("That is not JSON.")
         return {"object": "list", "data": self.rows} if path == "/models" else {}
 
@@ -71,7 +71,7 @@ def catalogue(service: Service) -> CopilotCatalogue:
 
 
 class Clock:
-    """The catalogue's time, which a test may move on."""
+    """The catalogue's clock, which a test can move on."""
 
     passed = 0.0
     slept = 0.0
@@ -86,7 +86,7 @@ class Clock:
         self.passed += seconds
 
     def sleep(self, seconds: float) -> None:
-        """As a laptop does: the monotonic clock stops."""
+        """Suspend the machine: the monotonic clock stops."""
         self.slept += seconds
 
 
@@ -99,12 +99,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def later(clock: Clock) -> Callable[[float], None]:
-    """Lets time pass for the catalogue."""
+    """Moves the catalogue's clock on."""
     return clock.pass_time
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_one_list_is_used_for_all_chats_until_it_is_old(
+async def test_chats_share_one_list_until_it_is_stale(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     for _ in range(3):
@@ -125,7 +125,7 @@ async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue:
     chats = [asyncio.create_task(catalogue.at_hand()) for _ in range(50)]
     async with asyncio.timeout(20):
         await service.arrived.wait()
-    # One that gives up takes nothing from the others.
+    # A cancelled chat does not cancel the shared request.
     chats.pop().cancel()
     service.gate.set()
 
@@ -134,7 +134,7 @@ async def test_fifty_chats_at_once_request_one_list(service: Service, catalogue:
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_chat_goes_on_with_an_old_list_or_none_if_the_service_fails(
+async def test_a_chat_uses_the_last_list_or_none_if_the_service_fails(
     service: Service, catalogue: CopilotCatalogue, later: Callable[[float], None]
 ) -> None:
     service.down = True
@@ -152,7 +152,7 @@ async def test_a_chat_goes_on_with_an_old_list_or_none_if_the_service_fails(
 
 
 @pytest.mark.requirement("copilot:fresh-list")
-async def test_a_chat_waits_for_a_slow_list_for_a_moment_and_the_next_not_at_all(
+async def test_only_the_first_chat_waits_briefly_for_a_slow_list(
     service: Service,
 ) -> None:
     catalogue = CopilotCatalogue("copilot", service.ask, list_seconds=0.01)
@@ -160,13 +160,13 @@ async def test_a_chat_waits_for_a_slow_list_for_a_moment_and_the_next_not_at_all
 
     async with asyncio.timeout(20):
         assert list(await catalogue.at_hand()) == []
-    with pytest.raises(StopIteration):  # It ends without having waited for anything.
+    with pytest.raises(StopIteration):  # It returns without suspending.
         catalogue.at_hand().send(None)
 
     service.gate.set()
     assert [each.model for each in await catalogue.refreshed()] == ["gpt-4.1"]
     assert [each.model for each in await catalogue.at_hand()] == ["gpt-4.1"]
-    assert service.requests == [LIST], "the request that was under way went on"
+    assert service.requests == [LIST], "the pending request continued"
 
 
 @pytest.mark.requirement("copilot:fresh-list")
@@ -184,7 +184,7 @@ async def test_after_a_sleep_of_the_machine_the_list_is_requested_again(
     assert service.requests == [LIST, SESSION] * 2
 
 
-async def test_another_account_has_a_list_and_a_session_of_its_own(
+async def test_another_account_has_its_own_list_and_session(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
     await catalogue.at_hand()
@@ -248,7 +248,7 @@ async def test_chats_that_start_together_share_one_auto_session(
         (None, None),
     ],
 )
-async def test_an_auto_session_names_its_model_or_is_refused(
+async def test_an_auto_session_without_a_model_is_refused(
     service: Service, catalogue: CopilotCatalogue, answer: Any, model: str | None
 ) -> None:
     service.session = answer
@@ -260,12 +260,12 @@ async def test_an_auto_session_names_its_model_or_is_refused(
 
 
 @pytest.mark.requirement("3:set-policy")
-@pytest.mark.parametrize("wordless", [False, True])
-async def test_terms_are_accepted_and_the_list_is_checked_for_the_effect(
-    service: Service, catalogue: CopilotCatalogue, *, wordless: bool
+@pytest.mark.parametrize("unreadable", [False, True])
+async def test_terms_are_accepted_and_checked_in_the_list(
+    service: Service, catalogue: CopilotCatalogue, *, unreadable: bool
 ) -> None:
-    """Whatever the answer says: the service may say nothing at all."""
-    service.wordless = wordless
+    """The list decides, not the answer, which need not be JSON."""
+    service.unreadable = unreadable
     service.rows = [row("gpt-4.1"), row("opus/4", "unconfigured"), row("new", "disabled")]
     accepted = await catalogue.accept_terms("new")
 
@@ -277,15 +277,15 @@ async def test_terms_are_accepted_and_the_list_is_checked_for_the_effect(
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_an_acceptance_without_effect_is_an_error_that_says_why(
+async def test_an_acceptance_without_effect_is_an_error_with_the_reason(
     service: Service, catalogue: CopilotCatalogue
 ) -> None:
-    service.rows, service.obeys = [row("opus/4", "disabled")], False
+    service.rows, service.accepts = [row("opus/4", "disabled")], False
     with pytest.raises(AuthorizationError, match="still not enabled") as caught:
         await catalogue.accept_terms("opus/4")
 
     assert "administrator" in (caught.value.hint or "")
-    # A name is one segment of the path, whatever it holds.
+    # The name is escaped to one segment of the path.
     assert service.requests[1] == ("POST", "/models/opus%2F4/policy")
 
 

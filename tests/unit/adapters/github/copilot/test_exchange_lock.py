@@ -1,4 +1,4 @@
-"""The lock that is held across a request: given back whatever happens, and waited for within bounds."""
+"""The lock that is held during an exchange: it is always released, and waits for it are bounded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_holder_that_is_cancelled_at_any_moment_releases_the_lock(tmp_pa
 
     holder = asyncio.ensure_future(hold())
     for _ in range(turns):
-        await asyncio.to_thread(int)  # Lets both the loop and its threads go on by a little.
+        await asyncio.to_thread(int)  # Lets the loop and its threads run for one step.
     holder.cancel()
     await asyncio.wait({holder}, timeout=5)
 
@@ -48,14 +48,14 @@ async def test_the_wait_for_a_lock_that_is_held_forever_is_bounded(tmp_path: Pat
     assert await is_free(tmp_path / "x.lock")
 
 
-async def test_where_no_lock_can_be_made_the_work_goes_on(tmp_path: Path) -> None:
+async def test_the_work_goes_on_if_the_lock_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     assert not await is_free(tmp_path / "file" / "x.lock")
 
 
 @pytest.mark.requirement("8:exchange-lock")
-async def test_processes_that_wait_for_a_stopped_holder_go_on_one_at_a_time(
+async def test_after_a_stopped_holder_the_waiting_processes_run_one_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "STOPPED_SECONDS", 0.3)
@@ -70,7 +70,7 @@ async def test_processes_that_wait_for_a_stopped_holder_go_on_one_at_a_time(
             holders -= 1
             return held
 
-    # Held by a process that does not touch its file.
+    # Held as by a stopped process, which no longer touches the file.
     with FileLock(tmp_path / "x.lock", thread_local=False):
         async with asyncio.timeout(10):
             assert await asyncio.gather(*(work() for _ in range(5))) == [True] * 5

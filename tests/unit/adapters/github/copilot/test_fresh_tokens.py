@@ -31,7 +31,7 @@ Make: TypeAlias = Callable[..., TokenCache]
 
 
 class Mint:
-    """Answers exchanges with tokens that count up."""
+    """Answers exchanges with numbered tokens."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -66,14 +66,14 @@ async def make(
 
 
 async def number(tokens: TokenCache, **options: Any) -> int:
-    """The number of the mint's token in use."""
+    """The number in the current token."""
     return int((await tokens.get(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop and its threads work until a condition is true."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - what it waits for is in a thread, or in the client
+        while not condition():  # noqa: ASYNC110 - the condition depends on a thread or the client
             await asyncio.sleep(0.001)
 
 
@@ -88,9 +88,7 @@ async def test_fifty_callers_cause_one_exchange(make: Make, mint: Mint) -> None:
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_a_caller_that_is_cancelled_leaves_the_exchange_to_the_others(
-    make: Make, upstream: FakeUpstream
-) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_exchange(make: Make, upstream: FakeUpstream) -> None:
     gate = Gate()
     body = json.dumps({"token": "tid=canary1;", "refresh_in": 1500}).encode()
     upstream.script(Reply((gate, body)), path=EXCHANGE)
@@ -108,7 +106,7 @@ async def test_a_caller_that_is_cancelled_leaves_the_exchange_to_the_others(
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_a_failure_is_shared_and_not_repeated_at_once(
+async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.default(Reply.raw(b"", 503), path=EXCHANGE)
@@ -116,7 +114,7 @@ async def test_a_failure_is_shared_and_not_repeated_at_once(
 
     outcomes = await asyncio.gather(*(tokens.get() for _ in range(MANY)), return_exceptions=True)
     assert {type(each) for each in outcomes} == {ServerError}
-    assert len(set(map(id, outcomes))) == MANY, "one exception object is raised once"
+    assert len(set(map(id, outcomes))) == MANY, "each caller gets its own exception object"
     for _ in range(MANY):
         with pytest.raises(ServerError):
             await tokens.get()
@@ -129,12 +127,12 @@ async def test_a_failure_is_shared_and_not_repeated_at_once(
             await tokens.get()
         made.append(len(upstream.requests))
     assert made[-1] <= 20
-    assert made[-1] - made[299] >= 4, "it goes on asking, once a minute"
+    assert made[-1] - made[299] >= 4, "it retries about once a minute"
 
 
 @pytest.mark.requirement("8:single-flight")
 @pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (403, AuthorizationError)])
-async def test_a_final_refusal_counts_for_a_while_unless_a_caller_insists(
+async def test_a_final_refusal_is_kept_for_a_while_unless_a_caller_insists(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock, status: int, kind: type[ChatError]
 ) -> None:
     no = Reply.json({"message": "no"}, status)
@@ -177,7 +175,7 @@ async def test_a_token_is_replaced_in_the_background(
     assert mint.made == 1
 
     clock.pass_time(2)
-    assert await number(tokens) == 1, "no caller waits while the old one works"
+    assert await number(tokens) == 1, "no caller waits while the old token is valid"
     await until(lambda: mint.made == 2)
     await until_number(tokens, 2)
     assert mint.made == 2
@@ -215,7 +213,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
 
 @pytest.mark.requirement("8:refresh")
 @pytest.mark.parametrize("what", ["suspend", "set_wall", "pass_time"])
-async def test_after_a_sleep_or_a_clock_set_forward_a_new_token_is_fetched_once(
+async def test_after_a_suspend_or_a_clock_set_forward_one_new_token_is_fetched(
     make: Make, mint: Mint, clock: HandClock, what: str
 ) -> None:
     tokens = make()
@@ -228,7 +226,7 @@ async def test_after_a_sleep_or_a_clock_set_forward_a_new_token_is_fetched_once(
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_clock_set_back_keeps_no_token_alive(make: Make, mint: Mint, clock: HandClock) -> None:
+async def test_a_clock_set_back_does_not_extend_a_token(make: Make, mint: Mint, clock: HandClock) -> None:
     tokens = make()
     assert await number(tokens) == 1
 
@@ -242,7 +240,7 @@ async def test_a_clock_set_back_keeps_no_token_alive(make: Make, mint: Mint, clo
 
 
 @pytest.mark.requirement("8:refresh")
-async def test_a_clock_set_back_by_less_than_has_passed_does_not_extend_a_token(
+async def test_a_clock_set_back_after_the_expiry_does_not_extend_a_token(
     make: Make, mint: Mint, clock: HandClock
 ) -> None:
     tokens = make()
@@ -295,9 +293,9 @@ async def test_a_broken_file_costs_one_exchange(
     assert await number(make()) == 2
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
 @pytest.mark.requirement("8:token-file")
-async def test_a_file_that_others_can_read_is_not_used_and_chats_go_on(
+async def test_a_file_that_others_can_read_is_ignored(
     make: Make, mint: Mint, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await make().get()
@@ -319,7 +317,7 @@ async def test_without_a_directory_tokens_work_and_are_not_shared(
     assert "not shared" in caplog.text
 
 
-async def test_a_sign_out_leaves_no_token_behind(make: Make, mint: Mint, tmp_path: Path) -> None:
+async def test_a_sign_out_leaves_no_token(make: Make, mint: Mint, tmp_path: Path) -> None:
     tokens = make()
     await tokens.get()
 

@@ -1,4 +1,4 @@
-"""Rows of Copilot's list of models, old and new, and the model of a chat that names none."""
+"""The rows of Copilot's list of models in old and new formats, and the default model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def models(*rows):
 
 
 @pytest.mark.requirement("copilot:models")
-def test_a_row_tells_limits_abilities_policy_and_warnings():
+def test_a_row_has_limits_capabilities_policy_and_warnings():
     (model,) = models(
         row(
             "claude-sonnet-4.6",
@@ -76,7 +76,7 @@ def test_a_row_tells_limits_abilities_policy_and_warnings():
 
 
 @pytest.mark.requirement("copilot:models")
-def test_abilities_that_are_not_listed_are_missing_and_without_a_list_unknown():
+def test_unlisted_capabilities_are_false_and_without_a_list_unknown():
     bare, silent = models(row("a"), row("b", capabilities={"type": "chat"}))
 
     assert (bare.supports_vision, bare.supports_tool_use, bare.supports_thinking) == (False, False, False)
@@ -95,7 +95,7 @@ def test_abilities_that_are_not_listed_are_missing_and_without_a_list_unknown():
         ({"multiplier": "1"}, Billing(None, None, None)),
     ],
 )
-def test_both_shapes_of_billing_are_read(billing, expected):
+def test_both_formats_of_billing_are_read(billing, expected):
     (model,) = models(row("a", billing=billing))
 
     assert model.billing == expected
@@ -103,7 +103,7 @@ def test_both_shapes_of_billing_are_read(billing, expected):
 
 @pytest.mark.requirement("copilot:models")
 @pytest.mark.parametrize("broken", [None, 7, "row", {}, {"id": ""}, {"id": 5}, []])
-def test_a_row_that_cannot_be_read_is_logged_and_dropped_without_the_others(broken, caplog):
+def test_only_a_malformed_row_is_dropped_and_logged(broken, caplog):
     with caplog.at_level(logging.WARNING):
         found = models(row("a"), broken, row("b"))
 
@@ -120,13 +120,13 @@ def test_a_field_of_a_wrong_type_is_ignored(garbled):
     assert model.model == "a"
 
 
-def test_other_models_than_those_for_chat_are_not_listed():
+def test_only_chat_models_are_listed():
     embeddings = row("ada", capabilities={"type": "embeddings"})
 
     assert [model.model for model in models(embeddings, row("a"))] == ["a"]
 
 
-def test_of_two_rows_with_one_id_the_later_version_counts():
+def test_the_latest_version_of_rows_with_one_id_is_used():
     found = models(row("a", version="2024-01"), row("a", version="2025-01"), row("a", version="2023-01"))
 
     assert [model.version for model in found] == ["2025-01"]

@@ -1,4 +1,4 @@
-"""Copilot's refusals by status, code and words: the errors and their hints."""
+"""Copilot's refusals by status, code and message: their errors and hints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACE = Place(provider="copilot", model="m", site="https://github.com", fallback
 
 
 def refusal(status, body, **headers):
-    """Fault and general error as the HTTP layer makes them, always under a misleading content type."""
+    """The fault and the general error from the HTTP layer, with a misleading content type."""
     raw = body.encode() if isinstance(body, str) else json.dumps({"error": body}).encode()
     sent = {"content-type": "text/plain; charset=utf-8", **headers}
     return read_fault(raw), error_from_response(
@@ -105,7 +105,7 @@ def test_each_refusal_has_its_class_and_hint(status, body, kind, hint):
 
 
 @pytest.mark.requirement("copilot:terms-not-accepted")
-def test_a_model_whose_terms_are_not_accepted_says_how_to_accept_them():
+def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_them():
     fault, error = refusal(
         400, {"message": "The requested model is not supported.", "code": "model_not_supported"}
     )
@@ -158,7 +158,7 @@ def test_the_delay_and_the_id_of_a_refusal_are_kept():
     )
 
 
-def test_the_model_without_allowance_is_not_suggested_as_its_own_replacement():
+def test_a_used_up_model_is_not_proposed_as_its_own_fallback():
     fault, error = refusal(402, {"message": "x", "code": "quota_exceeded"})
     place = Place(provider="copilot", model="gpt-4.1", site="https://github.com", fallback="gpt-4.1")
 
@@ -199,5 +199,5 @@ def test_a_failure_of_the_service_is_not_changed(status):
         (429, {"message": "x", "code": "rate_limited"}, None),
     ],
 )
-def test_only_what_a_changed_request_would_fix_is_tried_again(status, body, expected):
+def test_only_refusals_that_a_changed_request_fixes_have_a_cure(status, body, expected):
     assert cure(*refusal(status, body)) == expected

@@ -1,4 +1,4 @@
-"""A refused short-lived token is replaced by that of another daemon, or by an exchange, within bounds."""
+"""A refused short-lived token is replaced by another daemon's token or a limited exchange."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def make(
     tmp_path: Path,
     upstream: FakeUpstream,
 ) -> AsyncIterator[Make]:
-    """Makes the tokens of one daemon after another, all of one machine."""
+    """Creates the token caches of several daemons on one machine."""
 
     def mint(_: RecordedRequest) -> Reply:
         return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
@@ -60,7 +60,7 @@ async def make(
 
 
 def number(credential: CopilotCredential) -> int:
-    """Which of GitHub's tokens it is."""
+    """The number in the token."""
     return int(credential.token.reveal().partition(";")[0].removeprefix("tid=canary"))
 
 
@@ -76,7 +76,7 @@ async def test_a_refused_token_is_not_taken_from_the_file_again(make: Make, upst
     assert len(upstream.requests) == 2
 
 
-async def test_a_replacement_that_is_refused_is_replaced_after_a_minute_and_used_until_then(
+async def test_a_refused_replacement_is_used_for_a_minute_and_then_replaced(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     tokens = make()
@@ -96,7 +96,7 @@ async def test_a_replacement_that_is_refused_is_replaced_after_a_minute_and_used
     assert number(await tokens.get()) == 3
 
 
-async def test_the_minute_counts_for_all_daemons_of_the_machine(
+async def test_all_daemons_of_a_machine_share_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
@@ -110,13 +110,13 @@ async def test_the_minute_counts_for_all_daemons_of_the_machine(
     assert len(upstream.requests) == 2
 
 
-async def test_a_newer_token_of_another_daemon_is_taken_within_the_minute(
+async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()
     await first.refused(await first.get())
     refused = await first.get()
-    # Another daemon that did not know of the minute: its clock was wrong, or it had no access to the file.
+    # As by a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
     await second._exchange()
 
@@ -125,7 +125,7 @@ async def test_a_newer_token_of_another_daemon_is_taken_within_the_minute(
     assert len(upstream.requests) == 3
 
 
-async def test_an_older_token_that_a_stopped_daemon_has_stored_late_is_not_taken(
+async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first = make()
@@ -141,7 +141,7 @@ async def test_an_older_token_that_a_stopped_daemon_has_stored_late_is_not_taken
     assert number(await first.get()) == 3
 
 
-async def test_fifty_refusals_at_once_are_one_exchange(make: Make, upstream: FakeUpstream) -> None:
+async def test_fifty_simultaneous_refusals_cause_one_exchange(make: Make, upstream: FakeUpstream) -> None:
     tokens = make()
     old = await tokens.get()
 

@@ -36,12 +36,12 @@ def request(*messages, **more):
         (None, OURS),
     ],
 )
-def test_the_editor_version_is_the_attached_editors_own(client, expected):
+def test_the_editor_version_is_that_of_the_client(client, expected):
     assert editor_version(client) == expected
 
 
 @pytest.mark.requirement("copilot:identity")
-def test_our_own_identity_is_sent_unless_another_is_configured():
+def test_jumpseats_identity_is_sent_unless_another_is_configured():
     plain = identity_headers(CopilotOptions(), ClientInfo("Neovim", "0.11.0"))
     configured = identity_headers(CopilotOptions(editor_version="Acme/1", integration_id="acme"), None)
 
@@ -62,12 +62,12 @@ def test_our_own_identity_is_sent_unless_another_is_configured():
         (request(Message.user("Hi"), CALL, RESULT, initiator="user"), "user"),
     ],
 )
-def test_only_the_first_request_of_a_users_turn_is_billed_to_them(sent, expected):
+def test_only_the_first_request_of_a_users_turn_has_the_initiator_user(sent, expected):
     assert chat_headers(sent)["x-initiator"] == expected
 
 
 @pytest.mark.requirement("copilot:vision-header")
-def test_the_vision_header_stays_while_an_image_is_anywhere_in_the_history():
+def test_an_image_anywhere_in_the_history_sets_the_vision_header():
     image = Message("user", (ImageBlock("AAAA", "image/png"),))
 
     assert chat_headers(request(image))["copilot-vision-request"] == "true"

@@ -1,4 +1,4 @@
-"""One exchange and its answer: the lifetime of a token with any clock."""
+"""One exchange and its answer: the lifetime of a token, independent of clocks."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ def lives(found: CopilotToken) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("date", "fields", "expected"),
     [
-        # The usual answer: five minutes before it expires, which is a minute after `refresh_in`.
+        # The usual answer: the token expires five minutes after `refresh_in`.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 1800}, (1260, 1560)),
-        # This machine's clock is an hour behind, or ahead: nothing changes.
+        # A local clock that is an hour behind or ahead changes nothing.
         (NOW + 3600, {"refresh_in": 1500, "expires_at": NOW + 5400}, (1260, 1560)),
         (NOW - 3600, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
         (None, {"refresh_in": 1500, "expires_at": NOW - 1800}, (1260, 1560)),
-        # Only the server's own words on its time.
+        # Without `refresh_in`, only the expiry.
         (NOW + 3600, {"expires_at": NOW + 5400}, (1500, 1800)),
         (None, {"expires_at": NOW + 1800}, (1500, 1800)),
-        # It expires sooner than it is to be refreshed.
+        # The expiry is earlier than the refresh.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 100}, (50, 100)),
-        # It has expired by the server's own clock, or by ours, which is all there is.
+        # Expired by the server's clock, or by the local one if the server sends no date.
         (NOW, {"refresh_in": 1500, "expires_at": NOW - 100}, (1260, 1560)),
         (NOW, {"expires_at": NOW - 100}, (300, 600)),
         (None, {"expires_at": NOW - 3600}, (300, 600)),
-        # A short life is halved, not used up by the margin.
+        # A short lifetime is halved, so that the margin does not use it up.
         (NOW, {"refresh_in": 60}, (60, 120)),
         (NOW, {}, (300, 600)),
         (NOW, {"refresh_in": "soon", "expires_at": True}, (300, 600)),
         (NOW, {"refresh_in": 1e9}, (86100, 86400)),
     ],
 )
-def test_a_token_lives_by_durations_not_by_clocks(
+def test_the_lifetime_of_a_token_depends_on_durations_not_clocks(
     date: float | None, fields: dict[str, Any], expected: tuple[float, float]
 ) -> None:
     assert lives(read_token(answer(date, **fields), DOTCOM, now=NOW)) == pytest.approx(expected)
 
 
 @pytest.mark.requirement("8:refresh")
-def test_jitter_makes_it_earlier_by_up_to_a_minute() -> None:
+def test_jitter_moves_the_refresh_forward_by_up_to_a_minute() -> None:
     found = read_token(answer(refresh_in=1500), DOTCOM, now=NOW, jitter=1.0)
 
     assert lives(found) == (1200, 1560)
@@ -90,12 +90,12 @@ def test_a_data_host_elsewhere_is_refused() -> None:
 
 
 @pytest.mark.parametrize("token", [None, "", 7, "a\r\nb", "é", "x" * 20_000])
-def test_an_answer_without_a_token_does_not_come_from_github(token: object) -> None:
+def test_an_answer_without_a_token_is_a_protocol_error(token: object) -> None:
     with pytest.raises(ProtocolError, match="not come from GitHub"):
         read_token(answer(token=token), DOTCOM, now=NOW)
 
 
-def test_a_token_survives_json() -> None:
+def test_a_token_round_trips_through_json() -> None:
     found = read_token(answer(refresh_in=1500, sku="x"), DOTCOM, now=NOW)
     back = CopilotToken.from_json(json.loads(json.dumps(found.to_json())), DOTCOM)
 
@@ -120,7 +120,7 @@ def test_a_token_from_the_future_is_not_trusted() -> None:
     assert not found.is_alive(NOW)
 
 
-@pytest.mark.skipif(not RECORDED.is_file(), reason="the recordings are not beside the checkout")
+@pytest.mark.skipif(not RECORDED.is_file(), reason="the recordings are missing")
 def test_a_recorded_answer_is_read() -> None:
     recorded = HttpAnswer(200, {"date": formatdate(1744605270, usegmt=True)}, RECORDED.read_bytes())
 

@@ -1,4 +1,4 @@
-"""Exchange or direct use: the prefix decides, the other route is tried once, and what works is remembered."""
+"""Exchange or direct use: the prefix decides first, the other route is tried once, the result is kept."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     first = await credentials.get()
 
     await credentials.refused(first)
-    await credentials.refused(first)  # Fifty turns may find out at once.
+    await credentials.refused(first)  # Several turns may report the refusal.
     second = await credentials.get()
     assert (route(second), second.data_host) == ("exchange", f"{upstream.origin}/exchanged")
     assert paths(upstream) == [USER, EXCHANGE]
@@ -138,7 +138,7 @@ async def test_each_route_is_tried_once(make: Make, upstream: FakeUpstream) -> N
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_a_token_that_both_routes_refused_is_tried_again_later(
+async def test_a_token_that_both_routes_refused_is_retried_later(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     upstream.default(account(upstream), path=USER)
@@ -202,9 +202,7 @@ async def test_a_classic_token_is_sent_nowhere(make: Make, upstream: FakeUpstrea
     assert upstream.requests == []
 
 
-async def test_the_accounts_host_is_remembered_until_a_caller_insists(
-    make: Make, upstream: FakeUpstream
-) -> None:
+async def test_the_accounts_host_is_kept_until_a_caller_insists(make: Make, upstream: FakeUpstream) -> None:
     one, two = (account(upstream, endpoints={"api": f"{upstream.origin}/{name}"}) for name in ("one", "two"))
     upstream.script(one, two, path=USER)
     credentials = make("gho_canary1")
@@ -215,7 +213,7 @@ async def test_the_accounts_host_is_remembered_until_a_caller_insists(
     assert names == ["one", "one", "two", "two"]
 
 
-async def test_what_was_derived_from_a_sign_in_can_be_dropped(
+async def test_forget_drops_the_token_and_the_account(
     make: Make, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     upstream.default(minted(upstream), path=EXCHANGE)
