@@ -1,4 +1,4 @@
-"""The client for asyncio. It keeps no conversations: each chat sends the messages of its caller."""
+"""The client for asyncio. It stores no conversations: each chat sends the messages of its caller."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from jumpseat_client.connection import DaemonConnection, OnNotification, OnProgr
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
-"""Seconds for the daemon to start and answer `initialize`; a cold disk takes a few."""
+"""Seconds for the daemon to start and answer `initialize`; with a cold disk cache it needs a few."""
 
 REQUEST_TIMEOUT = 120.0
-"""Seconds for the answer to anything but a chat; lists need requests to providers."""
+"""Seconds for the result of a request other than a chat; lists need requests to providers."""
 
 PROTOCOL_VERSION = 1
 
@@ -72,7 +72,7 @@ class Client:
             command: program and arguments; None for this installation's `jumpseat serve`.
             env: the daemon's whole environment; None for this process's.
             config: merged over the configuration file (`initializationOptions.config`).
-            coalesce_ms: at most one delta of a chat in this time; 0: as they come.
+            coalesce_ms: at most one delta of a chat in this time; 0 for no delay.
             client_name: the name of the program, for providers and the log.
             on_notification: called with method and params of notifications other than deltas and progress.
             on_request: answers the daemon's requests; without it all are refused.
@@ -295,21 +295,22 @@ class Client:
         return dict(await self.request("auth/status", params))
 
     async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
-        """Wait until a person has signed in, and return the authentication state.
+        """Wait until the user has signed in, and return the authentication state.
 
-        The notification `auth/prompt` has the code and the page; with `open_browser` the daemon also requests
-        `window/showDocument`. Both go to the callbacks of `spawn`.
+        The notification `auth/prompt` has the code and the page. It and the request `window/showDocument` go
+        to the callbacks of `spawn`.
 
         Args:
             provider: None for GitHub Copilot.
-            open_browser: have the daemon request this client to open the page.
+            open_browser: let the daemon send `window/showDocument` with the page.
 
         Raises:
-            RequestFailed: the person refused, the code expired, or the provider has no sign-in.
+            RequestFailed: the user refused, the code expired, or the provider has no sign-in.
         """
         params: dict[str, Any] = {"openBrowser": open_browser}
         if provider is not None:
             params["provider"] = provider
+        # The daemon ends the request when the code expires.
         return dict(await self.request("auth/signIn", params, timeout=None))
 
     async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
@@ -327,7 +328,7 @@ class Client:
         After a change the daemon notifies `settings/didChange` to this client and to others.
 
         Raises:
-            RequestFailed: a value breaks its rule (-32602), or the file cannot be written (1010).
+            RequestFailed: a value is invalid (-32602), or the file cannot be written (1010).
         """
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 

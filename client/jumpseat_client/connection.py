@@ -1,4 +1,4 @@
-"""One daemon and the connection to it: start, handshake, requests, and an orderly end."""
+"""One daemon and the connection to it: start, handshake, requests, shutdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
 
 STOP_GRACE = 2.0
-"""Seconds the daemon gets to end in an orderly way before it is killed."""
+"""Seconds for an orderly shutdown of the daemon; then it is killed."""
 
 OnProgress: TypeAlias = Callable[[str, int | None], None]
 OnNotification: TypeAlias = Callable[[str, Any], None]
@@ -76,7 +76,7 @@ class DaemonConnection:
         return answer
 
     async def close(self) -> None:
-        """Cancel running turns and end the daemon, within `STOP_GRACE` seconds and in any state."""
+        """Cancel running turns and end the daemon within `STOP_GRACE` seconds, in any state."""
         assert self._process is not None  # noqa: S101 - only an open connection is closed
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STOP_GRACE
@@ -138,7 +138,7 @@ class DaemonConnection:
         self._peer.cancel(request_id)
 
     def closed_error(self, error: PeerClosed) -> ClientError:
-        """Why requests are no longer answered."""
+        """The error for a closed connection, with the end of the daemon if it has ended."""
         if self._process is not None and self._process.died is not None:
             return self._process.died
         return ClientError(str(error))

@@ -17,7 +17,7 @@ from jumpseat.wire import RpcError
 
 
 class ClientError(Exception):
-    """The root. The text of an error is one or more plain sentences."""
+    """The base class. The text of an error is one or more plain sentences."""
 
     hint: str | None = None
     """What to do next, if that is known."""
@@ -32,7 +32,7 @@ class RequestTimeout(ClientError):  # noqa: N818 - reads as what happened
 
 
 class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
-    """The daemon's process has ended, so there will be no more answers."""
+    """The daemon's process has ended."""
 
     def __init__(self, return_code: int | None, stderr_tail: Sequence[str]) -> None:
         """
@@ -42,9 +42,9 @@ class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
         """
         self.return_code = return_code
         self.stderr_tail = tuple(stderr_tail)
-        said = "".join(f"\n  {line}" for line in self.stderr_tail)
+        lines = "".join(f"\n  {line}" for line in self.stderr_tail)
         code = "" if return_code is None else f" with code {return_code}"
-        super().__init__(f"The daemon ended{code}." + (f" Its last lines:{said}" if said else ""))
+        super().__init__(f"The daemon ended{code}." + (f" Its last lines:{lines}" if lines else ""))
 
 
 class RequestFailed(ClientError):  # noqa: N818 - reads as what happened

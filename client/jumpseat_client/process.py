@@ -12,13 +12,13 @@ from jumpseat_client.errors import DaemonDied, StartFailed
 daemon_log = logging.getLogger("jumpseat_client.daemon")
 
 TAIL_LINES = 20
-"""Lines of stderr that are kept for the error when the daemon dies."""
+"""Lines of stderr that are kept for `DaemonDied`."""
 
 LINE_LIMIT = 2000
 """Characters kept of one line of stderr."""
 
 CLOSED_SECONDS = 2.0
-"""How long the daemon may run on after it closed its stdout."""
+"""Seconds that the daemon may run after it closed its stdout."""
 
 
 class DaemonProcess(Child):
@@ -37,7 +37,7 @@ class DaemonProcess(Child):
         return tuple(line[:LINE_LIMIT] for line in self.last_lines)
 
     def on_output(self, data: bytes) -> None:
-        """Pass on what it wrote."""
+        """Pass its output on."""
         self._on_data(data)
 
     def on_line(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""What a chat yields: deltas while it runs, and the result. Both wrap the objects of the wire."""
+"""The deltas and the result of a chat, as wrappers of the objects of the wire."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 class Delta(Mapping[str, Any]):
     """One `chat/delta`: a read-only mapping of its keys, which are attributes too.
 
-    Attributes have the name of the wire or snake case: `delta.stopReason`, `delta.stop_reason`.
-    Unknown types are yielded too: check `type`, and skip the others.
+    Attributes have the name of the wire or snake case: `delta.stopReason`, `delta.stop_reason`. Newer daemons
+    may send other types: skip a delta whose `type` is unknown.
     """
 
     __slots__ = ("_data", "seq", "type")

@@ -1,7 +1,4 @@
-"""One chat: its deltas, its result and its cancel.
-
-A turn costs money also if its deltas are not read, so leaving the loop cancels it at once.
-"""
+"""One chat: its deltas, its result and its cancel."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ class ChatStream:
 
     @property
     def result(self) -> ChatResult | None:
-        """The result once the chat has ended well, else None."""
+        """The result after a successful end, else None."""
         return self._result
 
     def __aiter__(self) -> _Deltas:
@@ -64,7 +61,7 @@ class ChatStream:
         """
         future = self._future or self._begin()
         try:
-            # Shielded, because the next caller of `response` still gets the answer of a cancelled turn.
+            # Shielded, so that a later `response` still gets the result of the cancelled turn.
             value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()
@@ -78,7 +75,7 @@ class ChatStream:
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the turn; nothing if the chat has ended or was never started."""
+        """Cancel the turn; no effect if the chat has ended or was never started."""
         if self._id is None or self._future is None or self._future.done() or self._cancelled:
             return
         self._cancelled = True
@@ -96,7 +93,10 @@ class ChatStream:
 
 
 class _Deltas:
-    """The iterator of `async for`. Only the loop refers to it, so it is deleted when the loop is left."""
+    """The iterator of `async for`."""
+
+    # Only the loop refers to it, so `__del__` runs when the loop is left. The `finally` of a generator would
+    # run later, in a task of the event loop.
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream
@@ -123,6 +123,7 @@ class _Deltas:
             in_loop = asyncio.get_running_loop() is self._loop
         except RuntimeError:
             in_loop = False
+        # The loop was left, and a turn costs money even if its deltas are not read.
         if in_loop:
             self._stream.cancel()
         else:

@@ -1,4 +1,4 @@
-"""The client for programs without asyncio: the async client on an event loop in a background thread."""
+"""The client for programs without asyncio: the async client on the event loop of a background thread."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class SyncClient:
         for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-    Any thread may use it, but not the callbacks that are given to `spawn` and `chat`: they run on the
-    background thread.
+    Any thread may use it, but not the callbacks of `spawn` and `chat`, which run on the background thread.
     """
 
     def __init__(self, client: Client) -> None:
@@ -101,7 +100,7 @@ class SyncClient:
             raise
 
     def call_soon(self, call: Any) -> None:
-        """Have the background thread call this; nothing after the block has ended."""
+        """Call this on the background thread; no effect after the block has ended."""
         if self._loop is not None:
             with suppress(RuntimeError):  # The loop was closed in the meantime.
                 self._loop.call_soon_threadsafe(call)
@@ -131,7 +130,7 @@ class SyncChat:
 
     @property
     def result(self) -> ChatResult | None:
-        """The result once the chat has ended well, else None."""
+        """The result after a successful end, else None."""
         return self._stream.result
 
     def __iter__(self) -> Iterator[Delta]:
@@ -147,7 +146,7 @@ class SyncChat:
         return self._client.run(self._stream.response())
 
     def cancel(self) -> None:
-        """Cancel the turn; nothing if it has ended or was never started. Any thread may call this."""
+        """Cancel the turn; no effect if it has ended or was never started. Any thread may call this."""
         self._client.call_soon(self._stream.cancel)
 
     async def _deltas(self) -> Any:

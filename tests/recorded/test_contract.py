@@ -37,8 +37,8 @@ class OverTranscripts(AdapterContract):
 
 
 CHECKS = (
-    "test_what_must_go_back_goes_back_byte_for_byte",
-    pytest.param("test_an_answer_that_was_held_as_json_goes_back_the_same", marks=pytest.mark.slow),
+    "test_provider_data_is_sent_back_byte_for_byte",
+    pytest.param("test_an_answer_that_was_stored_as_json_is_sent_back_the_same", marks=pytest.mark.slow),
 )
 
 

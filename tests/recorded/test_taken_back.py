@@ -10,7 +10,7 @@ from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
-from jumpseat.testing.checks.replay import assert_taken_back
+from jumpseat.testing.checks.replay import assert_valid_in_next_chat
 from tests.recorded.recordings import TRANSCRIPTS, read_all, recordings
 
 DECODERS = {
@@ -34,4 +34,4 @@ CASES = [
 @pytest.mark.parametrize(("decoder", "recording"), CASES)
 def test_a_recorded_answer_is_accepted_in_a_request(decoder, recording):
     events = read_all(decoder("acme", recording.model), [recording.body], recording.content_type)
-    assert_taken_back(events)
+    assert_valid_in_next_chat(events)

@@ -1,8 +1,4 @@
-"""The `jumpseat` command.
-
-Editors start the daemon through it, and that start must be quick: `serve` runs the daemon without importing
-the command-line library.
-"""
+"""The `jumpseat` command."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
+    # Editors start the daemon with this command, and importing click would delay the start.
     if sys.argv[1:2] == ["serve"]:
         from jumpseat.rpc.serve import main as serve
 

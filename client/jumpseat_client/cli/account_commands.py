@@ -1,4 +1,4 @@
-"""The commands of an account: signing in and out, and accepting a model's terms."""
+"""The commands for an account: sign in, sign out, accept a model's terms."""
 
 from __future__ import annotations
 

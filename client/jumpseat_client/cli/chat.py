@@ -78,26 +78,27 @@ async def ask(
             spinner.show("Waiting for the model")
             stream = client.chat(messages, on_progress=spinner.progress, **options)
             if as_json:
-                print_json((await quietly(stream, spinner))[0])
+                print_json((await wait_for_result(stream, spinner))[0])
                 return OK
-            return await _aloud(stream, spinner)
+            return await _print_answer(stream, spinner)
     finally:
         spinner.stop()
 
 
-async def quietly(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
+async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:
     """Wait for the end of a turn; return its result and the warnings to print.
 
     Raises:
         ClientError: the turn failed.
     """
-    # Stream although only the result is used: the daemon notices a provider that stops sending.
+    # Streamed although only the result is used, because the daemon then detects a provider that stops
+    # sending.
     notes = [note async for delta in stream if (note := _note(delta, spinner))]
     spinner.stop()
     return await stream.response(), notes
 
 
-async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
+async def _print_answer(stream: ChatStream, spinner: Spinner) -> int:
     output = make_output()
     notes: list[str] = []
     failure: ChatFailed | None = None
@@ -111,7 +112,7 @@ async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
     except ChatFailed as error:
         failure = error
     finally:
-        # Also after Ctrl-C: the text so far stays on the screen.
+        # After Ctrl-C too: the text so far stays on the screen.
         spinner.stop()
         _finish(output, notes)
     if failure is not None:
@@ -123,7 +124,7 @@ async def _aloud(stream: ChatStream, spinner: Spinner) -> int:
 def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
     with suppress(BrokenPipeError):
         output.finish()
-    # Only now: on a terminal they would otherwise appear in the middle of the answer.
+    # After the answer: on a terminal they would otherwise appear inside it.
     for note in notes:
         say(note)
 

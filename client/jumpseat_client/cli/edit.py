@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumpseat_client.cli.chat import daemon, quietly
+from jumpseat_client.cli.chat import daemon, wait_for_result
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.output import make_spinner
 from jumpseat_client.cli.terminal import ControlSequenceFilter
@@ -83,6 +83,7 @@ def read_piece(file: Path, lines: tuple[int, int | None] | None) -> Piece:
         raise CannotEdit(f"{file} is not UTF-8 text.") from None
     if lines is None:
         return Piece(path, raw, "", text, "")
+    # Not `splitlines`, which also splits at form feeds and other characters.
     pieces = re.split(r"(?<=\n)", text)
     all_lines = pieces if pieces[-1] else pieces[:-1]
     first, last = lines
@@ -102,7 +103,7 @@ async def edit_file(
     config: Path | None,
     as_json: bool,
 ) -> int:
-    """Have the piece rewritten, print the new text or write it to the file, and return the exit code.
+    """Rewrite the piece, print the new text or write it to the file, and return the exit code.
 
     Raises:
         ClientError: the daemon cannot be used, or the edit failed.
@@ -113,7 +114,7 @@ async def edit_file(
         async with daemon(config) as client:
             spinner.show("Waiting for the model")
             stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
-            result, notes = await quietly(stream, spinner)
+            result, notes = await wait_for_result(stream, spinner)
     finally:
         spinner.stop()
     replacement = result.replacement
@@ -166,6 +167,7 @@ def _put(piece: Piece, replacement: str) -> None:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
+        # `mkstemp` makes a file that only its owner can read.
         temporary.chmod(piece.path.stat().st_mode)
         temporary.replace(piece.path)
     except OSError as error:

@@ -17,13 +17,13 @@ from jumpseat_client.cli.terminal import clean_line
 
 
 class _Attempt:
-    """One sign-in, as the user sees it."""
+    """The notifications and requests of one sign-in."""
 
     def __init__(self, spinner: Spinner) -> None:
         self._spinner = spinner
 
     def notified(self, method: str, params: Any) -> None:
-        """Print the code above the spinner."""
+        """Print the code of a prompt."""
         if method != "auth/prompt" or not isinstance(params, Mapping):
             return
         self._spinner.pause()
@@ -91,7 +91,7 @@ async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -
     elif status.get("state") != "signed_out" and status.get("message"):
         say(clean_line(str(status["message"])))
     elif status.get("state") in USABLE:
-        # The sign-in of another program is found again; it must not be removed here.
+        # The sign-in of another program is still found; it must not be removed here.
         say(f"Signed out, but {_who(status)} is still used, from {clean_line(str(status.get('source')))}.")
     else:
         say(f"Signed out of {status.get('provider')}.")

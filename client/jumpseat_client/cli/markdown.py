@@ -1,6 +1,6 @@
 """Renders Markdown on a terminal while it arrives.
 
-Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. The
+Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. So the
 cost of a frame depends on the longest block, not on the length of the answer.
 """
 
@@ -144,14 +144,12 @@ class _Region:
         self._console.print(Segments(s for row in shown for s in [*row, Segment.line()]), end="")
 
     def erase(self) -> bool:
-        """Erase the rows; False if they cannot be erased.
-
-        A terminal that got narrower wraps long rows in its own way, so their first row is unknown. A row that
-        scrolled off the screen cannot be erased.
-        """
+        """Erase the rows; False if they cannot be erased."""
         self._measure()
         width, height = self._console.size
+        # Each terminal wraps long rows in its own way when it gets narrower, so their first row is unknown.
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
+        # A row that scrolled off the screen cannot be erased.
         safe = len(self._lengths) < height and not wrapped
         if safe and self._lengths:
             erased = (ControlType.ERASE_IN_LINE, 2)  # Echoed keys may be below the last row.
@@ -176,11 +174,10 @@ def _cuts_long_rows(environ: Mapping[str, str]) -> bool:
 
 
 class MarkdownOutput:
-    """Renders an answer on stdout. `write` needs a running event loop, which draws the tail.
+    """Renders an answer on stdout. `write` needs a running event loop, which draws the tail."""
 
-    rich's Live is not used: it draws in a thread, which sometimes erases a block just printed, and after a
-    resize it erases other rows than it drew.
-    """
+    # rich's Live is not used: it draws in a thread, which sometimes erases a block just printed, and after a
+    # resize it erases other rows than it drew.
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stdout)

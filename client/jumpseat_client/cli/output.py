@@ -1,7 +1,4 @@
-"""Output of an answer: plain text in a pipe, rendered Markdown on a terminal; and the spinner before it.
-
-rich is imported only when something is rendered. All text is filtered for control sequences here.
-"""
+"""Output of an answer: plain text in a pipe, rendered Markdown on a terminal; and the spinner before it."""
 
 from __future__ import annotations
 
@@ -76,6 +73,7 @@ class TerminalSpinner(Spinner):
         """Draw the spinner or change its text; does nothing after `stop`."""
         if self._stopped:
             return
+        # rich is slow to import, and a pipe does not need it.
         from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner as Dots

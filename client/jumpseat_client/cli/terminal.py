@@ -1,7 +1,7 @@
 """Removes control sequences from text of models and providers.
 
-All external text passes through here before it is printed: answers, error messages, names in tables. Only
-printable characters, line feeds and tabs remain.
+All external text is filtered before it is printed: answers, error messages, names in tables. Only printable
+characters, line feeds and tabs remain.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ControlSequenceFilter:
         self._swallowed = 0
 
     def feed(self, text: str) -> str:
-        """Take the next piece; return the text in it, and what turned out not to be a sequence."""
+        """Take the next piece; return the text in it, and earlier characters that were not a sequence."""
         kept: list[str] = []
         at = 0
         while at < len(text):

@@ -1,7 +1,6 @@
-"""The contract suite, which every adapter passes, those of plug-ins too.
+"""The contract suite for every adapter, including those of plug-ins.
 
-It checks the laws of events, the shape of responses, the round trip of opaque data, errors, cancels, and
-many chats at once. A plug-in's tests have a subclass:
+A plug-in's tests have a subclass:
 
     from pathlib import Path
 
@@ -16,12 +15,12 @@ many chats at once. A plug-in's tests have a subclass:
         def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
             return MyAdapter("mine", MyConfig(base_url=base_url), http)
 
-The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`); nothing is mocked, and nothing
-leaves the machine. An adapter that sends no HTTP requests sets `speaks_http = False` and a `live_request`
-that it can answer. The format of recordings is in `recordings`.
+The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`). An adapter that sends no HTTP
+requests sets `speaks_http = False` and a `live_request` that it can answer. `recordings` describes the format
+of recordings.
 
-Needs pytest, and no async plug-in of it. Public for plug-ins, and kept stable:
-`tests/unit/test_public_names.py` checks the names.
+Needs pytest, without an async plug-in. Public and stable for plug-ins: `tests/unit/test_public_names.py`
+checks the names.
 """
 
 try:

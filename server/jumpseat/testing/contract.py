@@ -22,8 +22,7 @@ class AdapterContract(
     ConcurrencyChecks,
     LiveChecks,
 ):
-    """Subclass it as `Test…`, fill in the hooks of `ContractBase`, and pytest collects the checks.
+    """Subclass it as `Test…` with the hooks of `ContractBase`; pytest collects the checks.
 
-    `make_adapter` is the only hook without a default. With `recordings` and `script` every check runs; the
-    others are skipped with the reason.
+    Only `make_adapter` has no default. Checks that need another hook are skipped with the reason.
     """

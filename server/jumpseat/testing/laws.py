@@ -1,7 +1,6 @@
 """The laws of events, and the shape of a response, as assertions.
 
-They hold for every dialect. Sources: section 2 of the protocol page, and the docstrings of `chat/events.py`
-and `chat/response.py`. A broken law is an `AssertionError` that says which event breaks it, and how.
+Sources: section 2 of the protocol page, and the docstrings of `chat/events.py` and `chat/response.py`.
 """
 
 from __future__ import annotations
@@ -72,11 +71,11 @@ class _Laws:
         self.done = False
 
     def restart(self) -> None:
-        """A new response starts: the events before it no longer count."""
+        """A new response starts; the blocks before it are void."""
         self.open, self.seen, self.prose = {}, 0, None
 
     def take(self, event: StreamEvent, at: str) -> None:
-        """The next event; `at` names it for a sentence."""
+        """Check the next event; `at` is its name in messages."""
         check(not self.done, f"{at} comes after done, which must be the last event.")
         match event:
             case TextStartEvent() | ThinkingStartEvent() | ToolUseStartEvent():
@@ -147,11 +146,11 @@ def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
     """Block numbers rise; start < deltas < done for a block; deltas join to the whole; done is last, once.
 
     Args:
-        events: what one `stream` yielded, from its first event on.
-        ended: whether the answer is complete; after a failure or a cancel, blocks may be open, without done.
+        events: what one `stream` yielded, from its first event on. ended: whether the answer is complete;
+        after a failure or a cancel there is no done, and blocks may be open.
 
     Raises:
-        AssertionError: a law is broken; the message says by which event.
+        AssertionError: an event breaks a law; the message names it.
     """
     laws = _Laws()
     for position, event in enumerate(events):
@@ -199,7 +198,9 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
         f"content is a {type(content).__name__}; it is always a list of blocks, which may be empty.",
     )
     for number, block in enumerate(content):
-        check(isinstance(block, BLOCK_CLASSES), f"content[{number}] is a {_kind(block)}, which is no block.")
+        check(
+            isinstance(block, BLOCK_CLASSES), f"content[{number}] is a {_kind(block)}, which is not a block."
+        )
         origin = block.origin
         check(origin is not None, f"content[{number}] ({block.type}) has no origin.")
         named = (origin.provider, origin.model)

@@ -1,4 +1,4 @@
-"""Recorded answers as plain files, and the response expected of each.
+"""Recorded answers as plain files, each with its expected response.
 
 A recording is two or three files in one folder:
 
@@ -102,11 +102,11 @@ class Recording:
         )
         return request if ask.max_tokens is None else replace(request, max_tokens=ask.max_tokens)
 
-    def assert_comes_to(self, response: Response) -> None:
+    def assert_matches(self, response: Response) -> None:
         """The response has every expected value.
 
         Raises:
-            AssertionError: it has not; the message names the key.
+            AssertionError: a value differs; the message names the key.
         """
         got = _values_of(response)
         for key, wanted in self.expected.items():
@@ -137,15 +137,15 @@ def load_recordings(folder: Path) -> list[Recording]:
 
 
 def through_the_wire(message: Message) -> Message:
-    """The message after a client kept it as JSON and sent it with its next chat.
+    """The message after a client has stored it as JSON and sent it with its next chat.
 
     Raises:
         ValueError: it cannot be written as JSON in UTF-8, or is not valid in the params of a chat.
     """
     from jumpseat.rpc.encode import to_wire
 
-    held = json.loads(json.dumps(to_wire(message), ensure_ascii=False, allow_nan=False).encode())
-    return ask_from_wire(ChatStartParams.model_validate({"messages": [held]})).messages[0]
+    stored = json.loads(json.dumps(to_wire(message), ensure_ascii=False, allow_nan=False).encode())
+    return ask_from_wire(ChatStartParams.model_validate({"messages": [stored]})).messages[0]
 
 
 def strings_in(value: Any) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
 def _object(path: Path, *, needed: bool) -> dict[str, Any]:
     if not path.is_file():
         if needed:
-            raise ValueError(f"{path} is missing; it has the response expected of the body.")
+            raise ValueError(f"{path} is missing; it has the expected response.")
         return {}
     value = json.loads(path.read_text("utf-8"))
     if not isinstance(value, dict):

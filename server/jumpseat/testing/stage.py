@@ -1,8 +1,4 @@
-"""The hooks that a plug-in fills in, and one adapter with its provider for each check.
-
-A check runs in an event loop of its own, with a time limit, and fails if a task or a connection is left at
-its end. So the suite needs no async plug-in of pytest, and runs under any.
-"""
+"""The hooks that a plug-in defines, and the adapter with its provider for each check."""
 
 from __future__ import annotations
 
@@ -25,10 +21,10 @@ from jumpseat.testing.scripts import Script
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Scripted
 
 CHECK_SECONDS = 60.0
-"""The time limit of a check; almost all take a few milliseconds."""
+"""The timeout of a check; most take a few milliseconds."""
 
 TIDY_SECONDS = 5.0
-"""How long closed connections and cancelled tasks may take to end."""
+"""Timeout for the end of closed connections and cancelled tasks."""
 
 TOOLS = (
     ToolDefinition(
@@ -105,20 +101,20 @@ class ContractBase:
 
     def request_of(self, recording: Recording) -> ChatRequest:
         """The recording's request, else a greeting; streamed if the answer is."""
-        asked = recording.request or self.hello()
-        return replace(asked, model=asked.model or self.model, stream=recording.streamed)
+        request = recording.request or self.hello()
+        return replace(request, model=request.model or self.model, stream=recording.streamed)
 
     def answers(self) -> Script:
-        """The dialect's script; skips the check if there is none."""
+        """The dialect's script; skips the check without one."""
         if not self.speaks_http:
-            pytest.skip("this adapter does not ask an HTTP server")
+            pytest.skip("this adapter sends no HTTP requests")
         if self.script is None:
-            pytest.skip("this contract names no `script` of its dialect")
+            pytest.skip("this contract has no `script`")
         return self.script
 
     @asynccontextmanager
     async def stage(self) -> AsyncIterator[Stage]:
-        """An adapter and its provider, which has got no request; no connection may be left at the end."""
+        """An adapter and its provider, without requests so far; no connection may be left at the end."""
         async with FakeUpstream() as upstream:
             base_path = "" if self.script is None else self.script.base_path
             self.prepare(upstream)
@@ -151,7 +147,7 @@ class Stage:
 
     @property
     def chats(self) -> list[RecordedRequest]:
-        """The chats that the provider has got so far."""
+        """The chats that the provider has received so far."""
         path = self._chat_path
         return [each for each in self.upstream.requests if path is None or each.path == path]
 
@@ -172,14 +168,14 @@ class Stage:
     async def chat_arrives(
         self, number: int = 1, chats: Collection[asyncio.Task[Any]] = ()
     ) -> RecordedRequest:
-        """Wait until the provider has got this many chats; gives the last of them.
+        """Wait until the provider has received this many chats; returns the last of them.
 
         Args:
             number: counted from 1.
-            chats: chats under way; none may end before the provider has got this one.
+            chats: running chats; none may end before the provider has received this one.
 
         Raises:
-            AssertionError: it does not arrive; the message says what happened instead.
+            AssertionError: it did not arrive; the message has the reason.
         """
         arrival = asyncio.create_task(self._arrival(number))
         await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
@@ -199,9 +195,9 @@ class Stage:
                 seen += 1
                 await self.upstream.wait_for_request(seen)
         except TimeoutError:
-            came = ", ".join(sorted({each.path for each in self.upstream.requests})) or "nothing"
+            paths = ", ".join(sorted({each.path for each in self.upstream.requests})) or "nothing"
             raise AssertionError(
-                f"{self._chat_path} got {len(self.chats)} of {number} chats; requests went to: {came}."
+                f"{self._chat_path} got {len(self.chats)} of {number} chats; requests went to: {paths}."
             ) from None
         return self.chats[number - 1]
 
@@ -233,7 +229,7 @@ class Stage:
         )
 
     async def failure(self, request: ChatRequest) -> ChatError:
-        """The error that a chat ends in, with its `partial`.
+        """The error of a chat, with its `partial`.
 
         Raises:
             AssertionError: the chat does not fail, or raises another error than a `ChatError`.
@@ -244,7 +240,7 @@ class Stage:
             return error
         except Exception as error:
             raise AssertionError(
-                f"the chat fails with {type(error).__name__}, which is no ChatError: {error}"
+                f"the chat fails with {type(error).__name__}, which is not a ChatError: {error}"
             ) from error
         raise AssertionError(f"the failure was not raised: the response is {response!r}.")
 
@@ -252,8 +248,9 @@ class Stage:
 def bounded(
     check_method: Callable[Concatenate[C, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[C, P], None]:
-    """Make a test of an async check: its own event loop, at most `CHECK_SECONDS`, and no tasks left."""
+    """Run an async check as a test in its own event loop, with a timeout and a check for leftover tasks."""
 
+    # With its own loop, the suite needs no async plug-in of pytest, and runs with any.
     def run(self: C, /, *args: P.args, **kwargs: P.kwargs) -> None:
         async def within_bounds() -> None:
             async with asyncio.timeout(CHECK_SECONDS):
@@ -262,7 +259,7 @@ def bounded(
 
         asyncio.run(within_bounds())
 
-    # The wrapped name and signature are what pytest shows and parametrizes.
+    # pytest shows the wrapped name, and parametrizes by the wrapped signature.
     functools.update_wrapper(run, check_method)
     return run
 

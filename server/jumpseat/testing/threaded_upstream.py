@@ -41,7 +41,7 @@ class ThreadedUpstream:
 
     @property
     def base_url(self) -> str:
-        """What an OpenAI-compatible provider's `base_url` would be."""
+        """The `base_url` of an OpenAI-compatible provider."""
         return self._upstream.base_url
 
     @property
@@ -54,7 +54,7 @@ class ThreadedUpstream:
         self._upstream.script(*replies, path=path)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """The reply while the queues are empty."""
+        """Set the reply for empty queues."""
         self._upstream.default(reply, path=path)
 
     def open(self, gate: Gate) -> None:

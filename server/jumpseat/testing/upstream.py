@@ -1,8 +1,7 @@
 """A scripted provider: a real HTTP/1.1 server on loopback.
 
-A script sets the bytes of every answer: how they are cut, when they are sent, and how the connection ends.
-Nothing here sleeps: a test holds an answer with a `Gate` and opens it. `answers` makes bodies of the known
-dialects.
+A script sets the bytes of every answer: how they are cut, when they are sent, and how the connection ends. A
+test holds an answer with a `Gate` until it opens it. `answers` makes bodies of the known dialects.
 
     async with FakeUpstream() as upstream:
         upstream.script(Reply.events([{"hello": 1}, "[DONE]"]), path="/v1/chat")
@@ -25,7 +24,7 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 WAIT_SECONDS = 20.0
-"""How long a test waits for events on loopback; a busy machine may need seconds."""
+"""Timeout for events on loopback; a busy machine may need seconds."""
 
 
 class Gate:
@@ -124,11 +123,11 @@ class Reply:
             if isinstance(piece, Gate):
                 yield piece
                 continue
-            wanted = piece[:left]
-            left -= len(wanted)
-            step = self.slice_size or len(wanted) or 1
-            for start in range(0, len(wanted), step):
-                yield wanted[start : start + step]
+            kept = piece[:left]
+            left -= len(kept)
+            step = self.slice_size or len(kept) or 1
+            for start in range(0, len(kept), step):
+                yield kept[start : start + step]
             if left == 0 and self.ending_after is not None:
                 return
 
@@ -194,7 +193,7 @@ class FakeUpstream:
 
     @property
     def base_url(self) -> str:
-        """What an OpenAI-compatible provider's `base_url` would be."""
+        """The `base_url` of an OpenAI-compatible provider."""
         return f"{self.origin}/v1"
 
     @property
@@ -207,7 +206,7 @@ class FakeUpstream:
         self._queues[path].extend(replies)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """The reply while the queues are empty."""
+        """Set the reply for empty queues."""
         self._defaults[path] = reply
 
     def forget(self) -> None:
@@ -269,7 +268,7 @@ class FakeUpstream:
             async with self._arrived:
                 self.requests.append(request)
                 self._arrived.notify_all()
-            # Reads while the answer is written, to notice a client that disconnects.
+            # Read while the answer is written, to detect that the client disconnects.
             watch = asyncio.ensure_future(reader.read(1))
             try:
                 if not await _answer(self._reply_to(request), request, watch, writer):
@@ -355,6 +354,7 @@ async def _answer(
             await asyncio.wait({watch})
             request.disconnected.set()
         case "reset":
+            # With a linger time of 0, closing sends RST instead of FIN.
             connection = writer.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()

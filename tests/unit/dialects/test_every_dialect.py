@@ -3,7 +3,7 @@
 import pytest
 
 from jumpseat.dialects.responses import ResponsesDecoder
-from jumpseat.testing.checks.replay import assert_taken_back
+from jumpseat.testing.checks.replay import assert_valid_in_next_chat
 from tests.unit.dialects.every_dialect import Said, however_it_comes, in_every_dialect
 
 NAMELESS = ("c-1", "", ("",))
@@ -87,7 +87,7 @@ def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, 
     assert first.arguments is None
     assert first.error.startswith("The arguments of the call ")
     assert (second.arguments, second.error) == ({"a": 1e300}, None)
-    assert_taken_back(dialect.events(said, streamed=streamed))
+    assert_valid_in_next_chat(dialect.events(said, streamed=streamed))
 
 
 @pytest.mark.requirement("2:taken-back")
@@ -104,4 +104,4 @@ def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, 
     ids=["nameless call", "call without arguments", "thinking, text and a call", "nothing"],
 )
 def test_a_decoded_answer_is_accepted_in_a_request(dialect, said, streamed):
-    assert_taken_back(dialect.events(said, streamed=streamed))
+    assert_valid_in_next_chat(dialect.events(said, streamed=streamed))

@@ -29,9 +29,9 @@ from tests.unit.testing.broken import (
 
 pytestmark = pytest.mark.slow
 
-TEXT = "a_text_comes_back_as_blocks_streamed_and_not"
-ARRIVAL = "a_recorded_answer_comes_to_what_it_should_in_every_arrival"
-REPLAY = "what_must_go_back_goes_back_byte_for_byte"
+TEXT = "a_text_becomes_blocks_streamed_and_not"
+ARRIVAL = "a_recorded_answer_gives_the_expected_response_in_every_arrival"
+REPLAY = "provider_data_is_sent_back_byte_for_byte"
 MIXED = "many_chats_at_once_do_not_mix"
 
 
@@ -73,13 +73,13 @@ RECORDED = [
     (yields(contents(ToolUseDoneEvent, id="")), ARRIVAL, "parallel-tool-calls", "a call without an id"),
     (
         raises(lambda error: None),
-        "a_recorded_failure_is_the_error_it_should_be",
+        "a_recorded_failure_gives_the_expected_error",
         "quota-used-up",
         "the failure was not raised",
     ),
     (
         raises(lambda error: RequestError("No.", provider="acme")),
-        "a_recorded_failure_is_the_error_it_should_be",
+        "a_recorded_failure_gives_the_expected_error",
         "quota-used-up",
         "quota-used-up is a RequestError",
     ),
@@ -117,7 +117,7 @@ def test_a_signature_that_is_lost_in_json_is_found():
     adapter = asks(change, base=yields(seen, base=broken.GoodMessages))
     contract = messages_contract_for(adapter)
     with pytest.raises(AssertionError, match="through JSON it sends"):
-        run(contract, "an_answer_that_was_held_as_json_goes_back_the_same", "thinking-and-a-call")
+        run(contract, "an_answer_that_was_stored_as_json_is_sent_back_the_same", "thinking-and-a-call")
 
 
 MADE_UP = [
@@ -132,12 +132,12 @@ MADE_UP = [
     (broken.LeavesATask, TEXT, "leaves tasks behind"),
     (broken.ReadsAFile, "constructing_does_no_input_or_output", "does input or output: open"),
     (broken.AsksForItsState, "the_state_of_the_credential_needs_no_request", "though refresh is false"),
-    (broken.ListsForAnother, "the_list_of_models_is_of_this_provider", "is listed under 'other'"),
-    (broken.ProbesAnother, "a_probe_gives_capabilities_or_nothing", "no fields of Capabilities"),
-    (broken.Remembers, "a_chat_leaves_nothing_behind_for_the_next", "the second time it sends"),
+    (broken.ListsForAnother, "the_list_of_models_has_valid_rows_of_this_provider", "is listed under 'other'"),
+    (broken.ProbesAnother, "a_probe_gives_capabilities_or_nothing", "not fields of Capabilities"),
+    (broken.Remembers, "a_chat_does_not_change_the_next_one", "the second time it sends"),
     (
         asks(broken.system_as_a_message),
-        "the_system_prompt_reaches_the_provider_and_is_no_message_of_the_user",
+        "the_system_prompt_reaches_the_provider_and_is_not_a_user_message",
         "is sent as a message of the user",
     ),
     (
@@ -147,17 +147,17 @@ MADE_UP = [
     ),
     (
         asks(lambda _, request: replace(request, messages=request.messages[-1:])),
-        "messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order",
+        "consecutive_messages_of_one_role_are_complete_and_in_order",
         "is not exactly once in the request",
     ),
     (
         asks(lambda _, request: replace(request, messages=request.messages[::-1])),
-        "messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order",
+        "consecutive_messages_of_one_role_are_complete_and_in_order",
         "lost their order",
     ),
     (
         asks(lambda _, request: replace(request, tools=request.tools[:1])),
-        "tools_are_the_same_as_definitions_and_as_mappings",
+        "tools_as_mappings_and_as_definitions_are_the_same",
         "the tool 'clock' is not in the request",
     ),
     (
@@ -196,7 +196,7 @@ def with_words(**changes):
 
 ERRORS = [
     (raises(lambda error: None), "the failure was not raised"),
-    (raises(lambda error: ValueError("Ouch")), "ValueError, which is no ChatError"),
+    (raises(lambda error: ValueError("Ouch")), "ValueError, which is not a ChatError"),
     (raises(lambda error: ConnectionError("Gone.", provider="acme")), "it is a ConnectionError"),
     (with_words(status_code=None), "status_code is None, not 500"),
     (with_words(provider=None), "provider is None, not 'acme'"),
@@ -214,27 +214,27 @@ ERRORS = [
 @pytest.mark.parametrize(("adapter", "sentence"), ERRORS, ids=[sentence for _, sentence in ERRORS])
 def test_a_wrong_error_fails_with_a_sentence(adapter, sentence):
     with pytest.raises(AssertionError, match=sentence):
-        run(contract_for(adapter), "a_refusal_is_of_its_class", 500, failures.ServerError)
+        run(contract_for(adapter), "a_refusal_has_its_class", 500, failures.ServerError)
 
 
 def test_a_lost_retry_after_fails():
     with pytest.raises(AssertionError, match="retry-after 7 is None"):
-        run(contract_for(with_words(retry_after=None)), "a_limit_of_requests_says_how_long_to_wait")
+        run(contract_for(with_words(retry_after=None)), "a_rate_limit_has_the_delay_of_the_provider")
 
 
 def test_a_secret_that_is_too_short_to_be_hidden_fails():
     contract = contract_for(broken.Good)
     contract.secret = "short"
     with pytest.raises(AssertionError, match="`secret` must have 12 characters or more"):
-        run(contract, "a_credential_goes_to_the_provider_and_into_no_message")
+        run(contract, "a_credential_reaches_the_provider_and_no_message")
 
 
 @pytest.mark.parametrize(
     "check",
     [
         "an_answer_that_ends_early_is_a_protocol_error",
-        "a_connection_that_breaks_in_mid_stream_keeps_what_came",
-        "a_connection_that_closes_in_mid_stream_keeps_what_came",
+        "a_connection_that_breaks_in_mid_stream_keeps_the_answer_so_far",
+        "a_connection_that_closes_in_mid_stream_keeps_the_answer_so_far",
     ],
 )
 def test_a_failure_in_mid_stream_that_is_swallowed_or_loses_the_partial_fails(check, monkeypatch):
@@ -324,12 +324,12 @@ def test_checks_that_a_contract_does_not_configure_are_skipped_with_the_reason()
     class NoScript(type(contract_for(broken.Good))):
         script = None
 
-    with pytest.raises(pytest.skip.Exception, match="does not ask an HTTP server"):
+    with pytest.raises(pytest.skip.Exception, match="sends no HTTP requests"):
         run(NoHttp(), TEXT)
-    with pytest.raises(pytest.skip.Exception, match="names no `script`"):
+    with pytest.raises(pytest.skip.Exception, match="has no `script`"):
         run(NoScript(), TEXT)
-    with pytest.raises(pytest.skip.Exception, match="names no `live_request`"):
-        run(NoHttp(), "a_real_provider_answers_streamed_and_whole_and_takes_its_answer_back")
+    with pytest.raises(pytest.skip.Exception, match="has no `live_request`"):
+        run(NoHttp(), "a_real_provider_answers_and_accepts_its_answer_in_the_next_chat")
 
 
 def test_a_check_that_hangs_is_ended(monkeypatch):

@@ -38,7 +38,7 @@ def test_a_valid_response_passes():
     [
         ({"content": "Hi"}, "content is a str"),
         ({"content": None}, "content is a NoneType"),
-        ({"content": [{"type": "text"}]}, r"content\[0\] is a dict, which is no block"),
+        ({"content": [{"type": "text"}]}, r"content\[0\] is a dict, which is not a block"),
         ({"content": [replace(TEXT, origin=None)]}, r"content\[0\] \(text\) has no origin"),
         ({"content": [replace(TEXT, origin=Origin("p", "real-m"))]}, "says its origin is"),
         ({"content": [replace(CALL, id="")]}, "a call without an id"),

@@ -127,10 +127,10 @@ def test_an_unexpected_response_fails_with_the_name_of_the_key(tmp_path, expecte
     (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **expected}))
     got = response(TextBlock("Hi", origin=Origin("p", "m")), CALL, usage=Usage(input_tokens=2))
     with pytest.raises(AssertionError, match=sentence):
-        found.assert_comes_to(got)
+        found.assert_matches(got)
 
 
 def test_an_expected_response_passes(tmp_path):
     values = {"text": "Hi", "blocks": ["text", "tool_use"], "tool_calls": [{"name": "f", "raw": '{"a":1}'}]}
     (found,) = load_recordings(write(tmp_path, expected={**EXPECTED, **values, "usage": {"input_tokens": 2}}))
-    found.assert_comes_to(response(TextBlock("Hi"), CALL, usage=Usage(input_tokens=2)))
+    found.assert_matches(response(TextBlock("Hi"), CALL, usage=Usage(input_tokens=2)))

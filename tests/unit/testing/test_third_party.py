@@ -104,8 +104,8 @@ def test_an_adapter_without_http_passes_with_the_reasons_for_what_was_skipped(tm
     ran = run_pytest(tmp_path, "-o", "empty_parameter_set_mark=fail_at_collect")
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "this adapter does not ask an HTTP server" in ran.stdout
-    assert "this contract names no folder of `recordings`" in ran.stdout
+    assert "this adapter sends no HTTP requests" in ran.stdout
+    assert "this contract has no folder of `recordings`" in ran.stdout
 
 
 def test_an_adapter_without_http_that_breaks_a_rule_fails_with_a_sentence(tmp_path):

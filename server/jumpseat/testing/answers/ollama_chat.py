@@ -26,13 +26,13 @@ Line = Mapping[str, Any] | Gate
 
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """One object of an answer that goes on; `message` takes `thinking` and `tool_calls`."""
+    """One object before the last; `message` takes `thinking` and `tool_calls`."""
     whole = {"role": "assistant", "content": content, **message}
     return {"model": model, "created_at": CREATED_AT, "message": whole, "done": done}
 
 
 def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> dict[str, Any]:
-    """The last object of an answer; `extra` replaces and adds keys, None takes one away."""
+    """The last object of an answer; `extra` replaces and adds keys, None removes one."""
     line = {**part(content, done=True), "done_reason": done_reason, **STATS, **extra}
     return {key: value for key, value in line.items() if value is not None}
 
@@ -40,7 +40,7 @@ def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> d
 def call(
     name: str, arguments: Any = None, *, call_id: str | None = None, index: int | None = 0
 ) -> dict[str, Any]:
-    """A tool call; older servers send neither an id nor an index that counts."""
+    """A tool call; older servers send neither an id nor a correct index."""
     function = {"name": name, "arguments": {} if arguments is None else arguments}
     if index is not None:
         function["index"] = index
@@ -55,10 +55,10 @@ def lines(*objects: Line, **headers: str) -> Reply:
 
 
 def ndjson(*objects: Mapping[str, Any]) -> bytes:
-    """The same as bytes."""
+    """The body of `lines`."""
     return lines(*objects).body
 
 
 def error(message: str, status: int, **extra: Any) -> Reply:
-    """A refusal, in the server's one shape."""
+    """A refusal."""
     return Reply.json({"error": message, **extra}, status)

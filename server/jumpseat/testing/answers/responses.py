@@ -1,7 +1,7 @@
 """Bodies of the Responses dialect, for scripts of the fake upstream.
 
-Shapes: the events and the response object of POST /responses in OpenAI's API reference, which
-`tests/unit/testing/answers/test_responses.py` holds against the official Python client.
+Shapes: the events and the response object of POST /responses in OpenAI's API reference;
+`tests/unit/testing/answers/test_responses.py` checks them with the official Python client.
 """
 
 from __future__ import annotations

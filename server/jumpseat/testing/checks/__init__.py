@@ -1,1 +1,1 @@
-"""The checks of the contract, one module for each matter; `contract` puts them together."""
+"""The checks of the contract, one module for each subject."""

@@ -1,4 +1,4 @@
-"""Checks of cancels: closing the events closes the connection to the provider at once, at any moment."""
+"""Checks of cancels: closing the events at any moment closes the connection to the provider at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class CancelChecks(ContractBase):
 
     @bounded
     async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
-        """The provider has the request and has not started to answer."""
+        """The provider has the request and has sent nothing."""
         script = self.answers()
         async with self.stage() as stage:
             stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
             chat = asyncio.create_task(stage.events(self._story()))
             request = await stage.chat_arrives(chats=[chat])
             await _cancelled(chat)
-            await _is_closed(request)
-            await self._goes_on(stage)
+            await _assert_closed(request)
+            await self._assert_next_chat_works(stage)
 
     @bounded
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
@@ -43,11 +43,11 @@ class CancelChecks(ContractBase):
                             started.set()
 
             chat = asyncio.create_task(reads())
-            await _occurs(started, chat)
+            await _wait_for(started, chat)
             request = await stage.chat_arrives()
             await _cancelled(chat)
-            await _is_closed(request)
-            await self._goes_on(stage)
+            await _assert_closed(request)
+            await self._assert_next_chat_works(stage)
 
     @bounded
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
@@ -58,8 +58,8 @@ class CancelChecks(ContractBase):
                 async for event in events:
                     if isinstance(event, TextDeltaEvent):
                         break
-            await _is_closed(await stage.chat_arrives())
-            await self._goes_on(stage)
+            await _assert_closed(await stage.chat_arrives())
+            await self._assert_next_chat_works(stage)
 
     @bounded
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
@@ -71,8 +71,8 @@ class CancelChecks(ContractBase):
             chat.cancel()
             await asyncio.sleep(0)
             await _cancelled(chat)
-            await _is_closed(request)
-            await self._goes_on(stage)
+            await _assert_closed(request)
+            await self._assert_next_chat_works(stage)
 
     def _story(self) -> ChatRequest:
         return ChatRequest(messages=(Message.user("Tell a long story."),), model=self.model)
@@ -81,7 +81,7 @@ class CancelChecks(ContractBase):
         half = up_to(self.answers().text_answer([BEFORE, AFTER], streamed=True), BEFORE)
         return replace(half, pieces=(*half.pieces, Gate()))
 
-    async def _goes_on(self, stage: Stage) -> None:
+    async def _assert_next_chat_works(self, stage: Stage) -> None:
         stage.answer(self.answers().text_answer(["Next."], streamed=True))
         text = (await stage.chat(self._story())).text
         check(text == "Next.", f"after a cancel the next chat's text is {text!r}.")
@@ -100,7 +100,7 @@ async def _cancelled(chat: asyncio.Task[object]) -> None:
         check(False, f"a cancelled chat ended normally, with {await chat!r}.")
 
 
-async def _occurs(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
+async def _wait_for(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
     waiting = asyncio.create_task(event.wait())
     await asyncio.wait({waiting, chat}, timeout=TIDY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -110,7 +110,7 @@ async def _occurs(event: asyncio.Event, chat: asyncio.Task[None]) -> None:
         raise AssertionError("a delta that the provider sent was not yielded: the answer is held back.")
 
 
-async def _is_closed(request: RecordedRequest) -> None:
+async def _assert_closed(request: RecordedRequest) -> None:
     try:
         async with asyncio.timeout(TIDY_SECONDS):
             await request.disconnected.wait()

@@ -1,4 +1,4 @@
-"""The check of many chats at once on one adapter: no answer, model, tool or failure reaches another chat."""
+"""Checks many concurrent chats on one adapter: no answer, model, tool or failure reaches another chat."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _ASKED = re.compile(r"marker-(\d+)-asked")
 
 
 class ConcurrencyChecks(ContractBase):
-    """One adapter object serves many turns at once."""
+    """One adapter serves many turns concurrently."""
 
     @bounded
     async def test_many_chats_at_once_do_not_mix(self) -> None:
-        """Each has its own model, tool and answer; some are cancelled, and some fail."""
+        """Each chat has its own model, tool and answer; some are cancelled, and some fail."""
         script = self.answers()
         all_arrived, ends = Gate(), Gate()
 

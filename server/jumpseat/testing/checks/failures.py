@@ -1,4 +1,4 @@
-"""Checks of errors: each failure has its class, a message, and what was received before it.
+"""Checks of errors: each failure has its class, a message, and the answer received before it.
 
 The tree of errors is in `jumpseat/chat/errors.py`.
 """
@@ -58,8 +58,8 @@ class FailureChecks(ContractBase):
 
     @pytest.mark.parametrize(("status", "cls"), STATUSES, ids=lambda value: getattr(value, "kind", None))
     @bounded
-    async def test_a_refusal_is_of_its_class(self, status: int, cls: type[ChatError]) -> None:
-        """The error has the provider's message or name, and the status."""
+    async def test_a_refusal_has_its_class(self, status: int, cls: type[ChatError]) -> None:
+        """The error also has the status, and the provider's message or name."""
         script = self.answers()
         for stream in (True, False):
             async with self.stage() as stage:
@@ -69,15 +69,15 @@ class FailureChecks(ContractBase):
                 # An adapter may replace the provider's message with a better one.
                 is_named = "has its reasons" in error.message or stage.provider in error.message
                 check(is_named, f"neither the provider's name nor its message is in {error.message!r}.")
-                is_finer = cls is AuthenticationError and isinstance(error, AuthorizationError)
+                is_authorization = cls is AuthenticationError and isinstance(error, AuthorizationError)
                 check(
-                    not is_finer,
+                    not is_authorization,
                     "401 means a wrong credential (AuthenticationError), not a missing permission.",
                 )
                 check(error.partial is not None and not error.partial.content, "the partial is not empty.")
 
     @bounded
-    async def test_a_limit_of_requests_says_how_long_to_wait(self) -> None:
+    async def test_a_rate_limit_has_the_delay_of_the_provider(self) -> None:
         """`retry-after` in seconds, and as a date."""
         script = self.answers()
         async with self.stage() as stage:
@@ -99,7 +99,7 @@ class FailureChecks(ContractBase):
             self._assert_error(await stage.failure(self.hello()), ServerError, stage, 502)
 
     @bounded
-    async def test_a_body_that_is_no_answer_is_a_protocol_error(self) -> None:
+    async def test_a_body_that_is_not_an_answer_is_a_protocol_error(self) -> None:
         """A sign-in page with status 200, and an empty body."""
         self.answers()
         async with self.stage() as stage:
@@ -108,11 +108,11 @@ class FailureChecks(ContractBase):
                 self._assert_error(await stage.failure(self.hello()), ProtocolError, stage, None)
 
     @bounded
-    async def test_a_credential_goes_to_the_provider_and_into_no_message(self) -> None:
+    async def test_a_credential_reaches_the_provider_and_no_message(self) -> None:
         """Even if the provider's message contains it."""
         script = self.answers()
         if self.secret is None:
-            pytest.skip("this contract names no `secret`")
+            pytest.skip("this contract has no `secret`")
         long_enough = len(self.secret) >= SHORTEST_HIDDEN
         check(long_enough, f"the contract's `secret` must have {SHORTEST_HIDDEN} characters or more.")
         async with self.stage() as stage:
@@ -124,7 +124,7 @@ class FailureChecks(ContractBase):
             check(self.secret not in stage.chats[-1].query, "the credential is in the URL.")
 
     @bounded
-    async def test_a_provider_that_is_not_there_is_a_connection_error(self) -> None:
+    async def test_an_unreachable_provider_is_a_connection_error(self) -> None:
         """No server listens at the base URL."""
         script = self.answers()
         with socket.socket() as closed:
@@ -138,24 +138,28 @@ class FailureChecks(ContractBase):
                 self._assert_error(error, ConnectionError, stage, None)
 
     @bounded
-    async def test_a_connection_that_breaks_in_mid_stream_keeps_what_came(self) -> None:
+    async def test_a_connection_that_breaks_in_mid_stream_keeps_the_answer_so_far(self) -> None:
         """The provider resets the connection after half of the answer."""
         gate = Gate()
         half = self._half()
         reply = replace(half, pieces=(*half.pieces, gate), ending="reset")
-        await self._breaks(reply, gate, (ConnectionError, ProtocolError))
+        await self._assert_broken_answer(reply, gate, (ConnectionError, ProtocolError))
 
     @bounded
-    async def test_a_connection_that_closes_in_mid_stream_keeps_what_came(self) -> None:
+    async def test_a_connection_that_closes_in_mid_stream_keeps_the_answer_so_far(self) -> None:
         """The provider closes the connection within a chunked body."""
-        await self._breaks(replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError))
+        await self._assert_broken_answer(
+            replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError)
+        )
 
     @bounded
     async def test_an_answer_that_ends_early_is_a_protocol_error(self) -> None:
         """The HTTP body is complete, but the dialect's end mark is missing."""
-        await self._breaks(self._half(), None, (ProtocolError,))
+        await self._assert_broken_answer(self._half(), None, (ProtocolError,))
 
-    async def _breaks(self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]) -> None:
+    async def _assert_broken_answer(
+        self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]
+    ) -> None:
         async with self.stage() as stage:
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []

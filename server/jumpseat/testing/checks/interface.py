@@ -1,4 +1,4 @@
-"""Checks of the adapter interface itself: what is cheap, what is offline, and what each answer is."""
+"""Checks of the adapter interface: what makes no requests, and the type of each result."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def watched_input_and_output() -> Iterator[list[str]]:
     if not _installed:
         sys.addaudithook(_hook)
         _installed = True
-    found: list[str] = []
-    _watched, _watching_thread = found, threading.get_ident()
+    opened: list[str] = []
+    _watched, _watching_thread = opened, threading.get_ident()
     try:
-        yield found
+        yield opened
     finally:
         _watched = None
 
@@ -64,16 +64,16 @@ class InterfaceChecks(ContractBase):
     """The promises of `adapters/base/interface.py`."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
-        """Set-up is cheap and offline: a client may construct every configured provider at its start."""
+        """A client may have every configured provider constructed at its start."""
         http = HttpClient()
-        with watched_input_and_output() as found:
+        with watched_input_and_output() as opened:
             adapter = self.make_adapter("http://127.0.0.1:9", http)
-        check(isinstance(adapter, Adapter), f"{type(adapter).__name__} is no subclass of Adapter.")
-        check(not found, f"the constructor does input or output: {', '.join(found)}")
+        check(isinstance(adapter, Adapter), f"{type(adapter).__name__} is not a subclass of Adapter.")
+        check(not opened, f"the constructor does input or output: {', '.join(opened)}")
 
     @bounded
     async def test_constructing_reads_no_credential(self) -> None:
-        """A credential that cannot be read fails the chat that needs it, before anything is sent."""
+        """A credential that cannot be read fails the chat that needs it, before a request is sent."""
         script = self.answers()
         async with self.stage() as stage:
             base_url = f"{stage.upstream.origin}{script.base_path}"
@@ -89,12 +89,12 @@ class InterfaceChecks(ContractBase):
             if adapter.account is None:
                 pytest.fail("an adapter that needs a credential has no account.")
             status = await adapter.account.auth_status()
-            check(status.state == "signed_out", f"auth_status says {status.state} without a credential.")
+            check(status.state == "signed_out", f"auth_status is {status.state} without a credential.")
             check(status.message, "auth_status has no message about the missing credential.")
 
     @bounded
-    async def test_it_says_what_it_is(self) -> None:
-        """Name, capabilities and traits, all without a request."""
+    async def test_name_capabilities_and_traits_need_no_request(self) -> None:
+        """And they have the types of the interface."""
         async with self.stage() as stage:
             adapter = stage.adapter
             named = isinstance(adapter.provider_name, str) and adapter.provider_name
@@ -116,8 +116,10 @@ class InterfaceChecks(ContractBase):
                 check(known, f"the setting {name!r} is a {type(row).__name__}, not a SettingRow.")
             files = adapter.account.watched_files() if adapter.account is not None else []
             check(all(isinstance(file, Path) for file in files), f"watched_files gives {files!r}, not paths.")
-            found = adapter.inline_output("x = 1") if isinstance(adapter, EditsInline) else None
-            check(found is None or isinstance(found, str), f"inline_output gives {found!r}.")
+            replacement = adapter.inline_output("x = 1") if isinstance(adapter, EditsInline) else None
+            check(
+                replacement is None or isinstance(replacement, str), f"inline_output gives {replacement!r}."
+            )
             check(not stage.upstream.requests, "it made a request for settings or files.")
 
     @bounded
@@ -133,19 +135,19 @@ class InterfaceChecks(ContractBase):
             check(limit is None or (type(limit) is int and limit > 0), f"max_context_tokens is {limit!r}.")
 
     @bounded
-    async def test_nothing_is_sent_before_the_first_event_is_asked_for(self) -> None:
-        """`stream` only makes the iterator."""
+    async def test_nothing_is_sent_before_the_first_event_is_requested(self) -> None:
+        """`stream` only returns the iterator."""
         async with self.stage() as stage:
             events = stage.adapter.stream(self.hello())
-            check(hasattr(events, "__anext__"), "stream gives no asynchronous iterator.")
+            check(hasattr(events, "__anext__"), "stream does not return an asynchronous iterator.")
             close = getattr(events, "aclose", None)
             if close is not None:
                 await close()
             check(not stage.upstream.requests, "stream made a request before the first event was requested.")
 
     @bounded
-    async def test_the_list_of_models_is_of_this_provider(self) -> None:
-        """Rows of `ModelInfo` under the provider's own name; unknown limits are absent, never 0."""
+    async def test_the_list_of_models_has_valid_rows_of_this_provider(self) -> None:
+        """Unknown limits are absent, not 0."""
         if self.speaks_http:
             self.answers()
         async with self.stage() as stage:
@@ -167,14 +169,14 @@ class InterfaceChecks(ContractBase):
 
     @bounded
     async def test_a_count_of_tokens_is_a_number_or_minus_one(self) -> None:
-        """-1 where the provider offers no count; never a guess, and never 0 for a prompt."""
+        """-1 if the provider cannot count; not an estimate, and not 0."""
         async with self.stage() as stage:
             tokens = await stage.adapter.count_tokens(self.hello())
             check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
 
     @bounded
     async def test_the_state_of_the_credential_needs_no_request(self) -> None:
-        """Only `refresh` may make requests."""
+        """Without `refresh`."""
         async with self.stage() as stage:
             if stage.adapter.account is None:
                 return  # No credential is needed.
@@ -189,19 +191,21 @@ class InterfaceChecks(ContractBase):
         """`Capabilities`, or some of its fields by name."""
         async with self.stage() as stage:
             try:
-                found = await stage.adapter.probe()
+                probed = await stage.adapter.probe()
             except ChatError:
                 return
-            if found is None or isinstance(found, Capabilities):
+            if probed is None or isinstance(probed, Capabilities):
                 return
-            check(isinstance(found, Mapping), f"probe gives a {type(found).__name__}.")
-            unknown = sorted(set(found) - {field.name for field in fields(Capabilities)})
-            check(not unknown, f"probe gives {unknown}, which are no fields of Capabilities.")
-            check(all(type(each) is bool for each in found.values()), f"probe gives {found!r}, not booleans.")
+            check(isinstance(probed, Mapping), f"probe gives a {type(probed).__name__}.")
+            unknown = sorted(set(probed) - {field.name for field in fields(Capabilities)})
+            check(not unknown, f"probe gives {unknown}, which are not fields of Capabilities.")
+            check(
+                all(type(each) is bool for each in probed.values()), f"probe gives {probed!r}, not booleans."
+            )
 
     @bounded
     async def test_closing_twice_is_harmless(self) -> None:
-        """The registry closes every adapter, and a plug-in's own code may have closed it before."""
+        """The registry closes every adapter, also one that a plug-in has closed itself."""
         async with self.stage() as stage:
             await stage.adapter.aclose()
             await stage.adapter.aclose()

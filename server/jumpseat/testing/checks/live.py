@@ -19,13 +19,13 @@ AT_ONCE = 4
 
 
 class LiveChecks(ContractBase):
-    """Skipped unless the contract names a `live_request`."""
+    """Skipped unless the contract has a `live_request`."""
 
     @bounded
-    async def test_a_real_provider_answers_streamed_and_whole_and_takes_its_answer_back(self) -> None:
-        """Also several at the same time, and after a cancel."""
+    async def test_a_real_provider_answers_and_accepts_its_answer_in_the_next_chat(self) -> None:
+        """Streamed and not, several at the same time, and after a cancel."""
         if self.live_request is None:
-            pytest.skip("this contract names no `live_request`")
+            pytest.skip("this contract has no `live_request`")
         request = self.live_request
         async with self.stage() as stage:
             for stream in (True, False):

@@ -13,21 +13,21 @@ from jumpseat.testing.laws import assert_laws, assert_response, check
 from jumpseat.testing.recordings import SLICES, Recording
 from jumpseat.testing.stage import ContractBase, bounded
 
-_NO_FOLDER = "this contract names no folder of `recordings`"
+_NO_FOLDER = "this contract has no folder of `recordings`"
 
 
 class RecordedChecks(ContractBase):
-    """Answers recorded from the provider, or written after its documentation."""
+    """Answers that were recorded from the provider, or written by its documentation."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """A test for each recording; `test_the_recordings_can_be_read` reports a missing folder."""
-        wanted = {"answered": False, "failed": True}
-        for name in wanted.keys() & set(metafunc.fixturenames):
+        fails = {"answered": False, "failed": True}
+        for name in fails.keys() & set(metafunc.fixturenames):
             try:
                 found = self.loaded_recordings()
             except ValueError:
                 found = []  # `test_the_recordings_can_be_read` reports the error.
-            cases = [pytest.param(each, id=each.name) for each in found if each.fails == wanted[name]]
+            cases = [pytest.param(each, id=each.name) for each in found if each.fails == fails[name]]
             metafunc.parametrize(name, cases or [self._no_recording(name)])
 
     def _no_recording(self, name: str) -> Any:
@@ -48,10 +48,10 @@ class RecordedChecks(ContractBase):
         check(not all(each.streamed for each in found), "no recording is of an answer that is not streamed.")
 
     @bounded
-    async def test_a_recorded_answer_comes_to_what_it_should_in_every_arrival(
+    async def test_a_recorded_answer_gives_the_expected_response_in_every_arrival(
         self, answered: Recording
     ) -> None:
-        """In one write, byte by byte, in sevens: the same events, except where deltas are cut."""
+        """In one write, byte by byte, in sevens: the same events, except for the ends of deltas."""
         request, first = self.request_of(answered), None
         async with self.stage() as stage:
             for arrival, size in SLICES.items():
@@ -69,10 +69,10 @@ class RecordedChecks(ContractBase):
                 fold.add(event)
             response = fold.response()
             assert_response(response, provider=stage.provider, model=request.model)
-            answered.assert_comes_to(response)
+            answered.assert_matches(response)
 
     @bounded
-    async def test_a_recorded_answer_is_the_same_whatever_was_asked_for(self, answered: Recording) -> None:
+    async def test_a_recorded_answer_is_the_same_with_and_without_stream(self, answered: Recording) -> None:
         """A provider may stream when `stream` is false, and the reverse."""
         request = self.request_of(answered)
         async with self.stage() as stage:
@@ -81,19 +81,19 @@ class RecordedChecks(ContractBase):
             other = await stage.chat(replace(request, stream=not request.stream))
             for response in (one, other):
                 assert_response(response, provider=stage.provider, model=request.model)
-                answered.assert_comes_to(response)
+                answered.assert_matches(response)
 
     @bounded
-    async def test_a_recorded_failure_is_the_error_it_should_be(self, failed: Recording) -> None:
+    async def test_a_recorded_failure_gives_the_expected_error(self, failed: Recording) -> None:
         """It has its class and the provider's message."""
-        request, wanted = self.request_of(failed), failed.expected["error"]
+        request, expected = self.request_of(failed), failed.expected["error"]
         async with self.stage() as stage:
             for size in SLICES.values():
                 stage.answer(failed.reply(size))
                 error = await stage.failure(request)
-                found = type(error).__name__
-                check(found == wanted["class"], f"{failed.name} is a {found}: {error.message}")
-                words = wanted.get("message", "")
+                name = type(error).__name__
+                check(name == expected["class"], f"{failed.name} is a {name}: {error.message}")
+                words = expected.get("message", "")
                 check(words in error.message, f"{words!r} is not in the message {error.message!r}.")
                 check(error.provider == stage.provider, f"the error's provider is {error.provider!r}.")
                 check(error.partial is not None, "the error has no partial.")

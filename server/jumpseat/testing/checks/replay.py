@@ -1,7 +1,4 @@
-"""Checks of the round trip: an answer is sent back unchanged, its opaque parts byte for byte.
-
-The rule is in the docstring of `jumpseat.chat.Response`.
-"""
+"""Checks of the round trip: an answer is sent back unchanged, its opaque parts byte for byte."""
 
 from __future__ import annotations
 
@@ -38,23 +35,23 @@ class ReplayChecks(ContractBase):
     """The next request of a conversation."""
 
     @bounded
-    async def test_what_must_go_back_goes_back_byte_for_byte(self, answered: Recording) -> None:
+    async def test_provider_data_is_sent_back_byte_for_byte(self, answered: Recording) -> None:
         """Signatures, redacted data, raw arguments, and the strings in the recording's `replayed`."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             body = await self._sent_with(stage, answered, message)
             texts = list(strings_in(body))
-            for wanted in (*answered.expected.get("replayed", ()), *_opaque(message)):
+            for data in (*answered.expected.get("replayed", ()), *_opaque(message)):
                 check(
-                    any(wanted in text for text in texts),
-                    f"{wanted!r} of {answered.name} is not in the next request: {body!r}",
+                    any(data in text for text in texts),
+                    f"{data!r} of {answered.name} is not in the next request: {body!r}",
                 )
             for call in (block for block in message.content if isinstance(block, ToolUseBlock)):
-                _assert_call_went_back(call, body)
+                _assert_call_sent_back(call, body)
 
     @bounded
-    async def test_an_answer_that_was_held_as_json_goes_back_the_same(self, answered: Recording) -> None:
-        """A client keeps the conversation as JSON: nothing may depend on the identity of our objects."""
+    async def test_an_answer_that_was_stored_as_json_is_sent_back_the_same(self, answered: Recording) -> None:
+        """Clients store the conversation as JSON, so nothing may depend on the identity of objects."""
         async with self.stage() as stage:
             message = await self._answer_of(stage, answered)
             direct = await self._sent_with(stage, answered, message)
@@ -62,12 +59,12 @@ class ReplayChecks(ContractBase):
             check(wired == direct, f"through JSON it sends {wired!r}\ninstead of {direct!r}")
 
     @bounded
-    async def test_what_was_given_out_is_taken_back(self, answered: Recording) -> None:
-        """The next chat may contain the answer, or the part received before a cancel."""
+    async def test_an_answer_is_valid_in_the_next_chat(self, answered: Recording) -> None:
+        """Also the part of an answer that was received before a cancel."""
         request = self.request_of(answered)
         async with self.stage() as stage:
             stage.answer(answered.reply())
-            assert_taken_back(await stage.events(request), request.messages)
+            assert_valid_in_next_chat(await stage.events(request), request.messages)
 
     async def _answer_of(self, stage: Stage, recording: Recording) -> Message:
         """The recorded answer as the message to send back."""
@@ -75,7 +72,7 @@ class ReplayChecks(ContractBase):
         stage.answer(recording.reply())
         message = (await stage.chat(self.request_of(recording))).as_message()
         if not message.content:
-            pytest.skip("the answer is empty, and an empty message does not go back")
+            pytest.skip("the answer is empty, and an empty message is not sent back")
         return message
 
     async def _sent_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
@@ -87,8 +84,8 @@ class ReplayChecks(ContractBase):
         return stage.sent()
 
     @bounded
-    async def test_a_tool_round_goes_back_with_call_and_result_paired(self) -> None:
-        """A scripted call: its name and arguments, then its result."""
+    async def test_a_tool_round_is_sent_back_with_call_and_result_paired(self) -> None:
+        """The call with its name and arguments, then its result."""
         script = self.answers()
         arguments = '{"city":"Göteborg","days":3}'
         async with self.stage() as stage:
@@ -105,7 +102,7 @@ class ReplayChecks(ContractBase):
             messages = (*request.messages, answer, _next_message(answer))
             await stage.chat(replace(request, messages=messages))
             body = stage.sent()
-            _assert_call_went_back(call, body)
+            _assert_call_sent_back(call, body)
             texts = list(strings_in(body))
             check(any(RESULT in text for text in texts), f"the tool's result is not sent back: {body!r}")
             first, last = (
@@ -114,7 +111,7 @@ class ReplayChecks(ContractBase):
             check(first < last, "the result is before its call.")
 
 
-def assert_taken_back(events: Sequence[StreamEvent], asked: Sequence[Message] = (HELLO,)) -> None:
+def assert_valid_in_next_chat(events: Sequence[StreamEvent], asked: Sequence[Message] = (HELLO,)) -> None:
     """The content of an answer, and of each partial answer after a cancel, is valid in the next chat.
 
     Raises:
@@ -157,15 +154,15 @@ def _opaque(message: Message) -> Sequence[str]:
     return found
 
 
-def _assert_call_went_back(call: ToolUseBlock, body: Any) -> None:
-    """The exact text of the arguments, or the same object with its keys in the same order."""
+def _assert_call_sent_back(call: ToolUseBlock, body: Any) -> None:
+    """The name, and the exact text of the arguments, or the same object with the same order of keys."""
     names = list(strings_in(body))
     check(call.name in names, f"the call's name {call.name!r} is not sent back: {body!r}")
     if call.arguments is None or call.raw in names:
         return  # Invalid arguments are sent back in a form that depends on the dialect, or dropped.
     if not call.raw.strip() and "{}" in names:
         return  # Empty arguments are sent back as an empty object.
-    wanted = json.dumps(json.loads(call.raw or "{}"))
+    expected = json.dumps(json.loads(call.raw or "{}"))
     objects = (value for value in values_in(body) if isinstance(value, dict))
-    is_sent = any(json.dumps(each) == wanted for each in objects)
+    is_sent = any(json.dumps(each) == expected for each in objects)
     check(is_sent, f"the arguments {call.raw!r} are not sent back, as text or as an object: {body!r}")

@@ -18,7 +18,7 @@ class RequestChecks(ContractBase):
     """One chat with a scripted provider, and the request that it got."""
 
     @bounded
-    async def test_a_text_comes_back_as_blocks_streamed_and_not(self) -> None:
+    async def test_a_text_becomes_blocks_streamed_and_not(self) -> None:
         """`content` is a list of blocks, `text` the joined string."""
         script = self.answers()
         async with self.stage() as stage:
@@ -34,7 +34,7 @@ class RequestChecks(ContractBase):
                 check(asked == streamed, f"stream is {streamed}, but the request has {asked}.")
 
     @bounded
-    async def test_every_event_is_seen_by_on_delta(self) -> None:
+    async def test_on_delta_gets_every_event(self) -> None:
         """Also by an async `on_delta`, and also if the answer is not streamed."""
         script = self.answers()
         async with self.stage() as stage:
@@ -52,7 +52,7 @@ class RequestChecks(ContractBase):
 
     @bounded
     async def test_the_model_reaches_the_provider(self) -> None:
-        """By the name in the request."""
+        """With the name in the request."""
         script = self.answers()
         async with self.stage() as stage:
             for name in self.models:
@@ -72,14 +72,14 @@ class RequestChecks(ContractBase):
                 (bound, 1234, 1234),
                 (stage.adapter.bind(self.model), None, DEFAULT_MAX_TOKENS),
             ]
-            for model, of_the_call, wanted in limits:
+            for model, of_the_call, expected in limits:
                 stage.answer(script.text_answer(["Yes."], streamed=False))
                 await model.chat(self.hello().messages, max_tokens=of_the_call)
                 numbers = [value for value in values_in(stage.sent()) if type(value) is int]
-                check(wanted in numbers, f"the limit {wanted} is not in the request: {stage.sent()!r}")
+                check(expected in numbers, f"the limit {expected} is not in the request: {stage.sent()!r}")
 
     @bounded
-    async def test_tools_are_the_same_as_definitions_and_as_mappings(self) -> None:
+    async def test_tools_as_mappings_and_as_definitions_are_the_same(self) -> None:
         """Names, descriptions and schemas reach the provider."""
         script = self.answers()
         async with self.stage() as stage:
@@ -99,7 +99,7 @@ class RequestChecks(ContractBase):
                 check(is_sent, f"the parameter {name!r} of the tool is not in the request: {bodies[0]!r}")
 
     @bounded
-    async def test_the_system_prompt_reaches_the_provider_and_is_no_message_of_the_user(self) -> None:
+    async def test_the_system_prompt_reaches_the_provider_and_is_not_a_user_message(self) -> None:
         """Its place depends on the dialect."""
         script = self.answers()
         async with self.stage() as stage:
@@ -113,7 +113,7 @@ class RequestChecks(ContractBase):
             check(not is_users, f"the system prompt is sent as a message of the user: {body!r}")
 
     @bounded
-    async def test_messages_of_one_role_in_a_row_lose_nothing_and_keep_their_order(self) -> None:
+    async def test_consecutive_messages_of_one_role_are_complete_and_in_order(self) -> None:
         """Merged or separate, as the dialect requires."""
         script = self.answers()
         roles = ["user", "user", "assistant", "assistant", "user", "user", "user"]
@@ -143,8 +143,8 @@ class RequestChecks(ContractBase):
             check(len(stage.chats) == 1, f"a failing chat was sent {len(stage.chats)} times.")
 
     @bounded
-    async def test_a_chat_leaves_nothing_behind_for_the_next(self) -> None:
-        """The same request sends the same body again: the adapter keeps no conversation."""
+    async def test_a_chat_does_not_change_the_next_one(self) -> None:
+        """The same request has the same body again, because the adapter keeps no conversation."""
         async with self.stage() as stage:
             first = await self._body_of(stage, self.hello(tools=TOOLS, system="Be brief."))
             await self._body_of(stage, self.hello(messages=(Message.user("Other."),)))

@@ -63,7 +63,7 @@ def test_a_broken_object_is_a_protocol_error_because_a_part_of_the_answer_is_los
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"choices": []}', b'"text"'])
-def test_a_body_that_is_no_answer_is_a_protocol_error(data):
+def test_a_body_that_is_not_an_answer_is_a_protocol_error(data):
     assert isinstance(read([data], "application/json")[1], ProtocolError)
 
 
