@@ -1,15 +1,15 @@
-"""What happens fast every time, on a machine that may have something else to do now and then."""
+"""Time limits on a machine that may sometimes be busy."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 ATTEMPTS = 4
-"""What waits for something does so every time; a machine that is busy is so now and then."""
+"""Code that waits is slow every time; a busy machine only sometimes."""
 
 
 async def is_quick(seconds_taken: Callable[[], Awaitable[float]], within: float) -> None:
-    """Fail where none of a few attempts was quick enough.
+    """Fail if none of a few attempts was quick enough.
 
     Args:
         seconds_taken: makes one attempt and returns how long it took.

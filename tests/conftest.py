@@ -34,7 +34,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Run a module with an `xdist_group`, whose tests share expensive fixtures, in one process.
 
     pytest-xdist writes the group into a private attribute of each test that pytest 9.2 no longer reads, so
-    each process set up the fixtures again.
+    that each process would set up the fixtures again.
     """
     if config.getoption("dist") != "loadgroup":
         return None

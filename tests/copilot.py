@@ -1,4 +1,4 @@
-"""A daemon whose Copilot is the emulator, spoken to in raw frames."""
+"""A daemon whose Copilot is the emulator, and raw frames to it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ async def copilot_daemon(
 
 
 def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
-    """The provider table of a github.com whose planes are the emulator's."""
+    """The provider table with the emulator's planes in place of github.com's."""
     return emulator.provider(**more)
 
 
 async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:
-    """Sign an account in with a code, and return the result."""
+    """Sign in an account with a code, and return the result."""
     request_id = daemon.start("auth/signIn", params)
     prompt = await prompted(daemon)
     emulator.approve(prompt["userCode"], login)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 20.0
-"""Much longer than any test needs, for a loaded machine."""
+"""Much longer than any test needs, for a busy machine."""
 
 COMMAND = (sys.executable, "-m", "jumpseat", "serve")
 

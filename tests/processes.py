@@ -1,4 +1,4 @@
-"""The processes that a program under test has started, and whether they have ended. Needs a /proc."""
+"""The processes that a program under test has started, and whether they have ended. Needs /proc."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 WAIT_SECONDS = 10.0
-"""How long a process that has to end may take; the machine may be busy."""
+"""The limit for a process that has to end, on a busy machine."""
 
 
 def take_interrupts() -> None:
-    """A child's `preexec_fn`: SIGINT ends it, also where the test run ignores it, which children inherit."""
+    """A child's `preexec_fn`: SIGINT ends it, even if the test run ignores SIGINT, which children inherit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one has started and that are there now; skips the test without a /proc."""
+    """The running processes that this one has started; skips the test without /proc."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.exists():
         pytest.skip("this system has no /proc to find a process's children in")
@@ -28,22 +28,22 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Its children, theirs, and so on."""
+    """All its descendants."""
     return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def command_line(pid: int) -> str:
-    """The program and its arguments, as any user of the machine can read them."""
+    """The program and its arguments, which any user of the machine can read."""
     return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
 
 
 async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
-    """Wait for a process to end; False if it has not within the time."""
+    """Wait for a process to end; False after the timeout."""
     return await asyncio.to_thread(ends, pid, seconds)
 
 
 def ends(pid: int, seconds: float) -> bool:
-    """The same, on this thread."""
+    """The same for synchronous callers."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

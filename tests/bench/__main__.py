@@ -1,4 +1,4 @@
-"""`make bench`: what the daemon adds, as medians and ratios of one run.
+"""`make bench`: the overhead of the daemon, as medians and ratios of one run.
 
 Each figure is compared with a baseline that is measured alternately in the same run, because the speed of a
 shared machine drifts. No figure fails a build.

@@ -57,14 +57,14 @@ def chats(base_url: str) -> None:
 
 
 class Side(Protocol):
-    """A way to make chats."""
+    """One side of a comparison."""
 
     @property
     def cpu_seconds(self) -> float:
         """User and system time of its process so far."""
 
     def run(self, count: int, messages: Messages) -> list[float]:
-        """So many chats at once, to their ends; the milliseconds to the first text of each."""
+        """Run this many concurrent chats; returns the milliseconds to the first text of each."""
 
 
 class ThroughDaemon:
@@ -75,7 +75,7 @@ class ThroughDaemon:
         self._last_id = 0
 
     def run(self, count: int, messages: Messages) -> list[float]:
-        """So many chats at once, to their ends; the milliseconds to the first text of each."""
+        """Run this many concurrent chats; returns the milliseconds to the first text of each."""
         firsts: dict[int, float] = {}
         begun = time.perf_counter()
         for _ in range(count):
@@ -127,7 +127,7 @@ def _accepted(base_url: str) -> int:
 
 
 def _histories() -> Mapping[str, Messages]:
-    """Conversations of 1 MB, in the form that both sides take."""
+    """Conversations of 1 MB, in a form for both sides."""
     return {
         "200 turns of ASCII": _history(200),
         "200 turns with other letters": _history(200, " Größe 😀"),

@@ -52,7 +52,7 @@ class Direct:
 
 @contextmanager
 def direct(base_url: str) -> Iterator[Direct]:
-    """A client that is closed at the end."""
+    """Yield a client and close it at the end."""
     client = Direct(base_url)
     try:
         yield client

@@ -70,7 +70,7 @@ class BlockingDaemon:
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the daemon."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):

@@ -24,7 +24,7 @@ CLIENT_SECONDS = 60.0
 
 
 def program(name: str) -> str:
-    """The editor beside our interpreter (where a wheel puts it), or on the path."""
+    """The editor next to our interpreter (where a wheel installs it), or on the PATH."""
     beside = Path(sys.executable).parent
     found = shutil.which(name, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
     if found is None:

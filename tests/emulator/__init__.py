@@ -1,7 +1,7 @@
-"""An emulator of GitHub's sign-in, REST and Copilot hosts, for tests and for trying things by hand.
+"""An emulator of GitHub's sign-in, REST and Copilot hosts, for tests and manual trials.
 
-It is a model of the service written from its documentation and from recordings, not from our client: see
-`emulator.py` for what tests can do with it, and `python -m tests.emulator --help`.
+It is a model of the service written from its documentation and from recordings, not from our client:
+`emulator.py` has the controls for tests, and `python -m tests.emulator --help`.
 """
 
 from tests.emulator.emulator import CopilotEmulator, Seen

@@ -1,7 +1,4 @@
-"""Admission to the data plane: credential, host, headers, and the cost of a chat.
-
-Below it are credentials and accounts; above it is `data.py`.
-"""
+"""Admission to the data plane: credential, host, headers, and the cost of a chat."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ def admit(state: State, plane: str, request: RecordedRequest) -> Entry:
     """Check credential, host and headers.
 
     Raises:
-        Refused: with the service's own status and words.
+        Refused: with the service's own status and message.
     """
     if "authorization" not in request.headers:
         raise Refused(plain(400, "bad request: missing Authorization header\n"))

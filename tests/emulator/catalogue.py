@@ -1,7 +1,7 @@
 """Models: the rows of GET /models and the behaviour of the models.
 
 Rows are made for the asking account and the API version: policy, plan, and the two shapes of billing.
-Above it is the data plane; `builtin_models.py` has the models themselves.
+`builtin_models.py` has the models themselves.
 """
 
 from __future__ import annotations

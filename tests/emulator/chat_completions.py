@@ -1,6 +1,6 @@
 """Requests of POST /chat/completions: decoding and validation.
 
-The answers are in `chat_flavours.py`. Above it is the data plane.
+The answers are in `chat_flavours.py`.
 """
 
 from __future__ import annotations

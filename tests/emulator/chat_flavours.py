@@ -2,7 +2,7 @@
 
 Azure (a chunk of prompt filter results, null roles), Claude (no arguments in the first delta of a call,
 every call at index 0, two choices in a whole answer) and Gemini (zero usage in every chunk, reasoning with
-an opaque). A model's quirks are laid on top. Above it is the data plane.
+an opaque). A model's quirks are laid on top.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The proxy plane: code completions (inline and panel), and the experiments.
 
-Only what the official language server asks for, so that it can be run against the emulator.
+Only the requests of the official language server, so that it can run against the emulator.
 """
 
 from __future__ import annotations

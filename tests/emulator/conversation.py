@@ -4,10 +4,10 @@ The rules, in order; the first that fits the end of the conversation is followed
 
 - after tool results: `The tool NAME answered: ...` for each of them;
 - a tool choice that demands a call, or a user text with "use the tool NAME [with {json}]" (or "use the
-  tools A and B") and NAME among the tools: calls; arguments left out are made up from the schema;
+  tools A and B") and NAME among the tools: calls; missing arguments are generated from the schema;
 - "repeat the system prompt": the system prompt; "repeat my first message": that message;
 - "count to N": the numbers, each a piece of its own;
-- JSON, where it is requested: an object with `said`, or what the schema requires, made up;
+- JSON, where it is requested: an object with `said`, or one generated from the schema;
 - anything else: `You said: ...`, and how many images came with it.
 
 A token is a word. Thinking, where it is requested, says how many messages came.
@@ -27,7 +27,7 @@ _MADE_UP = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call that a model made, or is about to make."""
+    """A call of a model."""
 
     name: str
     arguments: str

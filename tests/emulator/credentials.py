@@ -1,7 +1,7 @@
-"""Tokens: the kinds of GitHub token, Copilot's own short-lived ones, and who may exchange which.
+"""Tokens: the kinds of GitHub token, Copilot's own short-lived ones, and which can be exchanged.
 
 Facts: the prefixes of GitHub's tokens, and the grammar of the token in the answer of
-GET /copilot_internal/v2/token. Above it are the planes; below it are accounts and the clock.
+GET /copilot_internal/v2/token.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The device flow as a state machine: codes are pending, approved, denied, expired or used.
 
 RFC 8628, with GitHub's departures: refusals are answered with HTTP 200, and `slow_down` names the new
-interval. Above it is the OAuth plane.
+interval.
 """
 
 from __future__ import annotations

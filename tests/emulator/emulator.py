@@ -1,7 +1,6 @@
 """The emulator for tests: a listener for each host, controls for each state, and the recorded requests.
 
-Each host of the service is a listener of its own on loopback, so that a request that goes to the wrong one
-shows. Above it are tests and `python -m tests.emulator`; below it are the planes.
+Each host of the service is a listener of its own on loopback, so that a request to the wrong one is visible.
 """
 
 from __future__ import annotations
@@ -91,17 +90,17 @@ class CopilotEmulator:
 
     @property
     def github_url(self) -> str:
-        """Stands in for https://github.com."""
+        """Replaces https://github.com."""
         return self.state.origins[GITHUB]
 
     @property
     def api_url(self) -> str:
-        """Stands in for https://api.github.com."""
+        """Replaces https://api.github.com."""
         return self.state.origins[API]
 
     @property
     def copilot_url(self) -> str:
-        """Stands in for https://api.githubcopilot.com, which serves every plan."""
+        """Replaces https://api.githubcopilot.com, which serves every plan."""
         return self.state.origins[COPILOT]
 
     def plan_url(self, plan: str) -> str:
@@ -180,7 +179,7 @@ class CopilotEmulator:
         self.credentials.expire_copilot_tokens()
 
     def suspend(self, account: Account | str = "octocat") -> None:
-        """Take Copilot away from an account."""
+        """Remove Copilot from an account."""
         self.state.accounts.find(account).blocked = "access_revoked"
 
     def set_plan(self, plan: str, account: Account | str = "octocat") -> None:
@@ -197,7 +196,7 @@ class CopilotEmulator:
         """Queue behaviours for the next requests for a model, to a path, or (None) to any data host."""
         self._scripts[target].extend(behaviours)
 
-    # What was seen
+    # Recorded requests
 
     @property
     def exchanges(self) -> int:
@@ -291,7 +290,7 @@ class CopilotEmulator:
 
 
 def _paced(reply: Reply, seconds: float) -> Reply:
-    # Not after the last piece: a client that has its whole answer may already be asking the next question.
+    # Not after the last piece: a client with the whole answer may already send its next request.
     pieces: list[Piece] = []
     for piece in reply.pieces:
         pieces += [Pause(seconds), piece] if pieces else [piece]

@@ -1,7 +1,7 @@
 """Faults for `CopilotEmulator.script`: each replaces one answer.
 
-A behaviour that begins with the honest answer lets the service do its work first: the request is checked
-and charged for, and then the answer is spoilt.
+A behaviour that starts with the normal answer lets the service run first: the request is checked and
+charged, and then the answer is changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Behaviour = Reply | Callable[[Call], Reply]
 
 
 def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
-    """402, in JSON or in the bare words of other servers."""
+    """402, in JSON or in the plain text of other servers."""
     if bare:
         return refusals.plain(402, "quota exceeded\n")
     return refusals.quota_exceeded(retry_after)
@@ -42,7 +42,7 @@ def rate_limited(seconds: int | None = 30, code: str = "rate_limited", message: 
 
 
 def forbidden(message: str = "forbidden: access denied", code: str | None = None) -> Reply:
-    """403, in words or with a code."""
+    """403, with a message or a code."""
     if code is None:
         return refusals.plain(403, f"{message}\n")
     return refusals.coded(403, message, code)
@@ -70,34 +70,34 @@ def outdated() -> Reply:
 
 
 def gated(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
-    """The normal answer, held back after so many events until the gate is opened."""
+    """This many events of the normal answer; the rest waits until the gate is opened."""
     return lambda call: _insert(call.honest(), gate, after)
 
 
 def stalled(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the normal answer, then nothing."""
+    """This many events of the normal answer, then nothing."""
     return lambda call: _first(call.honest(), after).stall_after()
 
 
 def closed(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the normal answer, then the end of the connection."""
+    """This many events of the normal answer, then the end of the connection."""
     return lambda call: _first(call.honest(), after).close_after()
 
 
 def reset(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the normal answer, then a reset of the connection."""
+    """This many events of the normal answer, then a reset of the connection."""
     return lambda call: _first(call.honest(), after).reset_after()
 
 
 def ended(after: int = 1) -> Callable[[Call], Reply]:
-    """So many events of the normal answer, then a proper end of the body: the rest is missing."""
+    """This many events of the normal answer, then a regular end of the body without the rest."""
     return lambda call: _first(call.honest(), after)
 
 
 def failing(
     code: str = "internal_error", message: str = "The model failed.", after: int = 1
 ) -> Callable[[Call], Reply]:
-    """So many events of the normal answer, then an error in the stream, as the dialect has it."""
+    """This many events of the normal answer, then an error in the form of the dialect."""
 
     def behave(call: Call) -> Reply:
         reply = _first(call.honest(), after)

@@ -1,7 +1,7 @@
 """POST /v1/messages, answers: Anthropic's events with the service's additions.
 
 The model's name comes back with dashes, `copilot_usage` is inside `message_delta`, and a bare
-`data: [DONE]` follows `message_stop`. Above it is the data plane.
+`data: [DONE]` follows `message_stop`.
 """
 
 from __future__ import annotations

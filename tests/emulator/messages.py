@@ -1,6 +1,6 @@
 """Requests of POST /v1/messages: what Anthropic's API and the service before it refuse.
 
-The answers are in `message_events.py`. Above it is the data plane.
+The answers are in `message_events.py`.
 """
 
 from __future__ import annotations

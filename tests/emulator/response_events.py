@@ -2,7 +2,6 @@
 
 One item has another id in every event, and the response has another in `created` and in `completed`; only
 `output_index` and `call_id` stay. `copilot_usage` is beside `response`, and no `[DONE]` follows.
-Above it is the data plane.
 """
 
 from __future__ import annotations

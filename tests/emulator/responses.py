@@ -1,6 +1,6 @@
 """Requests of POST /responses: input items, and the checks of those that come back.
 
-The answers are in `response_events.py`. Above it is the data plane.
+The answers are in `response_events.py`.
 """
 
 from __future__ import annotations

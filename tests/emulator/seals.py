@@ -1,7 +1,7 @@
 """Opaque values that only this emulator can make: thinking signatures, encrypted content, item ids.
 
-A client must send them back untouched. What was made for one thing does not pass for another, and what
-another emulator made does not pass at all.
+A client must send them back unchanged. A value for one purpose is not valid for another, and a value of
+another emulator is never valid.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NONCE_BYTES = 12
 
 
 class Sealer:
-    """Seals texts under a key of its own. Two seals of one text differ; both open to it."""
+    """Seals texts under a key of its own. Two seals of one text differ; both decrypt to it."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)

@@ -25,7 +25,7 @@ from tests.fakes.language_server_relay import HEADER
 from tests.fakes.language_server_relay import frame as order
 
 WAIT_SECONDS = 20.0
-"""Far more than any step needs, even on a loaded machine."""
+"""Far more than any step needs, even on a busy machine."""
 
 RELAY = Path(__file__).with_name("language_server_relay.py")
 
@@ -45,7 +45,7 @@ class Start:
 
     pid: int
     argv: list[str]
-    """Arguments behind those of `FakeLanguageServer.command`."""
+    """Arguments after those of `FakeLanguageServer.command`."""
 
     env: Mapping[str, str]
     writer: asyncio.StreamWriter = field(repr=False)
@@ -53,13 +53,13 @@ class Start:
     serving: dict[Any, asyncio.Task[None]] = field(default_factory=dict, repr=False)
     waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict, repr=False)
     conversations: set[str] = field(default_factory=set)
-    """Those that this process knows."""
+    """The conversations of this process."""
 
     saw_eof: bool = False
     """Whether its stdin has ended."""
 
     async def ended(self) -> None:
-        """Wait until the process is gone."""
+        """Wait until the process has ended."""
         async with asyncio.timeout(WAIT_SECONDS):
             await self.gone.wait()
 
@@ -69,7 +69,7 @@ class FakeLanguageServer:
 
     def __init__(self) -> None:
         self.status: dict[str, Any] = {"status": "OK", "user": "octocat"}
-        """What `checkStatus` tells; chats and models are refused while it is not OK."""
+        """The result of `checkStatus`; chats and models are refused while it is not OK."""
 
         self.stubborn = False
         """Whether the next process ignores shutdown, exit, the end of its input, and SIGTERM."""
@@ -114,7 +114,7 @@ class FakeLanguageServer:
     # -- what it answers
 
     def on(self, method: str, *each: Any) -> None:
-        """Answer this method so: the first time with the first, and ever after with the last.
+        """Set the answers of this method; the last one repeats.
 
         Args:
             method: of a request, or of a notification, whose answers are only called.
@@ -124,11 +124,11 @@ class FakeLanguageServer:
         self._answers[method] = list(each)
 
     async def default(self, method: str, params: Any) -> Any:
-        """What it would answer if the test had said nothing."""
+        """The default answer."""
         return await answers.default(self, method, params)
 
     def number(self, what: str) -> int:
-        """The next number of its ids of this sort."""
+        """The next number of its ids of this kind."""
         self._numbers[what] = self._numbers.get(what, 0) + 1
         return self._numbers[what]
 
@@ -144,7 +144,7 @@ class FakeLanguageServer:
         return [each.get("params") for each in self.received if each.get("method") == method]
 
     async def wait_for(self, method: str, count: int = 1) -> Any:
-        """Wait until a method has come this often; returns the params of that message."""
+        """Wait for message `number` of a method, and return its params."""
         await self.until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
         return self.params(method)[count - 1]
 
@@ -202,7 +202,7 @@ class FakeLanguageServer:
         os.kill(self.current.pid, _SIGKILL)
 
     def exit(self, code: int) -> None:
-        """Have the process exit, after its earlier writes."""
+        """Make the process exit, after its earlier writes."""
         self._order("x", str(code).encode())
 
     def stop_reading(self) -> None:
@@ -210,7 +210,7 @@ class FakeLanguageServer:
         self._order("p")
 
     async def grandchild(self) -> Start:
-        """Have the process start one of its own, with the same streams."""
+        """Make the process start a child with the same streams."""
         count = len(self.grandchildren)
         self._order("g")
         await self.until(lambda: len(self.grandchildren) > count, "a grandchild")

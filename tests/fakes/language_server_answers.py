@@ -1,7 +1,6 @@
-"""What a `FakeLanguageServer` says unless a test scripts it, and the pieces to script a chat with.
+"""The default answers of a `FakeLanguageServer`, and parts for scripted chats.
 
-Shapes are those of the Copilot language server 1.539, as it answers when it is run. Above it are tests
-and `language_server`; below it nothing.
+Shapes are those that the Copilot language server 1.539 sends.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def report(**more: Any) -> dict[str, Any]:
 
 
 def token_usage(prompt: int = 10, completion: int = 5, cached: int = 0) -> dict[str, Any]:
-    """The report of tokens, which comes near the end."""
+    """The report of tokens, near the end."""
     counts = {"promptTokens": prompt, "completionTokens": completion, "cachedTokens": cached}
     return report(tokenUsage=counts)
 
@@ -153,7 +152,7 @@ def turn(
 
 
 def chat(fake: FakeLanguageServer, *pieces: str) -> Callable[[Any], Awaitable[Any]]:
-    """An answer for a turn that says these pieces and ends well."""
+    """An answer for a turn with these pieces and a normal end."""
     return turn(fake, begin(), *(round_reply(piece) for piece in pieces), token_usage(), end())
 
 
@@ -171,7 +170,7 @@ def panel_item(text: str, line: int = 0) -> dict[str, Any]:
 
 
 async def default(fake: FakeLanguageServer, method: str, params: Any) -> Any:
-    """What it answers unless a test scripts it."""
+    """The default answers."""
     found = _DEFAULTS.get(method)
     if found is None:
         raise RpcError(METHOD_NOT_FOUND, f"Unhandled method {method}")
@@ -180,7 +179,7 @@ async def default(fake: FakeLanguageServer, method: str, params: Any) -> Any:
 
 
 def _initialize(fake: FakeLanguageServer, params: Any) -> Any:
-    # The real one does not wait for its own answer with these.
+    # The real one sends these before its answer.
     fake.notify("copilot/hook/didChange", {})
     fake.notify("window/logMessage", {"type": 3, "message": "starting"})
     return {

@@ -46,7 +46,7 @@ def write_all(fd: int, data: bytes) -> None:
 def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:
     while True:
         if os.name == "posix":
-            # One that stopped reading must not do it once more.
+            # After `stop reading`, it must not read again.
             select.select([0], [], [])
         reading.wait()
         data = os.read(0, 1 << 16)
@@ -78,7 +78,7 @@ def main(port: int, role: str) -> None:
             case "t":
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
             case "g":
-                # It inherits this process's streams, as npm's entry has the real program inherit its own.
+                # It inherits this process's streams, like the real program below npm's entry point.
                 subprocess.Popen([sys.executable, "-I", "-S", __file__, str(port), "--grandchild"])
 
 

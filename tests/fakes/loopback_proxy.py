@@ -1,8 +1,7 @@
 """A proxy that connects to loopback only and refuses every other host.
 
-For programs that are not ours and would report home from a test, and for our own on their way through a
-proxy: it knows the ports of names that do not exist, asks for a password, and misbehaves on request.
-Above it are tests; below it asyncio.
+It keeps other programs from sending telemetry during a test, and serves our own behind a proxy: it maps
+invented names to ports, can require a password, and misbehaves on request.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from urllib.parse import urlsplit
 _LOOPBACK = "127.0.0.1"
 
 Manner = Literal["serve", "close", "stall", "close behind", "stall behind"]
-"""What it does with a request: close or stall at once, or only once it has said that it is connected."""
+"""How it misbehaves: close or stall at once, or only after it has reported the connection."""
 
 
 @dataclass(frozen=True)
 class ProxyRequest:
-    """What it was asked; names of headers in lower case."""
+    """One request; names of headers in lower case."""
 
     method: str
     target: str
@@ -35,9 +34,9 @@ class LoopbackProxy:
     """The proxy, as an async context manager.
 
     Args:
-        hosts: the port on loopback of each name that it knows.
-        auth: the `user:password` that it wants.
-        context: what it speaks TLS with; None for plain HTTP.
+        hosts: the loopback port of each known name.
+        auth: the `user:password` that it requires.
+        context: for TLS; None for plain HTTP.
     """
 
     def __init__(
@@ -48,18 +47,18 @@ class LoopbackProxy:
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.refused: list[str] = []
-        """The targets that were asked for in vain."""
+        """The targets that were refused."""
 
         self.requests: list[ProxyRequest] = []
         self.certificates: list[Mapping[str, Any]] = []
-        """What each client has shown in TLS to the proxy itself, empty where it showed none."""
+        """The certificate of each TLS client of the proxy itself; empty without one."""
 
         self.manner: Manner = "serve"
         self.refusal = 0
-        """A status with which it answers whatever it is asked."""
+        """A status with which it answers every request."""
 
         self.bytes_out = bytearray()
-        """All that its clients have sent through it, and to it, as it could read it."""
+        """All bytes from its clients, as it could read them."""
 
         self._hosts = dict(hosts or {})
         self._auth = None if auth is None else "Basic " + base64.b64encode(auth.encode()).decode()
@@ -75,7 +74,7 @@ class LoopbackProxy:
 
     @property
     def url(self) -> str:
-        """What HTTPS_PROXY is to be."""
+        """The value for HTTPS_PROXY."""
         return f"http{'s' if self._context else ''}://{self.address}"
 
     def url_with(self, userinfo: str) -> str:
@@ -172,7 +171,7 @@ async def pump_both(
     onward_writer: _Writable,
     seen: bytearray | None = None,
 ) -> None:
-    """Carry bytes both ways until one side ends; what goes onward is also kept in `seen`."""
+    """Copy bytes both ways until one side ends; bytes to the target are also kept in `seen`."""
     ways = [
         asyncio.ensure_future(_pump(reader, onward_writer, seen)),
         asyncio.ensure_future(_pump(onward_reader, writer)),
@@ -194,7 +193,7 @@ async def _pump(reader: _Readable, writer: _Writable, seen: bytearray | None = N
 
 
 async def close_writer(writer: asyncio.StreamWriter) -> None:
-    """Close a connection, whatever state it is in."""
+    """Close a connection in any state."""
     writer.close()
     with contextlib.suppress(OSError, asyncio.CancelledError):
         await writer.wait_closed()

@@ -1,7 +1,6 @@
-"""A network as companies have them: a provider behind TLS with an authority of its own, and a proxy.
+"""A company's network: a provider behind TLS with its own authority, and a proxy.
 
-Only the proxy knows the provider's name, so that what reaches the provider has gone through it. Above it are
-tests; below it the proxy, the TLS front and the scriptable server.
+Only the proxy knows the provider's name, so every request at the provider came through it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PLAIN_HOST = "plain.test"
 
 @dataclass(frozen=True)
 class Network:
-    """The parts. `table` has what a provider's table says to get through."""
+    """The parts. `table` has the keys that a provider's table needs."""
 
     authority: Authority
     upstream: FakeUpstream

@@ -1,9 +1,9 @@
-"""An Ollama server made of a script, on top of the fake upstream.
+"""A scripted Ollama server on top of the fake upstream.
 
-Owns the bytes of its API beside chats (`/api/tags`, `/api/show`, `/api/ps` and `/api/version`) and how it
-refuses. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` holds them
-against the official Python client. Chats are scripted with the builders of
-`jumpseat.testing`; the rest follows from the installed models.
+Owns the bytes of its API apart from chats (`/api/tags`, `/api/show`, `/api/ps` and `/api/version`) and its
+refusals. Shapes: Ollama's API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` checks them
+with the official Python client. Chats are scripted with the builders of `jumpseat.testing`; the rest
+follows from the installed models.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 @dataclass(frozen=True, slots=True)
 class FakeModel:
-    """An installed model. `capabilities` None is a server that is too old to tell."""
+    """An installed model. `capabilities` None is an old server, which does not report them."""
 
     name: str = "qwen3:4b"
     family: str = "qwen3"
@@ -29,7 +29,7 @@ class FakeModel:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What both lists tell."""
+        """The fields of both lists."""
         return {
             "parent_model": "",
             "format": "gguf",
@@ -79,7 +79,7 @@ class FakeOllama:
     upstream: FakeUpstream
     models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
     loaded: dict[str, int] = field(default_factory=dict)
-    """What /api/ps tells: the context that each loaded model has got."""
+    """The rows of /api/ps: the context of each loaded model."""
 
     def __post_init__(self) -> None:
         self.upstream.default(self._tags, path="/api/tags")
@@ -90,7 +90,7 @@ class FakeOllama:
 
     @property
     def base_url(self) -> str:
-        """What `base_url` and `OLLAMA_HOST` would be."""
+        """The value for `base_url` and `OLLAMA_HOST`."""
         return self.upstream.origin
 
     @property
@@ -99,7 +99,7 @@ class FakeOllama:
         return [each.json for each in self.upstream.requests if each.path == "/api/chat"]
 
     def script(self, *replies: Reply) -> None:
-        """Answer the next chats so, provided that their model is there and can do what they ask."""
+        """Script the next chats; a missing model or capability is refused first."""
         self.upstream.script(*(self._checked(reply) for reply in replies), path="/api/chat")
 
     def _checked(self, reply: Reply) -> Any:
@@ -124,7 +124,7 @@ class FakeOllama:
         return error("no chat is scripted", 500)
 
     def _refusal(self, asked: Mapping[str, Any]) -> Reply | None:
-        """What the server's own checks say, in their order. Source: `ChatHandler` in server/routes.go."""
+        """The server's own checks, in their order. Source: `ChatHandler` in server/routes.go."""
         model = self._find(asked.get("model"))
         if model is None:
             return error(f"model '{asked.get('model')}' not found", 404)

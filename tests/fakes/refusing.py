@@ -11,8 +11,7 @@ from collections.abc import Iterator
 def refusing_address() -> Iterator[str]:
     """Host and port that refuse every connection.
 
-    The port is held without listening: one that was merely free a moment ago may be given to a server of
-    another test, which runs beside this one.
+    The port is bound without listening. Otherwise a concurrent test's server might get it.
     """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

@@ -37,7 +37,7 @@ def answer_steps(*texts: str, stop_reason: str = "end_turn") -> list[dict[str, A
 
 
 class Scenario:
-    """One scripted daemon: the command that starts it, and what it was sent."""
+    """One scripted daemon: the command that starts it, and the messages that it received."""
 
     def __init__(self, folder: Path, **scenario: Any) -> None:
         self.log = folder / "messages.jsonl"
@@ -46,7 +46,7 @@ class Scenario:
 
     @classmethod
     def chat(cls, folder: Path, *chats: Sequence[dict[str, Any]], **more: Any) -> Scenario:
-        """A daemon whose chats go like this, one after the other."""
+        """A daemon with these chats, one after the other."""
         return cls(folder, chats=[list(steps) for steps in chats], **more)
 
     @property
@@ -55,7 +55,7 @@ class Scenario:
         return [sys.executable, str(DAEMON), "--scenario", str(self.file)]
 
     def received(self, method: str | None = None) -> list[dict[str, Any]]:
-        """The messages it was sent so far; one of which the line is not written to its end is none yet."""
+        """The messages that it received so far; an incomplete last line is skipped."""
         if not self.log.exists():
             return []
         whole = self.log.read_bytes().rpartition(b"\n")[0]

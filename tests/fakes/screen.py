@@ -1,4 +1,4 @@
-"""What a person sees on a terminal that is resized: pyte's, which cuts long rows, and one that wraps them."""
+"""The screen of a resized terminal: pyte's, which cuts long rows, and one that wraps them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyte
 
 
 class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
-    """A terminal with everything that has scrolled out of it. Long rows are wrapped when it gets narrower.
+    """A terminal with its scrollback. Long rows are wrapped when it gets narrower.
 
-    pyte forgets where the cursor is when it gets fewer rows.
+    pyte loses the cursor position when it gets fewer rows.
     """
 
     wraps = True
@@ -21,11 +21,11 @@ class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
         self._stream = pyte.ByteStream(self)
 
     def show(self, output: bytes) -> None:
-        """What a command wrote."""
+        """Process the output of a command."""
         self._stream.feed(output)
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Keep all that was written, as terminals do."""
+        """Keep the scrolled rows, as terminals do."""
         if not hasattr(self, "_stream"):  # pyte's constructor
             return super().resize(lines, columns)
         assert lines is not None
@@ -51,7 +51,7 @@ class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
 
     @property
     def rows(self) -> list[str]:
-        """All rows, those first that have scrolled out."""
+        """All rows, the scrollback first."""
         seen = [*self.history.top, *(self.buffer[number] for number in range(self.lines))]
         return ["".join(cell.data for cell in self._cells(row)) for row in seen]
 
@@ -65,6 +65,6 @@ class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
 
 
 class CuttingScreen(Screen):
-    """One that cuts them, as xterm does."""
+    """A terminal that cuts long rows, as xterm does."""
 
     wraps = False

@@ -1,4 +1,4 @@
-"""A real command on a real terminal, POSIX only: what it shows, and keys for it."""
+"""A real command on a real terminal, POSIX only: its output, and keys for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Terminal:
         self.output = b""
 
     def read_until(self, done: Callable[[bytes], bool]) -> None:
-        """Read until what has come will do."""
+        """Read until the output meets the condition."""
         while not done(self.output):
             piece = self._read()
             assert piece, self.output
@@ -50,11 +50,11 @@ class Terminal:
         os.write(self.screen, keys)
 
     def resize(self, rows: int, columns: int) -> None:
-        """Make the window another size; the command gets SIGWINCH."""
+        """Resize the window; the command gets SIGWINCH."""
         termios.tcsetwinsize(self.screen, (rows, columns))
 
     def finish(self) -> tuple[int, str]:
-        """Wait for the end; the exit code, and all that came."""
+        """Wait for the end, and return the exit code and the whole output."""
         while piece := self._read():
             self.output += piece
         os.close(self.screen)
@@ -63,12 +63,12 @@ class Terminal:
     def _read(self) -> bytes:
         try:
             return os.read(self.screen, 65_536)
-        except OSError:  # how Linux says that the other end is gone
+        except OSError:  # Linux reports a closed other end like this
             return b""
 
 
 def left_standing(output: str) -> list[str]:
-    """The lines that a reader sees in the end, when what was drawn and erased again is gone.
+    """The lines that a reader sees in the end, without erased ones.
 
     It knows the few sequences that our commands send: a line up, a line erased, colours, the cursor's look.
     """

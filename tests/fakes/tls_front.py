@@ -1,7 +1,4 @@
-"""TLS before a server that speaks plain HTTP, and an authority of its own whose certificates it shows.
-
-Above it are tests; below it trustme, which makes the certificates, and asyncio.
-"""
+"""TLS in front of a plain HTTP server, with certificates of its own authority."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ class Authority:
 
     Args:
         directory: where files are written.
-        above: who has signed its certificate; None for one that is the root of its chains.
+        above: the authority that signed its certificate; None for a root.
     """
 
     def __init__(self, directory: Path, *, above: Authority | None = None) -> None:
@@ -41,7 +38,7 @@ class Authority:
     def server(
         self, *names: str, expired: bool = False, client_ca: Authority | None = None, tls12: bool = False
     ) -> ssl.SSLContext:
-        """What a server with these names speaks TLS with; with `client_ca` it wants a certificate of that."""
+        """The TLS context of a server with these names; `client_ca` requires a client certificate of that."""
         ended = {"not_after": datetime.now(UTC) - timedelta(days=1)} if expired else {}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names, **ended).configure_cert(context)
@@ -53,7 +50,7 @@ class Authority:
         return context
 
     def self_signed(self) -> ssl.SSLContext:
-        """What a server speaks TLS with that shows this authority's own certificate."""
+        """The TLS context of a server that presents this authority's own certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pem = self._ca.private_key_pem.bytes() + self._ca.cert_pem.bytes()
         context.load_cert_chain(self._written("self-signed.pem", pem))
@@ -83,16 +80,16 @@ class Authority:
 
 
 class TlsFront:
-    """Speaks TLS and passes what it hears to a port on loopback; an async context manager."""
+    """Terminates TLS and forwards to a port on loopback; an async context manager."""
 
     def __init__(self, context: ssl.SSLContext, origin: str) -> None:
         """
         Args:
             context: one of `Authority.server`.
-            origin: of the plain server behind: `http://127.0.0.1:1234`.
+            origin: of the plain server: `http://127.0.0.1:1234`.
         """
         self.peers: list[Mapping[str, Any]] = []
-        """What each client has shown, empty where it showed nothing; one for each good handshake."""
+        """The client certificate of each successful handshake; empty without one."""
 
         self._context = context
         self._behind = int(origin.rpartition(":")[2])
@@ -139,7 +136,7 @@ class TlsFront:
 
 
 class _Tls:
-    """The server's side of TLS. asyncio's own drops the alert that says why a handshake failed."""
+    """The server's side of TLS. asyncio's own drops the alert with the reason of a failed handshake."""
 
     def __init__(
         self, context: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -151,7 +148,7 @@ class _Tls:
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     async def handshake(self) -> Mapping[str, Any]:
-        """The client's certificate, empty where it showed none."""
+        """The client's certificate; empty without one."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -161,7 +158,7 @@ class _Tls:
                 await self._feed()
             except ssl.SSLError:
                 self._flush()
-                # A close over unread bytes is a reset, which would overtake the alert.
+                # A close with unread bytes is a reset, which would overtake the alert.
                 self._writer.write_eof()
                 while await self._reader.read(1 << 16):
                     pass

@@ -1,4 +1,4 @@
-"""Which models of an account the live tests ask: for each route the cheapest one."""
+"""The models that the live tests use: the cheapest one for each route."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFERENCE = ("/v1/messages", "/responses", "/chat/completions")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A model, and what asking it once costs."""
+    """A model, and the cost of one request."""
 
     id: str
     included: bool
@@ -66,7 +66,7 @@ def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
 
 
 def _numbers(value: Any) -> list[float]:
-    """The prices in a table of prices, its sizes aside."""
+    """The prices in a price table, without its sizes."""
     if isinstance(value, Mapping):
         sizes = ("batch_size", "batchSize", "context_max", "contextMax")
         return [each for key, item in value.items() if key not in sizes for each in _numbers(item)]

@@ -1,4 +1,4 @@
-"""Which models the live tests would use; makes no requests to GitHub."""
+"""The choice of models for the live tests; makes no requests to GitHub."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def costing(name: str, multiplier: float, **more: Any) -> dict[str, Any]:
         ([costing("free", 0, policy="unconfigured"), costing("dear", 1)], "dear", False),
         ([costing("free", 0, pickerEnabled=False), costing("dear", 1)], "dear", False),
         ([costing("free", 0, supportsToolUse=False), costing("dear", 1)], "dear", False),
-        ([row("untold"), costing("dear", 30)], "dear", False),
-        ([row("untold")], "untold", False),
+        ([row("unpriced"), costing("dear", 30)], "dear", False),
+        ([row("unpriced")], "unpriced", False),
         ([row("a", billing={"tokenPrices": {"batch_size": 0, "default": {"input_price": 0}}})], "a", True),
         ([row("a", billing={"tokenPrices": {"batch_size": 9, "default": {"input_price": 3}}})], "a", False),
         ([costing("auto", 0)], None, None),

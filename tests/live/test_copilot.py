@@ -1,4 +1,4 @@
-"""GitHub Copilot itself, through the real daemon, for people with an account.
+"""The real GitHub Copilot through the real daemon, for people with an account.
 
 It takes the sign-in that jumpseat finds on this machine (`jumpseat status` says which), saves nothing, and
 asks five short questions by each of the three routes, of a model that the plan includes. Where a route has
@@ -41,7 +41,9 @@ WEATHER = {
 async def own_daemon() -> AsyncIterator[Daemon]:
     """A daemon with the configuration and the sign-ins of the person who runs this."""
     async with running_daemon(None, wait_seconds=120) as daemon:
-        await daemon.initialize({"default_provider": PROVIDER})  # Or the choice of one would be saved.
+        await daemon.initialize(
+            {"default_provider": PROVIDER}
+        )  # Otherwise the choice of a default would be saved.
         yield daemon
 
 
@@ -60,7 +62,7 @@ async def models(daemon: Daemon) -> list[dict[str, Any]]:
 
 
 def model_of(models: list[dict[str, Any]], route: str, *, needs: str | None = None) -> Chosen:
-    """The cheapest model that takes a route, if the person allows what it costs."""
+    """The cheapest model of a route, if the person allows its cost."""
     found = choose(models, route, needs=needs)
     if found is None:
         pytest.skip(f"the account has no model for {route}" + (f" that {needs}" if needs else ""))

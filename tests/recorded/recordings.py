@@ -1,4 +1,4 @@
-"""The recorded exchanges beside the repository, and the expected result of each.
+"""The recorded exchanges next to the repository, and the expected result of each.
 
 They are not part of the project: without the folder their tests are skipped, with a reason. One
 recording is three files: `NN.body.*` as received, `NN.meta.json` with status and headers, and
@@ -90,7 +90,7 @@ def recordings(api: str) -> list[Recording]:
 
 
 def arrivals(body: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """The body in several arrivals: the name of each, and the pieces."""
+    """The body in several splits: the name of each, and the pieces."""
     yield "whole", [body]
     for name, size in (("bytes", 1), ("sevens", 7), ("kibibytes", 1024)):
         yield name, [body[start : start + size] for start in range(0, len(body), size)]

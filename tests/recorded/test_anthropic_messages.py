@@ -1,4 +1,4 @@
-"""The decoder against recorded answers of Anthropic and of gateways, in every arrival.
+"""The decoder with recorded answers of Anthropic and of gateways, at several splits.
 
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """
@@ -76,7 +76,7 @@ def assert_expected(response, expected):
 
 @needs_recordings
 @pytest.mark.parametrize(("path", "expected"), CASES)
-def test_a_recorded_answer_gives_what_it_should_in_every_arrival(path, expected):
+def test_a_recorded_answer_gives_its_expected_result_at_every_split(path, expected):
     body = body_of(path)
     content_type = "text/event-stream" if expected["kind"] == "sse" else "application/json"
     first = None
@@ -89,5 +89,5 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(path, expected)
 
 
 @needs_recordings
-def test_there_are_recordings_enough():
+def test_there_are_enough_recordings():
     assert len(CASES) >= 100

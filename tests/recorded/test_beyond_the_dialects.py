@@ -1,6 +1,6 @@
-"""Recordings that no dialect's own suite takes: lists of models, and chats of Copilot without a result.
+"""Recordings that no dialect's suite covers: lists of models, and chats of Copilot without a result.
 
-What a chat should come to is added up here from its chunks, as plainly as can be. The recordings lie
+The expected result of a chat is computed here from its chunks. The recordings lie
 beside the repository and are not part of it; without them this is skipped.
 """
 
@@ -58,7 +58,7 @@ def added_up(messages):
     return text, thinking, [(name, json.loads(raw or "{}")) for name, raw in calls.values()]
 
 
-def told_by(response):
+def content_of(response):
     thinking = "".join(block.thinking for block in response.content if block.type == "thinking")
     return response.text, thinking, [(call.name, call.arguments) for call in response.tool_calls]
 
@@ -70,7 +70,7 @@ def data_lines(path):
 
 @needs_recordings
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in STREAMS])
-def test_a_stream_of_copilot_comes_to_the_sum_of_its_chunks(path):
+def test_a_stream_of_copilot_is_the_sum_of_its_chunks(path):
     lines = data_lines(path)
     body = "".join(f"{line}\n\n" for line in lines).encode()
     whole = decoded([body], "text/event-stream")
@@ -80,7 +80,7 @@ def test_a_stream_of_copilot_comes_to_the_sum_of_its_chunks(path):
     chunks = [json.loads(line.removeprefix("data:")) for line in lines if "[DONE]" not in line]
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
     response = response_of(whole)
-    assert told_by(response) == added_up(deltas)
+    assert content_of(response) == added_up(deltas)
     opaque = [delta["reasoning_opaque"] for delta in deltas if delta.get("reasoning_opaque")]
     kept = json.dumps([block.opaque for block in response.content])
     assert all(each in kept for each in opaque)
@@ -88,17 +88,17 @@ def test_a_stream_of_copilot_comes_to_the_sum_of_its_chunks(path):
 
 @needs_recordings
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in BODIES])
-def test_a_whole_answer_of_copilot_comes_to_all_its_messages(path):
+def test_an_unstreamed_answer_of_copilot_has_all_its_messages(path):
     body = path.read_bytes()
     response = response_of(decoded([body], "application/json"))
-    # Claude behind Copilot tells text and calls in two choices, neither with an index.
+    # Claude behind Copilot sends text and calls in two choices, neither with an index.
     messages = [choice["message"] for choice in json.loads(body)["choices"]]
-    assert told_by(response) == added_up(messages)
+    assert content_of(response) == added_up(messages)
 
 
 @needs_recordings
 @pytest.mark.parametrize("recording", [pytest.param(each, id=each.name) for each in LISTS])
-def test_a_list_of_models_is_read_whole(recording):
+def test_a_list_of_models_is_read_completely(recording):
     rows = json.loads(recording.body)["data"]
     models = read_models(json.loads(recording.body), "acme", Capabilities())
     assert [model.model for model in models] == [row["id"] for row in rows]

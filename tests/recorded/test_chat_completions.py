@@ -1,4 +1,4 @@
-"""The decoder against recorded answers of many servers, in every arrival.
+"""The decoder with recorded answers of many servers, at several splits.
 
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """
@@ -32,7 +32,7 @@ def usage_of(usage):
 
 @needs_recordings
 @pytest.mark.parametrize("recording", CASES)
-def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     body, expected = recording.body, recording.expected
     if recording.fails:
         with pytest.raises(ChatError) as failed:
@@ -55,7 +55,7 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
     calls = [
         {"id": c.id, "name": c.name, "arguments": c.arguments, "arguments_raw": c.raw}
         for c in response.tool_calls
-        if not c.id.startswith("call_1_")  # Minted for the old `function_call`, which has no id.
+        if not c.id.startswith("call_1_")  # Generated for the old `function_call`, which has no id.
     ]
     assert calls == [
         {**call, "arguments_raw": call["arguments_raw"] or ""} for call in expected["tool_calls"]
@@ -65,10 +65,10 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
     assert response.response_id == expected["response_id"]
     usage, wanted = usage_of(response.usage or Usage()), dict(expected["usage"] or {})
     if (wanted.get("reasoning") or 0) > wanted.get("output", 0):
-        wanted["output"] += wanted["reasoning"]  # xAI counts reasoning beside the completion.
+        wanted["output"] += wanted["reasoning"]  # xAI counts reasoning apart from the completion.
     assert {key: usage[key] for key in wanted if key in usage} == wanted
 
 
 @needs_recordings
-def test_there_are_recordings_enough():
+def test_there_are_enough_recordings():
     assert len(CASES) >= 80

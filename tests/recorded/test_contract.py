@@ -1,4 +1,4 @@
-"""The contract suite's round trip over the recorded answers of many servers: what came goes back as it came.
+"""The contract suite's round trip over the recorded answers of many servers: answers go back unchanged.
 
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """

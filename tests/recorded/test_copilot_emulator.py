@@ -1,4 +1,4 @@
-"""The emulator's answers have the fields of recorded ones; skipped where the recordings are not there."""
+"""The emulator's answers have the fields of recorded ones; skipped without the recordings."""
 
 import json
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not COPILOT.is_dir(), reason="the recordings are
 
 @pytest.fixture
 async def user(emulator):
-    """A visitor with a business plan, as the recordings have it."""
+    """A client with a business plan, as in the recordings."""
     emulator.set_plan("business")
     async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         visitor = Visitor(emulator, http)
@@ -25,7 +25,7 @@ async def user(emulator):
 
 
 def fields(value, path=""):
-    """The paths of all members; the entries of a list are one."""
+    """The paths of all members; all entries of a list share one."""
     found = set()
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -73,7 +73,7 @@ async def test_the_rows_of_models(user):
     recorded = fields(recorded_json("codecompanion/models_2026_4rows.json"))
     answer = await user.get("/models", X_GitHub_Api_Version="2025-10-01")
     ours = fields(answer.json())
-    # The four rows that were recorded have none of these.
+    # The four recorded rows have none of these.
     absent = ("info_messages", "warning_messages", "max_inputs", "dimensions")
     assert [path for path in ours - recorded if not any(name in path for name in absent)] == []
     assert recorded - ours == set()

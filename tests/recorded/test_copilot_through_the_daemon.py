@@ -1,4 +1,4 @@
-"""Recorded answers of Copilot, byte for byte, through the real daemon signed in at the emulator.
+"""Recorded answers of Copilot, byte for byte, through the real daemon, which is signed in at the emulator.
 
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """
@@ -26,7 +26,7 @@ def signed_in(home, emulator):
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
 
 
-def told_by(result):
+def content_of(result):
     thinking = "".join(block["thinking"] for block in result["content"] if block["type"] == "thinking")
     return result["text"], thinking, [(call["name"], call["arguments"]) for call in result["toolCalls"]]
 
@@ -34,34 +34,34 @@ def told_by(result):
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in STREAMS])
-async def test_a_recorded_stream_comes_to_the_sum_of_its_chunks(home, emulator, path):
+async def test_a_recorded_stream_is_the_sum_of_its_chunks(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "text/event-stream"))
     async with copilot_daemon(home) as daemon:
         chat = await daemon.request("chat/start", ask(model="copilot:gemini-3.1-pro-preview"))
 
     chunks = [json.loads(line.removeprefix("data:")) for line in data_lines(path) if "[DONE]" not in line]
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
-    assert told_by(chat.result) == added_up(deltas)
+    assert content_of(chat.result) == added_up(deltas)
     assert chat.delta_types[-1] == "done"
 
 
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in BODIES])
-async def test_a_recorded_body_comes_to_all_its_messages(home, emulator, path):
+async def test_a_recorded_body_has_all_its_messages(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "application/json"))
     async with copilot_daemon(home) as daemon:
         params = ask(model="copilot:gpt-4.1", stream=False)
         chat = await daemon.request("chat/start", params)
 
     messages = [choice["message"] for choice in json.loads(path.read_bytes())["choices"]]
-    assert told_by(chat.result) == added_up(messages)
+    assert content_of(chat.result) == added_up(messages)
 
 
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in ORDERED])
-async def test_sealed_reasoning_of_a_recording_goes_back_byte_for_byte(home, emulator, path):
+async def test_encrypted_reasoning_of_a_recording_goes_back_byte_for_byte(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "text/event-stream"))
     emulator.script("/chat/completions", Reply.raw(BODIES[0].read_bytes(), 200, "application/json"))
     turn = {"model": "copilot:gemini-3.1-pro-preview"}
@@ -88,7 +88,7 @@ async def test_sealed_reasoning_of_a_recording_goes_back_byte_for_byte(home, emu
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
 @pytest.mark.parametrize("recording", [pytest.param(each, id=each.name) for each in ROTATING])
-async def test_ids_that_rotate_mix_nothing(home, emulator, recording):
+async def test_rotating_ids_do_not_mix_items(home, emulator, recording):
     emulator.script("/responses", Reply.raw(recording.body, 200, "text/event-stream"))
     async with copilot_daemon(home) as daemon:
         chat = await daemon.request("chat/start", ask(model="copilot:gpt-5.3-codex"))

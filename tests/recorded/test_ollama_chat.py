@@ -1,4 +1,4 @@
-"""The decoder of Ollama's own dialect against recorded answers, in every arrival.
+"""The decoder of Ollama's own dialect with recorded answers, at several splits.
 
 The recordings lie beside the repository and are not part of it; without them this is skipped.
 """
@@ -22,7 +22,7 @@ def decoded(pieces, content_type):
 
 @needs_recordings
 @pytest.mark.parametrize("recording", CASES)
-def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     body, expected = recording.body, recording.expected
     if recording.fails:
         with pytest.raises(ChatError) as failed:
@@ -56,7 +56,7 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
 
 @needs_recordings
 @pytest.mark.parametrize("recording", CASES)
-def test_a_recorded_stream_that_is_cut_anywhere_is_no_complete_answer(recording):
+def test_a_truncated_recorded_stream_is_no_complete_answer(recording):
     if recording.fails or not recording.streamed:
         pytest.skip("not a stream")
     lines = recording.body.splitlines(keepends=True)
@@ -66,5 +66,5 @@ def test_a_recorded_stream_that_is_cut_anywhere_is_no_complete_answer(recording)
 
 
 @needs_recordings
-def test_there_are_recordings_enough():
+def test_there_are_enough_recordings():
     assert len(CASES) >= 8

@@ -1,4 +1,4 @@
-"""The Responses decoder against recorded answers of many servers, in every arrival."""
+"""The Responses decoder with recorded answers of many servers, at several splits."""
 
 import pytest
 
@@ -18,7 +18,7 @@ ALLOWED = {
         "text": "its deltas say another text than its last event; what was streamed cannot be taken back"
     },
 }
-"""Expected values that are not ours, by recording, each with the reason."""
+"""Expected values that are wrong, by recording, each with the reason."""
 
 SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
 ALLOWED |= {
@@ -39,7 +39,7 @@ def decoded(pieces, content_type):
     return read_all(ResponsesDecoder("acme", "asked-model"), pieces, content_type)
 
 
-def told_of(response):
+def result_of(response):
     usage = response.usage or Usage()
     return {
         "text": response.text,
@@ -59,8 +59,8 @@ def told_of(response):
     }
 
 
-def wanted_of(expected):
-    """What is expected, in our terms; where the counts were not recorded, they say nothing."""
+def expected_of(expected):
+    """The expected result in our terms; without counts that were not recorded."""
     kept = {"message", "reasoning", "function_call", "custom_tool_call"}
     counts = ("input", "output", "cache_read", "reasoning", "cost")
     return {
@@ -86,7 +86,7 @@ def failure_of(recording):
 
 @needs_recordings
 @pytest.mark.parametrize("recording", CASES)
-def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
+def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     expected = recording.expected
     if recording.fails:
         assert expected["error"]["message"][:100] in failure_of(recording).message
@@ -101,12 +101,12 @@ def test_a_recorded_answer_gives_what_it_should_in_every_arrival(recording):
     fold = Fold("acme", "asked-model")
     for event in first:
         fold.add(event)
-    got, wanted = told_of(fold.response()), wanted_of(expected)
+    got, wanted = result_of(fold.response()), expected_of(expected)
     wanted["usage"] = got["usage"] | wanted["usage"]
     allowed = ALLOWED.get(recording.name, {})
     assert got == {name: got[name] if name in allowed else value for name, value in wanted.items()}
 
 
 @needs_recordings
-def test_there_are_recordings_enough():
+def test_there_are_enough_recordings():
     assert len(CASES) >= 80

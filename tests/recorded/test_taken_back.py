@@ -1,7 +1,7 @@
-"""The daemon takes back what it gave out: every recorded answer, whole and in part, in the next chat.
+"""The daemon accepts its own answers: every recorded one, whole and in part, in the next chat.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped. Those that
-are part of it go through the same check in the contract suite.
+The recordings lie beside the repository and are not part of it; without them this is skipped. The contract
+suite makes the same check with the repository's recordings.
 """
 
 import pytest

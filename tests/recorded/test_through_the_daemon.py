@@ -24,28 +24,28 @@ Counts = dict[str, Any]
 
 
 def reasoning_beside(usage: Counts) -> Counts:
-    """xAI counts reasoning beside the completion; the daemon's output includes it."""
+    """xAI counts reasoning apart from the completion; the daemon's output includes it."""
     if (usage.get("reasoning") or 0) > usage.get("output", 0):
         return {**usage, "output": usage["output"] + usage["reasoning"]}
     return usage
 
 
 def cache_beside(usage: Counts) -> Counts:
-    """Anthropic counts cached tokens beside the input; the daemon's input includes them."""
+    """Anthropic counts cached tokens apart from the input; the daemon's input includes them."""
     cached = (usage.get("cache_read") or 0) + (usage.get("cache_write") or 0)
     return {**usage, "input": usage["input"] + cached} if "input" in usage else usage
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a provider kind is asked, and how the recordings of its dialect count."""
+    """The configuration of a provider kind, and how the recordings of its dialect count tokens."""
 
     api: str
     path: str
-    """Where the provider asks for an answer; every other path of the fake server is a 404."""
+    """The path of a chat; every other path of the fake server is a 404."""
 
     base_path: str
-    """What its `base_url` adds to the server's address."""
+    """The path of its `base_url`."""
 
     usage: Callable[[Counts], Counts] = lambda usage: usage
 
@@ -149,10 +149,10 @@ def summary_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[str, Any]:
-    """What the recording should come to, as far as `expected.json` says and the allow-list lets it."""
+    """The expected result of the recording, from `expected.json` and the allow-list."""
     expected = recording.expected
     values = {name: expected[name] for name in got if name in expected}
-    # Arguments that came as an object have no text of their own; neither have those that did not come.
+    # Arguments that came as an object, and absent ones, have no raw text.
     raws = [call["raw"] for call in got["tool_calls"]] + [""] * len(expected["tool_calls"])
     values["tool_calls"] = [
         {
@@ -171,7 +171,7 @@ def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[
 @needs_recordings
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("kind", "recording", "arrival"), CASES)
-async def test_a_recorded_answer_comes_through_the_daemon_as_it_should(
+async def test_a_recorded_answer_through_the_daemon_has_its_expected_result(
     server: FakeUpstream, replayer: Daemon, kind: str, recording: Recording, arrival: str
 ) -> None:
     stream, size = ARRIVALS[arrival]
@@ -181,10 +181,10 @@ async def test_a_recorded_answer_comes_through_the_daemon_as_it_should(
         recording.status,
         {**recording.headers, "content-type": recording.content_type},
         chunked=recording.streamed,
-        # Every slice is a write of its own; a long answer in small ones would take its time.
+        # Every slice is one write; a long answer in small slices would be slow.
         slice_size=size and max(size, len(recording.body) // 2000),
     )
-    # A refusal that the daemon can cure makes it ask again, and is then given again.
+    # The daemon retries after some refusals, and then gets the same one again.
     server.default(reply, path=dialect.path)
     params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream}
     exchange = await replayer.request("chat/start", params)
@@ -206,13 +206,13 @@ async def test_a_recorded_answer_comes_through_the_daemon_as_it_should(
 
 @needs_recordings
 @pytest.mark.parametrize("kind", DIALECTS)
-def test_the_kind_of_provider_is_there_and_has_its_recordings(kind: str) -> None:
+def test_the_kind_of_provider_exists_and_has_recordings(kind: str) -> None:
     if kind not in KINDS:
         pytest.skip(f"there is no provider kind {kind!r} yet")
     assert recordings(DIALECTS[kind].api)
 
 
 @needs_recordings
-def test_the_allow_list_names_recordings() -> None:
+def test_the_allow_list_names_existing_recordings() -> None:
     names = {each.name for dialect in DIALECTS.values() for each in recordings(dialect.api)}
     assert {name for name, _ in ALLOWED} <= names

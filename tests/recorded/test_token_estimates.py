@@ -1,4 +1,4 @@
-"""How far the estimate of a prompt is from what providers reported for recorded requests."""
+"""The error of estimated prompt lengths, compared with the reported usage of recorded requests."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from tests.recorded.asked import request_of
 from tests.recorded.recordings import TRANSCRIPTS
 
 WORST_MEDIAN = {"claude": 0.15, "gpt-4": 0.35, "gpt-5": 0.35, "": 0.25}
-"""The median error that a family may have; it was 8, 25, 19 and 12 percent when this was written. Prompts are
-short in the recordings, so that what a provider adds weighs more than it does in an editor."""
+"""The largest median error of a family; it was 8, 25, 19 and 12 percent when this was written.
+
+The recorded prompts are short, so a provider's additions weigh more than in an editor.
+"""
 
 _FAMILY = re.compile(r"claude|gpt-4|gpt-5|llama|mistral")
 
 
 @cache
 def measured() -> dict[str, list[float]]:
-    """The relative errors by family; "" holds what is of no large one."""
+    """The relative errors by family; "" has those of small families."""
     errors: dict[str, list[float]] = defaultdict(list)
     for model, reported, estimated in _requests():
         found = _FAMILY.search(model.lower())

@@ -1,8 +1,8 @@
-"""`make mutants`: whether the unit tests notice small changes of the code that they are about.
+"""`make mutants`: whether the unit tests notice small changes of the code that they test.
 
-Cosmic Ray makes the changes, in a copy of the checkout. Of each module a few are drawn, the same in every run
-with the same seed. The unit tests of its package run on each, those of the module first. The modules take
-turns, so that a run that ends early has covered all of them alike.
+Cosmic Ray makes the changes, in a copy of the checkout. A few changes of each module are selected, the
+same in every run with the same seed. The unit tests of its package run on each, those of the module first.
+The modules take turns, so that an interrupted run has covered all of them equally.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ GROUPS = {
 }
 COPIED = ("server", "client", "tests", "docs", "editors", "pyproject.toml", "README.md")
 
-# Unions stand in annotations, which nothing evaluates.
+# Unions occur in annotations, which are never evaluated.
 NO_CHANGE = "BitOr"
 
 TEST_SECONDS = 180.0
 
 
 def modules_of(group: str) -> list[Path]:
-    """Its modules; there are some."""
+    """The modules of the package; at least one."""
     found = sorted(module for pattern in GROUPS[group] for module in SERVER.glob(pattern))
     assert found, f"{group} has no module any more: {GROUPS[group]}"
     return found
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests to run on a mutant: those of the module, then those of all its package."""
+    """The unit tests to run on a mutant: those of the module, then those of the whole package."""
     folder = Path("tests", "unit", module.relative_to(SERVER).parent)
     own = sorted(folder.glob(f"test_{module.stem.strip('_')}*.py"))
     return [str(found) for found in dict.fromkeys([*own, *sorted(folder.glob("test_*.py"))])]
 
 
 def drawn(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
-    """So many mutants of each module, a first one of all, then a second of all."""
+    """This many mutants of each module: the first of each, then the second of each."""
     rows: list[list[tuple[Path, MutationSpec]]] = []
     for module in modules_of(group):
         with use_db(":memory:", WorkDB.Mode.create) as every:
@@ -73,12 +73,12 @@ def drawn(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec
 
 
 def command_of(python: str, tests: Sequence[str]) -> list[str]:
-    """Runs the tests up to the first that fails."""
+    """Runs the tests up to the first failure."""
     return [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests]
 
 
 def outcome_of(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
-    """What the tests make of one mutant."""
+    """The result of the tests for one mutant."""
     command = shlex.join(command_of(python, tests_of(module)))
     outcome = mutate_and_test([spec], command, TEST_SECONDS).test_outcome
     assert outcome is not None, f"no mutant was made of {module} at {spec.start_pos}"

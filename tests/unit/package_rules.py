@@ -23,12 +23,12 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
     "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
     "rpc": (*_NETWORK, "jumpseat.http"),
 }
-"""What the modules of a package do not import; names below these count too."""
+"""Imports that the modules of a package must not have; submodules of these count too."""
 
 BUT_FOR: Mapping[str, tuple[str, ...]] = {
     "dialects": ("jumpseat.system.secrets.redact",),
     "providers": (
-        # The registry owns the shared client and hands it to adapters. It makes no request.
+        # The registry owns the shared client and passes it to adapters. It makes no request.
         "jumpseat.http.HttpClient",
         # Checks of a table's own values, without a request.
         "jumpseat.http.is_loopback",
@@ -48,7 +48,7 @@ _OF_HTTPX2 = ("LocalProtocolError",)
 
 
 def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
-    """Everything in a module that its package must never hold."""
+    """Every name in a module that its package must never have."""
     texts = _texts(tree)
     for each in sorted(imports):
         forbidden = any(_is_under(each, name) for name in NEVER_IMPORTED.get(layer, ()))
@@ -70,7 +70,7 @@ def _is_under(name: str, package: str) -> bool:
 
 
 def _texts(tree: ast.Module) -> set[str]:
-    """Identifiers and strings. Docstrings, also those below an assignment, are prose and do not count."""
+    """Identifiers and strings, without docstrings, also those below an assignment."""
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     texts: set[str] = set()
     for node in ast.walk(tree):

@@ -18,7 +18,7 @@ SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 TO_DAEMON, TO_CLIENT = "→", "←"
 
 WAIT_SECONDS = 30.0
-"""Far more than a command takes."""
+"""Far more than a command needs."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

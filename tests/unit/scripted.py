@@ -1,4 +1,4 @@
-"""A provider that does what a test's script says: no network, no patching, no waiting."""
+"""A scripted provider: no network, no patching, no waiting."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ScriptedAccount(Account):
 
 
 class ScriptedAdapter(Adapter):
-    """Plays one script for each attempt at a turn, and notes what it was asked."""
+    """Plays one script for each attempt of a turn, and records the requests."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class ScriptedAdapter(Adapter):
 
 
 class ScriptedRegistry(Registry):
-    """A registry whose adapters are a test's own."""
+    """A registry with the adapters of a test."""
 
     def __init__(
         self, config: Config, adapters: Mapping[str, Adapter], saved: SavedSettings | None = None
@@ -120,7 +120,7 @@ class ScriptedRegistry(Registry):
         self._scripted = dict(adapters)
 
     def use(self, provider: str, adapter: Adapter) -> None:
-        """Put another adapter in the place of a provider's."""
+        """Replace the adapter of a provider."""
         self._scripted[provider] = adapter
 
     def adapter(self, provider: str) -> Adapter:
@@ -152,12 +152,12 @@ def model_info(provider: str, model: str, **facts: Any) -> ModelInfo:
 
 
 def ask(*messages: Message, **more: Any) -> TurnAsk:
-    """A turn of model `m` of the provider `fake`; of one question where no messages are given."""
+    """A turn of model `m` of the provider `fake`; its messages are one question by default."""
     return TurnAsk(messages=messages or (Message.user("Why?"),), **{"model": "fake:m", **more})
 
 
 class RecordingSink(Sink):
-    """Keeps what a turn sends."""
+    """Keeps the events that a turn sends."""
 
     def __init__(self) -> None:
         self.events: list[StreamEvent] = []

@@ -1,4 +1,4 @@
-"""Arrows between packages go down only, and each name is known only where it belongs."""
+"""Imports between packages go down only, and each name is used only where it belongs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ SHARED_BY_ADAPTERS = ("base", "http")
 """The folders of `adapters/` that every provider may import; `http` may import `base`, `base` no other."""
 
 LEAVES_OF_GITHUB = ("copilot", "language_server")
-"""Two providers below `adapters/github/` that share what lies beside them, and nothing of each other."""
+"""Two providers below `adapters/github/` that share the modules next to them, and nothing of each other."""
 
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
-"""It says to its own server what an editor says to the daemon."""
+"""It sends its own server the methods that an editor sends the daemon."""
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """The methods of LSP's base protocol: any module that speaks it may name them."""
@@ -71,7 +71,7 @@ def modules() -> Iterator[tuple[str, str]]:
 
 
 def imported(name: str, tree: ast.Module) -> set[str]:
-    """Whatever the module imports, at its top or inside functions; a dotted path in a string counts."""
+    """Every import of the module, also inside functions; a dotted path in a string counts."""
     found = set()
     for node in ast.walk(tree):
         match node:
@@ -174,7 +174,7 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
 
 
 def circle(sources: Mapping[str, str]) -> list[str]:
-    """Modules that import each other, directly or through others, as one way around; empty if none do."""
+    """One cycle of modules that import each other, directly or through others; empty if there is none."""
     graph: dict[str, set[str]] = {}
     for name, source in sources.items():
         reached = imported(name, ast.parse(source))
@@ -199,15 +199,15 @@ def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
-def test_a_module_keeps_the_rules_of_the_house(name: str, source: str) -> None:
+def test_a_module_keeps_the_rules(name: str, source: str) -> None:
     assert faults(name, source) == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_cycle() -> None:
     assert circle(dict(modules())) == []
 
 
-def test_a_circle_of_modules_is_found() -> None:
+def test_a_cycle_of_modules_is_found() -> None:
     sources = {
         "jumpseat.chat.a": "def f():\n    from jumpseat.chat.b import g",
         "jumpseat.chat.b": "from jumpseat.chat import c",
@@ -231,7 +231,7 @@ def test_two_public_classes_of_one_name_are_found() -> None:
     assert classes_of_one_name(sources) == {"Turn": ["jumpseat.chat.a", "jumpseat.rpc.b"]}
 
 
-def test_every_package_of_the_server_is_looked_at() -> None:
+def test_every_package_of_the_server_is_checked() -> None:
     seen = {_layer(name) for name, _ in modules() if name.startswith("jumpseat.")}
 
     assert seen - set(ABOVE_ALL) == set(ORDER)
@@ -302,7 +302,7 @@ def test_every_package_of_the_server_is_looked_at() -> None:
         ("jumpseat.chat.fold", "x = 1\n" * 401, "longer than 400"),
     ],
 )
-def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
+def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
     assert any(fault in each for each in faults(name, source))
 
 
@@ -323,5 +323,5 @@ def test_the_rules_can_be_broken(name: str, source: str, fault: str) -> None:
         ("jumpseat.engine.turn", '"""Nothing local to a provider is known here."""\nlocals()'),
     ],
 )
-def test_what_is_allowed_is_no_fault(name: str, source: str) -> None:
+def test_allowed_code_has_no_fault(name: str, source: str) -> None:
     assert faults(name, source) == []

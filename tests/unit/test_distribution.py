@@ -1,4 +1,4 @@
-"""How tests are distributed over processes: what is expensive to set up is set up once."""
+"""How tests are distributed over processes: expensive fixtures are set up once."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_a_provider_takes_five_lines() -> None:
 
 
 def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program as a reader would, with a fake provider as the only one."""
+    """Run a program as a reader does, with a fake provider as the only one."""
     with ThreadedUpstream() as upstream:
         upstream.default(Reply.events(completion_stream(["Hel", "lo, ", "reader."])))
         (tmp_path / "config.toml").write_text(
@@ -106,7 +106,7 @@ def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
         )
 
 
-def test_the_raw_example_is_short_needs_the_standard_library_alone_and_runs(tmp_path: Path) -> None:
+def test_the_raw_example_is_short_needs_only_the_standard_library_and_runs(tmp_path: Path) -> None:
     code = fences(CLIENT, "python")[-1]
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import)]
     imported = {alias.name for node in imports for alias in node.names}
@@ -161,7 +161,7 @@ def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
 
 
 @pytest.mark.parametrize("page", [BUILT, README], ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_path_that_a_page_names_exists(page: Path) -> None:
+def test_every_path_on_a_page_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}
     paths = {name for name in named if "/" in name} - set(names_in(table(PROTOCOL, "method")))
     below = (ROOT, *SOURCES, SOURCES[1].parent)
@@ -171,13 +171,13 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """The anchors of a page's headings, in GitHub's form."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for link in _LINK.findall(prose(page)):
         target, _, anchor = link.partition("#")
         file = (page.parent / target).resolve() if target else page

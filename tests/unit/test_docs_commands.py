@@ -95,7 +95,7 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
     assert {word for word in rest if word.startswith("-")} <= flags(*command)
 
 
-def test_every_command_is_on_its_page_and_every_stray_flag_is_one_of_theirs() -> None:
+def test_every_command_is_on_its_page_and_every_other_flag_exists() -> None:
     groups = ("local", "config", "settings")
     commands = [(name,) for name in subcommands()]
     commands += [(group, name) for group in groups for name in subcommands(group)]

@@ -70,7 +70,7 @@ def test_the_names_in_a_table_are_the_codes(header: tuple[str, ...], expected: l
     assert sorted(names_in(table(PROTOCOL, *header))) == sorted(expected)
 
 
-def test_the_warnings_are_those_that_the_code_gives() -> None:
+def test_the_warnings_are_those_of_the_code() -> None:
     given = {
         node.args[0].value
         for path in SOURCES[0].rglob("*.py")
@@ -90,7 +90,7 @@ def test_the_error_codes_and_kinds_are_the_codes() -> None:
     assert {int(row[0]): spans(row[1])[0] for row in table(PROTOCOL, "code")} == expected
 
 
-def test_the_answer_to_initialize_is_shown_as_it_is() -> None:
+def test_the_answer_to_initialize_is_exact() -> None:
     answer = next(message for direction, message in exchange() if direction == TO_CLIENT)
     shown = answer["result"]["capabilities"]["experimental"]["jumpseat"]
 

@@ -1,4 +1,4 @@
-"""What importing costs: measured by what a fresh interpreter has loaded afterwards."""
+"""The cost of imports, measured by the modules that a fresh interpreter has loaded afterwards."""
 
 from __future__ import annotations
 
@@ -135,5 +135,5 @@ def test_a_first_reply_imports_and_compiles_little(tmp_path: Path) -> None:
     assert "jumpseat.rpc.process" in modules, done.stderr
     slow = {"importlib.metadata", "email.message", "zipfile", "sqlite3", "http.client", "httpx2", "difflib"}
     assert slow & set(modules) == set()
-    # Of about 900 methods of dataclasses, those that were called.
+    # Only the called ones of about 900 methods of dataclasses.
     assert compiled < 150

@@ -66,7 +66,7 @@ PUBLIC = {
     jumpseat.http: HTTP,
     jumpseat.testing: TESTING,
 }
-"""The modules that plug-ins may import, with all that they may import of them."""
+"""The modules that plug-ins may import, with the names that they may import."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
@@ -120,12 +120,12 @@ def test_the_page_for_authors_of_plug_ins_lists_the_same_names(module: ModuleTyp
 def test_exported_names_exist_once_and_in_order(module: ModuleType) -> None:
     names: list[str] = list(getattr(module, "__all__", []))
 
-    # Constants, then classes, then functions, each by the alphabet: as isort has it, and so ruff.
+    # Constants, then classes, then functions, each in alphabetical order, as isort and ruff sort them.
     assert names == sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     assert [name for name in names if not hasattr(module, name)] == []
 
 
-def test_a_class_that_is_public_says_what_it_is() -> None:
+def test_a_public_class_has_a_docstring() -> None:
     silent = [
         f"{module.__name__}.{name}"
         for module, names in PUBLIC.items()

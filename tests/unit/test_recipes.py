@@ -101,7 +101,7 @@ async def test_a_recipe_is_read_without_a_warning_and_makes_a_provider(
 
 @pytest.mark.requirement("7:recipes")
 @pytest.mark.parametrize("name", SENT)
-async def test_a_recipe_sends_its_chat_where_the_page_says_with_its_key(
+async def test_a_recipe_sends_its_chat_with_its_key_to_the_address_of_the_page(
     home: Path, keys: None, upstream: FakeUpstream, name: str
 ) -> None:
     host, path, credential = SENT[name]

@@ -14,7 +14,7 @@ from tests.requirements import REQUIREMENTS
 TESTS = Path(__file__).parents[1]
 
 MOST_TESTS_OF_A_ROW = 12
-"""A row that more tests name is several promises."""
+"""A row with more tests than this is several promises."""
 
 
 def rows_named_in(source: str) -> list[str]:
@@ -52,12 +52,12 @@ def test_no_deferred_row_has_a_test() -> None:
     assert deferred & rows_and_their_tests().keys() == set()
 
 
-def test_a_row_is_one_promise_and_not_what_a_dozen_tests_show() -> None:
+def test_a_row_is_one_promise_and_not_that_of_a_dozen_tests() -> None:
     crowded = {row: len(where) for row, where in rows_and_their_tests().items()}
     assert {row: count for row, count in crowded.items() if count > MOST_TESTS_OF_A_ROW} == {}
 
 
-def test_a_row_says_what_and_where() -> None:
+def test_a_row_has_a_behaviour_and_a_source() -> None:
     assert [row for row, each in REQUIREMENTS.items() if not (each.behaviour and each.source)] == []
 
 
