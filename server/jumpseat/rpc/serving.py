@@ -139,38 +139,34 @@ async def _serve(
     stop: asyncio.Event,
     on_session: Callable[[Session], None],
 ) -> int:
-    received: list[bytes] = []
-    connection: ClientConnection | None = None
-
     def on_data(data: bytes) -> None:
-        if connection is None:
-            received.append(data)
-        elif not stop.is_set():
+        if not stop.is_set():
             connection.receive(data)
 
-    with ExitStack() as held:
+    with ExitStack() as watches:
 
         def watch_parent(process_id: int) -> None:
-            held.callback(watch_process(process_id, stop.set))
+            watches.callback(watch_process(process_id, stop.set))
 
-        transport = await open_fds(descriptors.stdin, descriptors.stdout, on_data=on_data, on_eof=stop.set)
-        held.callback(transport.close)
-        config_file = options.config_file
-        connection = ClientConnection(
-            transport,
-            environment=environment,
-            config_file=None if config_file is None else environment.absolute(config_file),
-            stop=stop.set,
-            watch_parent=watch_parent,
-        )
-        on_session(connection.session)
-        for data in received:
-            connection.receive(data)
-        if options.client_process_id is not None:
-            watch_parent(options.client_process_id)
-        await stop.wait()
-        await _finish(connection.session, transport)
-        return 0 if connection.session.shutting_down else 1
+        transport = open_fds(descriptors.stdin, descriptors.stdout, on_data=on_data, on_eof=stop.set)
+        try:
+            config_file = options.config_file
+            connection = ClientConnection(
+                transport,
+                environment=environment,
+                config_file=None if config_file is None else environment.absolute(config_file),
+                stop=stop.set,
+                watch_parent=watch_parent,
+            )
+            on_session(connection.session)
+            if options.client_process_id is not None:
+                watch_parent(options.client_process_id)
+            await stop.wait()
+            await _finish(connection.session, transport)
+        finally:
+            stop.set()
+            await transport.aclose(CLOSE_SECONDS)
+    return 0 if connection.session.shutting_down else 1
 
 
 async def _finish(session: Session, transport: Transport) -> None:

@@ -1,7 +1,7 @@
-"""Reads and writes pipes and sockets in non-blocking mode; `threads` handles other descriptors.
+"""Reads and writes pipes and sockets that the event loop polls; `threads` handles other descriptors.
 
-asyncio's writer is unsuitable: it resumes its user only when its buffer is empty, and treats a socket as
-closed when the other side has shut down only its sending half.
+asyncio's own transports are unsuitable: they resume a writer only when its buffer is empty, treat a socket as
+closed when the other side has shut down only its sending half, and set O_NONBLOCK on the open file.
 """
 
 from __future__ import annotations
@@ -12,21 +12,65 @@ import select
 import stat
 from collections.abc import Callable
 
+from jumpseat.system.unblocked import Unblocked
 
-class PolledReader(asyncio.Protocol):
-    """The protocol of asyncio's read pipe."""
+PIECE = 16 * 1024
+"""Bytes of one read."""
 
-    def __init__(self, on_data: Callable[[bytes], None], on_eof: Callable[[], None]) -> None:
+TURN_SECONDS = 0.002
+"""How long one connection's input is handled before the event loop serves the others."""
+
+
+class PolledReader:
+    """Reads `fd` until its end."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        fd: int,
+        on_data: Callable[[bytes], None],
+        on_eof: Callable[[], None],
+    ) -> None:
+        self._loop = loop
         self._on_data = on_data
         self._on_eof = on_eof
+        self._input = _without_blocking(fd, os.O_RDONLY)
+        self._closed = False
+        self._reading = True
+        self.ended = asyncio.Event()
+        loop.add_reader(self._input.fileno, self._readable)
+        # Once at once: a named pipe that has no writer any more when it is opened never becomes readable.
+        loop.call_soon(self._readable)
 
-    def data_received(self, data: bytes) -> None:
-        """A piece of input."""
-        self._on_data(data)
+    def close(self) -> None:
+        """Close the descriptor."""
+        if not self._closed:
+            self._closed = True
+            self._stop_reading()
+            _restore_and_close(self._input)
+            self.ended.set()
 
-    def connection_lost(self, error: Exception | None) -> None:
-        """The input has ended."""
-        self._on_eof()
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._input.fileno)
+
+    def _readable(self) -> None:
+        until = self._loop.time() + TURN_SECONDS
+        while self._reading:
+            try:
+                data = self._input.read(PIECE)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:  # For example a socket that was reset: the end of input.
+                data = b""
+            if not data:
+                self._stop_reading()
+                self._on_eof()
+                return
+            self._on_data(data)
+            if len(data) < PIECE or self._loop.time() >= until:
+                return
 
 
 class PolledWriter:
@@ -40,16 +84,16 @@ class PolledWriter:
         on_lost: Callable[[], None],
     ) -> None:
         self._loop = loop
-        self._fd = fd
         self._on_progress = on_progress
         self._on_lost = on_lost
         self._limit = 0
         self._buffer = bytearray()
         self._closed = False
         self._is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
-        os.set_blocking(fd, False)
+        self._output = _without_blocking(fd, os.O_WRONLY)
+        self.ended = asyncio.Event()
         # The write end becomes "readable" when its last reader closes it.
-        loop.add_reader(fd, self._reader_changed)
+        loop.add_reader(self._output.fileno, self._reader_changed)
 
     @property
     def buffered(self) -> int:
@@ -64,7 +108,7 @@ class PolledWriter:
             written = self._try(data)
             if written == len(data) or self._closed:
                 return
-            self._loop.add_writer(self._fd, self._writable)
+            self._loop.add_writer(self._output.fileno, self._writable)
             self._buffer += memoryview(data)[written:]
         else:
             self._buffer += data
@@ -79,13 +123,14 @@ class PolledWriter:
             return
         self._closed = True
         self._buffer.clear()
-        self._loop.remove_reader(self._fd)
-        self._loop.remove_writer(self._fd)
-        os.close(self._fd)
+        self._loop.remove_reader(self._output.fileno)
+        self._loop.remove_writer(self._output.fileno)
+        _restore_and_close(self._output)
+        self.ended.set()
 
     def _try(self, data: bytes | bytearray) -> int:
         try:
-            return os.write(self._fd, data)
+            return self._output.write(data)
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError:
@@ -98,7 +143,7 @@ class PolledWriter:
             return
         del self._buffer[:written]
         if not self._buffer:
-            self._loop.remove_writer(self._fd)
+            self._loop.remove_writer(self._output.fileno)
         if len(self._buffer) <= self._limit:
             self._on_progress()
 
@@ -106,13 +151,13 @@ class PolledWriter:
         if self._is_socket and not self._hung_up():
             # Unexpected data, or a half-closed socket: writing may go on. Stop polling; a later write
             # detects a closed socket.
-            self._loop.remove_reader(self._fd)
+            self._loop.remove_reader(self._output.fileno)
         else:
             self._lose()
 
     def _hung_up(self) -> bool:
         poll = select.poll()
-        poll.register(self._fd, 0)
+        poll.register(self._output.fileno, 0)
         return bool(poll.poll(0))
 
     def _lose(self) -> None:
@@ -121,57 +166,14 @@ class PolledWriter:
         self._loop.call_soon(self._on_lost)
 
 
-class PolledSocket(asyncio.Protocol):
-    """One socket for both directions; a half-closed one can still be written."""
+def _without_blocking(fd: int, access: int) -> Unblocked:
+    stream = Unblocked(fd, access)
+    if stream.may_block:
+        os.set_blocking(stream.fileno, False)
+    return stream
 
-    def __init__(
-        self,
-        on_data: Callable[[bytes], None],
-        on_eof: Callable[[], None],
-        on_progress: Callable[[], None],
-        on_lost: Callable[[], None],
-    ) -> None:
-        self._on_data = on_data
-        self._on_progress = on_progress
-        self._on_eof = on_eof
-        self._on_lost = on_lost
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the asyncio transport, which buffers."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - narrows for the type checker
-        self._socket = transport
-
-    @property
-    def buffered(self) -> int:
-        """Bytes that are not written yet."""
-        return self._socket.get_write_buffer_size()
-
-    def write(self, data: bytes) -> None:
-        """Write now if the buffer is empty; buffer the rest."""
-        self._socket.write(data)
-
-    def notify_below(self, limit: int) -> None:
-        """Call `on_progress` after each write that leaves at most `limit` bytes."""
-        # Equal limits: asyncio pauses above the first and resumes below the second.
-        self._socket.set_write_buffer_limits(high=limit, low=limit)
-
-    def close(self) -> None:
-        """Close the socket; buffered bytes are lost."""
-        self._socket.abort()
-
-    def data_received(self, data: bytes) -> None:
-        """A piece of input."""
-        self._on_data(data)
-
-    def resume_writing(self) -> None:
-        """At most the limit of `notify_below` is buffered."""
-        self._on_progress()
-
-    def eof_received(self) -> bool:
-        """The other side closed its sending half only; keep the socket."""
-        self._on_eof()
-        return True
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Neither direction works any more."""
-        self._on_lost()
+def _restore_and_close(stream: Unblocked) -> None:
+    if stream.may_block:
+        os.set_blocking(stream.fileno, True)
+    stream.close()

@@ -3,17 +3,68 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
+import select
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
-CHUNK = 64 * 1024
+from jumpseat.system.unblocked import Unblocked
+
+CHUNK = 16 * 1024
 """Bytes of one read or write."""
 
-_CHUNKS_AHEAD = 4
-"""Chunks that the reading thread passes to the event loop before it waits."""
+
+class _Ending:
+    """The end of a thread: its waits can be interrupted, and its last step is known to the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.ended = asyncio.Event()
+        self._loop = loop
+        # The session's, which names its log: a thread has none by itself.
+        self._context = contextvars.copy_context()
+        self._woken = False
+        self._wake_fd, self._wake_write_fd = os.pipe()
+
+    def call(self, callback: Callable[..., None], *args: object) -> None:
+        """Have the event loop call this; nothing if it is closed already."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback, *args, context=self._context)
+
+    def wake(self) -> None:
+        """End a wait, now or when it begins."""
+        self._woken = True
+        with suppress(OSError):  # The thread has ended.
+            os.write(self._wake_write_fd, b"x")
+
+    def wait(self, stream: Unblocked, *, write: bool) -> bool:
+        """Wait until the stream is ready; False if the thread was woken."""
+        if sys.platform == "linux":
+            poll = select.poll()
+            poll.register(self._wake_fd, select.POLLIN)
+            poll.register(stream.fileno, select.POLLOUT if write else select.POLLIN)
+            poll.poll()
+        elif sys.platform != "win32":
+            # macOS' `poll` does not support terminals. Windows can wait for sockets only.
+            writes = [stream.fileno] if write else []
+            reads = [self._wake_fd] if write else [self._wake_fd, stream.fileno]
+            select.select(reads, writes, [])
+        return not self._woken
+
+    def end(self, stream: Unblocked) -> None:
+        """Close the descriptors; the thread's last step."""
+        # Only here: closed elsewhere, the numbers could be reused while this thread still uses them.
+        stream.close()
+        os.close(self._wake_fd)
+        self.call(self._forget)
+
+    def _forget(self) -> None:
+        os.close(self._wake_write_fd)
+        self._wake_write_fd = -1
+        self.ended.set()
 
 
 class ThreadedReader:
@@ -26,36 +77,43 @@ class ThreadedReader:
         on_data: Callable[[bytes], None],
         on_eof: Callable[[], None],
     ) -> None:
-        self._loop = loop
-        self._fd = fd
+        self._ending = _Ending(loop)
+        self._input = Unblocked(fd, os.O_RDONLY)
         self._on_data = on_data
         self._on_eof = on_eof
         self._closed = False
-        self._room = threading.Semaphore(_CHUNKS_AHEAD)
+        # One chunk for each turn of the event loop, so that other connections are served in between.
+        self._room = threading.Semaphore(1)
         # A daemon thread: one that is blocked in a read must not keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
+    @property
+    def ended(self) -> asyncio.Event:
+        """Set when the descriptor is closed."""
+        return self._ending.ended
+
     def close(self) -> None:
-        """Pass on nothing more. The thread ends after its current read."""
+        """Pass on nothing more, and end the thread without another read."""
         self._closed = True
         self._room.release()
+        self._ending.wake()
 
     def _run(self) -> None:
-        # RuntimeError: the event loop is already closed.
-        with suppress(RuntimeError):
-            while not self._closed:
-                try:
-                    data = os.read(self._fd, CHUNK)
-                except OSError:
-                    # For example a terminal that hung up: the end of input.
-                    data = b""
-                if not data:
-                    self._loop.call_soon_threadsafe(self._end)
-                    break
-                self._room.acquire()
-                self._loop.call_soon_threadsafe(self._deliver, data)
-        # Only here: closed elsewhere, the number could be reused while this thread still reads from it.
-        os.close(self._fd)
+        # Without a read after the end: what arrives then is for the next reader of a terminal.
+        while self._ending.wait(self._input, write=False):
+            try:
+                data = self._input.read(CHUNK)
+            except BlockingIOError:  # Another process has read it.
+                continue
+            except OSError:
+                # For example a terminal that hung up: the end of input.
+                data = b""
+            if not data:
+                self._ending.call(self._end)
+                break
+            self._room.acquire()
+            self._ending.call(self._deliver, data)
+        self._ending.end(self._input)
 
     def _deliver(self, data: bytes) -> None:
         self._room.release()
@@ -77,8 +135,8 @@ class ThreadedWriter:
         on_progress: Callable[[], None],
         on_lost: Callable[[], None],
     ) -> None:
-        self._loop = loop
-        self._fd = fd
+        self._ending = _Ending(loop)
+        self._output = Unblocked(fd, os.O_WRONLY)
         self._on_progress = on_progress
         self._on_lost = on_lost
         self._closed = False
@@ -86,6 +144,11 @@ class ThreadedWriter:
         self._buffered = 0
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         threading.Thread(target=self._run, name="jumpseat-write", daemon=True).start()
+
+    @property
+    def ended(self) -> asyncio.Event:
+        """Set when the descriptor is closed."""
+        return self._ending.ended
 
     @property
     def buffered(self) -> int:
@@ -102,25 +165,28 @@ class ThreadedWriter:
         self._limit = limit
 
     def close(self) -> None:
-        """Write nothing more. The thread ends after its current write."""
+        """Write nothing more, and end the thread."""
         self._closed = True
         self._queue.put(None)
+        self._ending.wake()
 
     def _run(self) -> None:
-        with suppress(RuntimeError):
-            while (data := self._queue.get()) is not None and not self._closed:
-                try:
-                    self._write_all(memoryview(data))
-                except OSError:
-                    self._loop.call_soon_threadsafe(self._lost)
-                    break
-        os.close(self._fd)
+        while (data := self._queue.get()) is not None and not self._closed:
+            try:
+                self._write_all(memoryview(data))
+            except OSError:
+                self._ending.call(self._lost)
+                break
+        self._ending.end(self._output)
 
     def _write_all(self, data: memoryview) -> None:
-        while data and not self._closed:
-            written = os.write(self._fd, data[:CHUNK])
+        while data and self._ending.wait(self._output, write=True):
+            try:
+                written = self._output.write(data[:CHUNK])
+            except BlockingIOError:  # Another process has filled it.
+                continue
             data = data[written:]
-            self._loop.call_soon_threadsafe(self._wrote, written)
+            self._ending.call(self._wrote, written)
 
     def _wrote(self, count: int) -> None:
         self._buffered -= count

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
-from jumpseat.wire.polled import PolledReader, PolledSocket, PolledWriter
+from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 
 HIGH_WATER = 1024 * 1024
@@ -23,11 +23,19 @@ HIGH_WATER = 1024 * 1024
 class Input(Protocol):
     """The reading half; it calls back with data and with the end."""
 
+    @property
+    def ended(self) -> asyncio.Event:
+        """Set when the descriptor is closed."""
+
     def close(self) -> None: ...  # noqa: D102 - see the class
 
 
 class Writer(Protocol):
     """The writing half."""
+
+    @property
+    def ended(self) -> asyncio.Event:
+        """Set when the descriptor is closed."""
 
     @property
     def buffered(self) -> int:
@@ -92,6 +100,15 @@ class Transport:
             self._output.close()
         self._progress()
 
+    async def aclose(self, timeout: float) -> None:
+        """As `close`; returns when the descriptors are closed, or after `timeout` seconds."""
+        self.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                for half in (self._input, self._output):
+                    if half is not None:
+                        await half.ended.wait()
+
     async def _at_most(self, limit: int) -> None:
         while self.buffered > limit and not self._closed:
             entry = (limit, asyncio.get_running_loop().create_future())
@@ -127,62 +144,46 @@ class Transport:
         self._input_ended()
 
 
-async def open_fds(
+def open_fds(
     read_fd: int, write_fd: int, *, on_data: Callable[[bytes], None], on_eof: Callable[[], None]
 ) -> Transport:
-    """Open a transport on two descriptors, which it owns from now on.
+    """Open a transport on two descriptors of any kind, which it owns from now on, and closes on failure.
 
     Args:
         read_fd: the input.
         write_fd: the output; may be the same socket as `read_fd`.
-        on_data: called on the event loop with each piece of input, never empty.
+        on_data: called on the event loop with each piece of input, never empty, and not before this returns.
         on_eof: called once, when the input has ended or the reader of our output is gone. Output can
             still be written after the input has ended. Not called after `close`.
 
     Raises:
         OSError: a descriptor is not open.
     """
-    transport = Transport(on_data, on_eof)
-    if _is_one_socket(read_fd, write_fd):
-        await _connect_socket(transport, read_fd, write_fd)
-        return transport
     loop = asyncio.get_running_loop()
-    # Output first: the first input may be answered at once.
-    writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
-    transport._output = writer(loop, write_fd, transport._progress, transport._output_lost)
-    if _can_poll(read_fd):
-        pipe = open(read_fd, "rb", buffering=0)  # noqa: ASYNC230, SIM115 - an open descriptor; asyncio closes it
-        transport._input, _ = await loop.connect_read_pipe(
-            lambda: PolledReader(transport._received, transport._input_ended), pipe
-        )
-    else:
-        transport._input = ThreadedReader(loop, read_fd, transport._received, transport._input_ended)
+    transport = Transport(on_data, on_eof)
+    unopened = {read_fd, write_fd}
+    try:
+        for fd in (read_fd, write_fd):
+            os.fstat(fd)
+        if write_fd == read_fd:
+            write_fd = os.dup(read_fd)
+            unopened.add(write_fd)
+        writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
+        transport._output = writer(loop, write_fd, transport._progress, transport._output_lost)
+        unopened.discard(write_fd)
+        reader = PolledReader if _can_poll(read_fd) else ThreadedReader
+        transport._input = reader(loop, read_fd, transport._received, transport._input_ended)
+    except OSError:
+        transport.close()
+        for fd in unopened:
+            with suppress(OSError):
+                os.close(fd)
+        raise
     return transport
 
 
 def _can_poll(fd: int) -> bool:
-    """Whether the event loop can poll this descriptor, and non-blocking mode has no side effect."""
-    # A terminal's open file is shared with the shell, which would inherit the mode. The null device and
-    # regular files cannot be polled. The Windows event loop does not accept plain pipes.
+    """Whether the event loop can poll this descriptor."""
+    # Not the null device or regular files, on macOS not terminals, and on Windows not plain pipes.
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
-
-
-def _is_one_socket(read_fd: int, write_fd: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    one, other = os.fstat(read_fd), os.fstat(write_fd)
-    return stat.S_ISSOCK(one.st_mode) and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-async def _connect_socket(transport: Transport, read_fd: int, write_fd: int) -> None:
-    sock = socket.socket(fileno=read_fd)
-    if write_fd != read_fd:
-        os.close(write_fd)
-    _, both = await asyncio.get_running_loop().connect_accepted_socket(
-        lambda: PolledSocket(
-            transport._received, transport._input_ended, transport._progress, transport._output_lost
-        ),
-        sock,
-    )
-    transport._output = both

@@ -6,6 +6,7 @@ import asyncio
 import os
 import pty
 import socket
+import threading
 import time
 import tty
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.system import unblocked
 from jumpseat.wire import HIGH_WATER, Transport, open_fds
-from jumpseat.wire.transport import _can_poll
 
 
 class Recorder:
@@ -42,7 +43,7 @@ class Recorder:
                 await self.changed.wait()
 
     async def open(self, read_fd: int, write_fd: int) -> Transport:
-        return await open_fds(read_fd, write_fd, on_data=self.on_data, on_eof=self.on_eof)
+        return open_fds(read_fd, write_fd, on_data=self.on_data, on_eof=self.on_eof)
 
 
 class Side:
@@ -261,15 +262,80 @@ async def test_the_null_device_is_an_input_that_has_ended() -> None:
     transport.close()
 
 
-async def test_a_terminal_is_never_made_non_blocking() -> None:
-    side, recorder = Side("terminal"), Recorder()
-    keep = os.dup(side.near_read)
+@pytest.mark.parametrize("own_open_file", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_descriptors_are_left_as_they_were_found(
+    kind: str, own_open_file: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not own_open_file:
+        # As where there is no /proc.
+        monkeypatch.setattr(unblocked, "_open_again", lambda descriptor, access: None)
+    side, recorder = Side(kind), Recorder()
+    others = [os.dup(side.near_read), os.dup(side.near_write)]
     transport = await recorder.open(side.near_read, side.near_write)
-    assert not _can_poll(keep)
-    assert os.get_blocking(keep)
-    transport.close()
+    os.write(side.write_fd, b"ping")
+    await recorder.until(lambda: recorder.data == b"ping")
+    transport.write(b"x" * HIGH_WATER)
+    if own_open_file or kind != "pipes":
+        assert all(map(os.get_blocking, others))
+    await asyncio.to_thread(side.read, HIGH_WATER)
+    await transport.aclose(10)
+    assert all(map(os.get_blocking, others))
+    for fd in others:
+        os.close(fd)
     side.hang_up()
-    os.close(keep)
+
+
+def _threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("jumpseat-")]
+
+
+async def test_what_is_typed_after_the_end_is_for_the_next_reader_of_the_terminal() -> None:
+    side, recorder = Side("terminal"), Recorder()
+    shell = os.dup(side.near_read)
+    transport = await recorder.open(side.near_read, side.near_write)
+    os.write(side.write_fd, b"for the session")
+    await recorder.until(lambda: recorder.data == b"for the session")
+    await transport.aclose(10)
+    os.write(side.write_fd, b"for the shell")
+
+    assert await asyncio.wait_for(asyncio.to_thread(os.read, shell, 100), 10) == b"for the shell"
+    os.close(shell)
+    side.hang_up()
+
+
+async def test_the_end_does_not_wait_for_a_terminal_that_is_stopped() -> None:
+    side, recorder = Side("terminal"), Recorder()
+    transport = await recorder.open(side.near_read, side.near_write)
+    transport.write(b"x" * HIGH_WATER)
+    assert not await transport.flush(0.05)
+    await transport.aclose(10)
+
+    async with asyncio.timeout(10):
+        # The threads end right after they closed their descriptors.
+        while _threads():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
+    side.hang_up()
+
+
+async def test_a_named_pipe_whose_writer_left_before_is_an_input_that_has_ended(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    read_fd = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(read_fd, True)
+    os.close(os.open(tmp_path / "fifo", os.O_WRONLY))
+    recorder = Recorder()
+    transport = await recorder.open(read_fd, os.open(os.devnull, os.O_WRONLY))
+    await recorder.until(lambda: recorder.ends == 1)
+    await transport.aclose(10)
+
+
+async def test_opening_closes_both_descriptors_if_one_is_not_open() -> None:
+    read_fd, write_fd = os.pipe()
+    os.close(write_fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        await Recorder().open(read_fd, write_fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(read_fd)
 
 
 def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:

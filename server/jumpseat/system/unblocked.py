@@ -1,0 +1,92 @@
+"""Reads and writes descriptors of other programs without blocking, and without a change to their flags.
+
+O_NONBLOCK belongs to the open file, which other processes hold too: a shell, an editor's other children. They
+would find it set, and would find it gone when it is restored. So a socket is asked not to block in each call,
+and a pipe or a terminal is opened a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+from contextlib import suppress
+
+PTMX = (5, 2)
+"""The device of Linux that makes a new terminal each time it is opened."""
+
+
+class Unblocked:
+    """One direction of a descriptor, owned from now on."""
+
+    def __init__(self, descriptor: int, access: int) -> None:
+        """
+        Args:
+            descriptor: a file of any kind.
+            access: `os.O_RDONLY` or `os.O_WRONLY`.
+
+        Raises:
+            OSError: it is not open.
+        """
+        self.fileno = descriptor
+        self.may_block = False
+        """True for a pipe or terminal that could not be opened a second time."""
+
+        self._socket: socket.socket | None = None
+        mode = os.fstat(descriptor).st_mode
+        if sys.platform == "win32":
+            self.may_block = True
+        elif stat.S_ISSOCK(mode):
+            self._socket = socket.socket(fileno=descriptor)
+        elif (stat.S_ISFIFO(mode) or os.isatty(descriptor)) and os.get_blocking(descriptor):
+            own = _open_again(descriptor, access)
+            self.may_block = own is None
+            if own is not None:
+                os.close(descriptor)
+                self.fileno = own
+
+    def read(self, count: int) -> bytes:
+        """Read at most this many bytes; empty at the end.
+
+        Raises:
+            BlockingIOError: there is nothing to read now.
+            OSError: it failed, for example because a terminal hung up.
+        """
+        if self._socket is not None:
+            return self._socket.recv(count, socket.MSG_DONTWAIT)
+        return os.read(self.fileno, count)
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """Write what is taken at once; returns the number of bytes.
+
+        Raises:
+            BlockingIOError: nothing is taken now.
+            OSError: it failed, for example because the reader is gone.
+        """
+        if self._socket is not None:
+            return self._socket.send(data, socket.MSG_DONTWAIT)
+        return os.write(self.fileno, data)
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        if self._socket is not None:
+            self._socket.close()
+        else:
+            os.close(self.fileno)
+
+
+def _open_again(descriptor: int, access: int) -> int | None:
+    """A second, non-blocking open file of a pipe or terminal; None if the system does not allow it."""
+    paths = [f"/proc/self/fd/{descriptor}"]
+    if os.isatty(descriptor):
+        device = os.fstat(descriptor).st_rdev
+        if (os.major(device), os.minor(device)) == PTMX:
+            return None
+        with suppress(OSError):
+            paths.append(os.ttyname(descriptor))
+    for path in paths:
+        with suppress(OSError):
+            # O_NOCTTY: the terminal must not become that of a daemon.
+            return os.open(path, access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    return None
