@@ -149,34 +149,35 @@ async def _serve(
             watches.callback(watch_process(process_id, stop.set))
 
         transport = open_fds(descriptors.stdin, descriptors.stdout, on_data=on_data, on_eof=stop.set)
+        config_file = options.config_file
+        connection = ClientConnection(
+            transport,
+            environment=environment,
+            config_file=None if config_file is None else environment.absolute(config_file),
+            stop=stop.set,
+            watch_parent=watch_parent,
+        )
         try:
-            config_file = options.config_file
-            connection = ClientConnection(
-                transport,
-                environment=environment,
-                config_file=None if config_file is None else environment.absolute(config_file),
-                stop=stop.set,
-                watch_parent=watch_parent,
-            )
             on_session(connection.session)
             if options.client_process_id is not None:
                 watch_parent(options.client_process_id)
             await stop.wait()
-            await _finish(connection.session, transport)
         finally:
+            # In the same way if this task is cancelled.
             stop.set()
-            await transport.aclose(CLOSE_SECONDS)
+            await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down else 1
 
 
 async def _finish(session: Session, transport: Transport) -> None:
-    """End turns, so that no provider continues to answer, and let the client read the last answers."""
+    """End turns, so that no provider continues to answer, let the client read the last answers, and close."""
     await session.cancel_others(None, CANCEL_SECONDS)
     await transport.flush(FLUSH_SECONDS)
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await session.aclose()
     except TimeoutError:
-        logger.warning("a provider did not close in time")
+        logger.warning("a turn or a provider did not end in time")
     except Exception:
         logger.exception("a provider failed to close")
+    await transport.aclose(CLOSE_SECONDS)

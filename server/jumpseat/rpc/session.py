@@ -196,8 +196,13 @@ class Session:
         task.add_done_callback(self._background.discard)
 
     async def aclose(self) -> None:
-        """End what runs in the background, and give back what the providers hold."""
-        for task in list(self._background):
+        """End what runs in the background, close what the providers hold, and wait until all has ended."""
+        background = list(self._background)
+        for task in background:
             task.cancel()
         if self._registry is not None:
             await self._registry.aclose()
+        for entry in list(self.in_flight.values()):
+            await entry.finished.wait()
+        if background:
+            await asyncio.wait(background)
