@@ -1,4 +1,4 @@
-"""Daemons that the tests of a module share, because starting one is most of what a short test costs."""
+"""Daemons that the tests of a module share, because the start is the main cost of a short test."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ async def pair_of_the_module(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def pair(pair_of_the_module: tuple[Daemon, FakeUpstream]) -> AsyncIterator[tuple[Daemon, FakeUpstream]]:
-    """A shared daemon and its provider, for tests that change nothing for each other.
+    """A shared daemon and its provider, for tests that do not affect each other.
 
-    Each finds an upstream that was asked nothing and is to say nothing, and must leave no chat in flight
-    and no message unread but notifications.
+    Each test starts with an empty script and no recorded requests. It must leave no chat in flight, and no
+    unread messages except notifications.
     """
     daemon, upstream = pair_of_the_module
     upstream.forget()

@@ -60,7 +60,7 @@ async def test_an_answer_streams_with_thinking_and_usage(claude: Daemon, upstrea
 
 
 @pytest.mark.requirement("messages:replay-in-place", "messages:replay-other", "2:tools")
-async def test_a_tool_round_gives_signed_thinking_back_byte_for_byte(
+async def test_a_tool_round_sends_signed_thinking_back_byte_for_byte(
     claude: Daemon, upstream: FakeUpstream
 ) -> None:
     server = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {"q": "é"}}
@@ -142,7 +142,7 @@ async def test_refused_thinking_and_parameters_are_left_out_with_warnings(
 
 
 @pytest.mark.requirement("messages:spliced-start", "2:same-content")
-async def test_an_answer_that_begins_anew_counts_from_there(claude: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_answer_that_starts_again_counts_from_there(claude: Daemon, upstream: FakeUpstream) -> None:
     first = [event("message_start", message=message()), *block_events(0, Words(["gone"]))]
     rest = message_stream(Thought(["Hm"], SIGNATURE), Words(["kept"]))
     upstream.script(Reply.events([*first, *rest]))

@@ -34,7 +34,7 @@ async def test_a_slow_reader_loses_nothing_and_bounds_the_daemons_memory(
 
 
 @pytest.mark.requirement("1:slow-reader")
-async def test_a_client_that_never_reads_stderr_is_served_all_the_same(home: Path) -> None:
+async def test_a_client_that_never_reads_stderr_is_served(home: Path) -> None:
     malformed = b"Content-Length: 4\r\n\r\n{bad" * 3000
     async with running_daemon(home, drain_stderr=False) as daemon:
         daemon.send_bytes(malformed)
@@ -42,13 +42,13 @@ async def test_a_client_that_never_reads_stderr_is_served_all_the_same(home: Pat
             assert (await daemon.read())["error"]["code"] == -32700
         await daemon.initialize()
         daemon.close_stdin()
-        # The end of its output is its end: asyncio tells no exit code while the log is left in its pipe.
+        # The end of stdout is the end of the daemon: asyncio reports no exit code before the log is read.
         assert daemon.process.stdout is not None
         assert await asyncio.wait_for(daemon.process.stdout.read(), WAIT_SECONDS) == b""
 
 
 async def _stuck(asked: RecordedRequest) -> None:
-    """Wait until nothing of the answer moves any more, long before its end."""
+    """Wait until the answer makes no progress, long before its end."""
     async with asyncio.timeout(WAIT_SECONDS):
         before = -1
         while asked.sent == 0 or asked.sent != before:

@@ -1,4 +1,4 @@
-"""Clients that hold text and tool parts only: the daemon gives back what they have dropped."""
+"""Clients that keep text and tool parts only: the daemon restores the blocks that they dropped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def in_one(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def in_pieces(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message for each part, as clients hold it that show a call apart from the words before it."""
+    """One message for each part, as clients do that show a call apart from the text before it."""
     return [{**message, "content": [part]} for part in message["content"]]
 
 
@@ -77,7 +77,7 @@ async def thinking(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
 
 @pytest.mark.requirement("2:block-memory")
 @pytest.mark.parametrize("shape", [in_one, in_pieces])
-async def test_a_tool_loop_of_a_thin_client_sends_signed_thinking_back(
+async def test_a_tool_loop_of_a_client_without_blocks_sends_signed_thinking_back(
     thinking: Daemon, upstream: FakeUpstream, shape: Shape
 ) -> None:
     thought = Thought([" Schön,\n", "\u2028 let me… "], SIGNATURE)
@@ -116,7 +116,7 @@ async def test_a_tool_loop_of_a_thin_client_sends_signed_thinking_back(
 
 
 @pytest.mark.requirement("2:block-memory")
-async def test_a_tool_loop_of_a_thin_client_sends_encrypted_reasoning_back(
+async def test_a_tool_loop_of_a_client_without_blocks_sends_encrypted_reasoning_back(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
@@ -199,7 +199,7 @@ async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
 
 
 @pytest.mark.requirement("2:block-memory-owner", "2:foreign-opaque")
-async def test_another_model_does_not_get_what_is_not_its_own(
+async def test_another_model_does_not_get_the_blocks_of_the_first(
     thinking: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
@@ -212,7 +212,7 @@ async def test_another_model_does_not_get_what_is_not_its_own(
 
 
 @pytest.mark.requirement("2:block-memory-bounds")
-async def test_a_memory_belongs_to_one_connection_and_stays_out_of_files(
+async def test_a_memory_belongs_to_one_connection_and_is_never_written_to_files(
     thinking: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
@@ -226,9 +226,7 @@ async def test_a_memory_belongs_to_one_connection_and_stays_out_of_files(
 
 
 @pytest.mark.requirement("2:refused-once")
-async def test_reasoning_that_is_refused_costs_one_request_only(
-    daemon: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_refused_reasoning_costs_one_request_only(daemon: Daemon, upstream: FakeUpstream) -> None:
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
     refusal = {"message": "The encrypted content could not be verified.", "code": "invalid_encrypted_content"}
     fine = Reply.events(response_stream(message("Fine.")))
@@ -249,7 +247,7 @@ async def test_reasoning_that_is_refused_costs_one_request_only(
 
 @pytest.mark.requirement("2:call-ids-unique", "2:block-memory-owner")
 @pytest.mark.parametrize("keeps", [thin, lambda content: {"role": "assistant", "content": content}])
-async def test_two_calls_with_one_id_are_told_apart_and_go_back_as_they_came(
+async def test_two_calls_with_one_id_get_ids_of_their_own_and_go_back_as_received(
     chatty: Daemon, upstream: FakeUpstream, keeps: Callable[[Any], dict[str, Any]]
 ) -> None:
     calls = [FakeCall("call_0", "f", ['{"a":1}']), FakeCall("call_0", "f", ['{"a":2}'])]

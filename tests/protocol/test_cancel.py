@@ -1,4 +1,4 @@
-"""Cancelling, at every moment at which a client may want to."""
+"""Cancelling, at every stage of a chat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
 
 
 async def streaming_chat(daemon: Daemon, upstream: FakeUpstream) -> int:
-    """A chat that has streamed `Hel` and then waits for ever."""
+    """A chat that has streamed `Hel` and then waits until it is cancelled."""
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     request_id = daemon.start("chat/start", CHAT)
     await daemon.read_delta("text_delta")
@@ -103,7 +103,7 @@ async def test_a_cancel_in_the_same_write_leaves_no_delta(
     assert upstream.requests == []
 
 
-async def test_a_cancel_while_the_provider_has_said_nothing_ends_the_chat(
+async def test_a_cancel_before_the_providers_first_byte_ends_the_chat(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply(headers={"content-type": "text/event-stream"}, chunked=True).stall_after())

@@ -37,8 +37,8 @@ async def chat(daemon: Daemon, text: str = "hi", **params: Any) -> Exchange:
     return await daemon.request("chat/start", {"messages": [user(text)], **params})
 
 
-def check_laws(exchange: Exchange) -> None:
-    """Every law of section 2 that holds for any turn that was started."""
+def check_rules(exchange: Exchange) -> None:
+    """Every rule of section 2 that holds for any turn that was started."""
     notes = [note["params"] for note in exchange.notifications if note["method"] == "chat/delta"]
     assert [note["seq"] for note in notes] == list(range(len(notes)))
     assert {note["requestId"] for note in notes} == {exchange.response["id"]}
@@ -75,10 +75,10 @@ def check_laws(exchange: Exchange) -> None:
 
 
 @pytest.mark.requirement("2:start-first", "2:laws", "2:done-last", "2:same-content", "2:result")
-async def test_a_streamed_answer_keeps_every_law(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_streamed_answer_keeps_every_rule(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["Hel", "lo 🙂", '"\n\\']), x_request_id="req-1"))
     exchange = await chat(chatty, system="Be brief.")
-    check_laws(exchange)
+    check_rules(exchange)
     assert exchange.deltas[0] == {"type": "start", "provider": "fake", "model": "m"}
     assert exchange.delta_types[1] == "response"
     assert exchange.deltas[1]["providerRequestId"] == "req-1"
@@ -96,9 +96,7 @@ async def test_a_streamed_answer_keeps_every_law(chatty: Daemon, upstream: FakeU
 
 
 @pytest.mark.requirement("2:start-first")
-async def test_start_comes_before_the_provider_has_said_anything(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_start_comes_before_the_providers_first_byte(chatty: Daemon, upstream: FakeUpstream) -> None:
     gate = Gate()
     upstream.script(Reply.events([gate, *completion_stream(["Hi"])]))
     request_id = chatty.start("chat/start", {"messages": [user("hi")]})
@@ -118,10 +116,10 @@ async def test_without_streaming_there_is_only_the_response(chatty: Daemon, upst
 
 
 @pytest.mark.requirement("2:result")
-async def test_a_model_that_says_nothing_gives_an_empty_array(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_empty_answer_is_an_empty_array(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream([])))
     exchange = await chat(chatty)
-    check_laws(exchange)
+    check_rules(exchange)
     assert (exchange.result["content"], exchange.result["text"]) == ([], "")
 
 
@@ -134,7 +132,7 @@ async def test_a_tool_round_trip_replays_the_call_byte_for_byte(
     upstream.script(Reply.events(completion_stream(["Sunny."])))
     asked = [user("weather?")]
     first = await chatty.request("chat/start", {"messages": asked, "tools": [WEATHER]})
-    check_laws(first)
+    check_rules(first)
     assert first.result["stopReason"] == "tool_use"
     (call,) = first.result["toolCalls"]
     assert (call["id"], call["name"], call["arguments"]) == ("c1", "weather", {"city": "Zürich"})
@@ -170,7 +168,7 @@ async def test_tool_arguments_that_cannot_be_read_are_null_with_an_error(
     for pieces, arguments in (*broken, ([], {}), ([""], {}), (["{}"], {})):
         upstream.script(Reply.events(completion_stream(tool_calls=[FakeCall("c1", "weather", pieces)])))
         exchange = await chat(chatty, tools=[WEATHER])
-        check_laws(exchange)
+        check_rules(exchange)
         (call,) = exchange.result["toolCalls"]
         assert "arguments" in call, pieces
         assert call["arguments"] == arguments, pieces
@@ -179,7 +177,7 @@ async def test_tool_arguments_that_cannot_be_read_are_null_with_an_error(
 
 
 @pytest.mark.requirement("2:tool-use-without-result")
-async def test_a_call_without_a_result_is_answered_for_the_client_with_a_warning(
+async def test_a_call_without_a_result_gets_an_error_result_and_a_warning(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["ok"])))
@@ -213,7 +211,7 @@ async def test_reasoning_is_a_block_of_its_own_and_usage_is_inclusive(
     }
     upstream.script(Reply.events(completion_stream(["42"], reasoning=["Let me", " see."], usage=usage)))
     exchange = await chat(chatty)
-    check_laws(exchange)
+    check_rules(exchange)
     assert [block["type"] for block in exchange.result["content"]] == ["thinking", "text"]
     assert exchange.result["content"][0]["thinking"] == "Let me see."
     usage = exchange.result["usage"]
@@ -222,7 +220,9 @@ async def test_reasoning_is_a_block_of_its_own_and_usage_is_inclusive(
 
 
 @pytest.mark.requirement("2:stop-reasons")
-async def test_the_raw_stop_reason_is_kept_beside_ours(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_raw_stop_reason_is_reported_next_to_the_normalized_one(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "content_filter"}
     for raw, reason in reasons.items():
         upstream.script(Reply.events(completion_stream(["x"], finish_reason=raw)))
@@ -276,7 +276,7 @@ async def test_settings_are_checked_and_sent(chatty: Daemon, upstream: FakeUpstr
 
 
 @pytest.mark.requirement("2:context-block")
-async def test_a_context_block_is_text_that_cannot_break_out_of_its_fence(
+async def test_a_context_block_is_sent_as_text_in_a_fence_that_it_cannot_close(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["x"])))
@@ -297,7 +297,7 @@ async def test_a_context_block_is_text_that_cannot_break_out_of_its_fence(
 
 
 @pytest.mark.requirement("2:degradation")
-async def test_tools_and_images_are_refused_where_the_model_is_known_not_to_take_them(
+async def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
     home: Path, upstream: FakeUpstream
 ) -> None:
     lacking = {"toolCalls": False, "vision": False, "jsonMode": False, "thinking": False}
@@ -355,7 +355,7 @@ async def test_json_mode_and_a_schema_reach_the_provider(chatty: Daemon, upstrea
     assert formats[1]["json_schema"]["schema"] == {"type": "object"}
 
 
-async def test_fifty_chats_at_once_do_not_mix(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_fifty_concurrent_chats_do_not_mix(chatty: Daemon, upstream: FakeUpstream) -> None:
     def echo(request: Any) -> Reply:
         text = request.json["messages"][0]["content"]
         return Reply.events(completion_stream([f"{text} ", *([text] * 20)]))
@@ -378,8 +378,8 @@ async def test_fifty_chats_at_once_do_not_mix(chatty: Daemon, upstream: FakeUpst
         assert finished[request_id] == texts[request_id] == f"{word} " + word * 20
 
 
-async def test_an_odd_chunk_does_not_disturb_a_chat(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_malformed_chunk_does_not_end_a_chat(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events([b": ping\n\n", chunk(), *completion_stream(["Hi"])]).sliced(3))
     exchange = await chat(chatty)
-    check_laws(exchange)
+    check_rules(exchange)
     assert exchange.result["text"] == "Hi"

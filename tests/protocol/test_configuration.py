@@ -110,7 +110,7 @@ class Acme(Adapter):
 
 
 @pytest.mark.requirement("7:reread")
-async def test_an_adapter_whose_table_changed_is_closed_once_its_turns_are_over(
+async def test_an_adapter_whose_table_changed_is_closed_after_its_last_turn(
     home: Path, tmp_path: Path
 ) -> None:
     Site(tmp_path / "site").install(CLOSING)
@@ -150,7 +150,7 @@ async def test_an_adapter_whose_table_changed_is_closed_once_its_turns_are_over(
         ),
     ],
 )
-async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so(
+async def test_a_broken_new_file_is_reported_and_keeps_the_old_configuration(
     home: Path, daemon: Daemon, upstream: FakeUpstream, text: str, expected: str
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -172,7 +172,7 @@ async def test_a_new_file_that_is_broken_keeps_the_old_configuration_and_says_so
 
 @pytest.mark.slow
 @pytest.mark.requirement("7:reread")
-async def test_a_file_that_is_deleted_takes_its_providers_with_it_and_a_running_chat_goes_on(
+async def test_a_deleted_file_removes_its_providers_and_a_running_chat_goes_on(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -209,7 +209,7 @@ async def test_a_file_of_the_command_line_that_is_deleted_keeps_the_configuratio
 
 @pytest.fixture
 async def overlaid(home: Path, daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon with `one` and `two` of the file, of which the client's overlay has made `two` the default."""
+    """A daemon with the providers `one` and `two` in its file; the client's overlay selects `two`."""
     upstream.default(Reply.events(completion_stream(["Hi"])))
     rewrite(home, 'default_provider = "one"\n' + table("one", upstream) + table("two", upstream))
     await daemon.initialize({"default_provider": "two"})
@@ -223,7 +223,7 @@ async def default_of(daemon: Daemon) -> str:
 
 
 @pytest.mark.requirement("7:reread")
-async def test_a_client_brings_another_overlay_and_one_that_names_none_keeps_it(
+async def test_a_client_replaces_its_overlay_and_a_change_without_one_keeps_it(
     home: Path, overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     assert await default_of(overlaid) == "two"
@@ -235,11 +235,11 @@ async def test_a_client_brings_another_overlay_and_one_that_names_none_keeps_it(
     for settings in ({}, None, {"jumpseat": None}, {"jumpseat": []}, {"other": {"a": 1}}):
         overlaid.notify(CHANGED, {"settings": settings})
     await next_notification(overlaid, "providers/didChange")
-    assert await default_of(overlaid) == "one", "the overlay still lies over the file"
+    assert await default_of(overlaid) == "one", "the overlay still applies"
 
 
 @pytest.mark.requirement("7:reread", "7:trust")
-async def test_an_overlay_beyond_its_limits_is_refused_later_too(overlaid: Daemon) -> None:
+async def test_a_later_overlay_beyond_its_limits_is_refused_too(overlaid: Daemon) -> None:
     beyond = {"default_provider": "one", "providers": {"two": {"base_url": "http://127.0.0.1:9/v1"}}}
     overlaid.notify(CHANGED, {"settings": {"jumpseat": beyond}})
     shown = await next_notification(overlaid, SHOW)
@@ -248,7 +248,7 @@ async def test_an_overlay_beyond_its_limits_is_refused_later_too(overlaid: Daemo
 
 
 @pytest.mark.requirement("7:reread", "3:did-change")
-async def test_the_models_of_a_table_that_changed_are_told_to_have_changed(
+async def test_a_changed_table_is_notified_as_a_change_of_its_models(
     home: Path, overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     rewrite(home, table("one", upstream, name="One") + table("two", upstream))
@@ -286,7 +286,7 @@ max_tokens = 77
 
 
 @pytest.mark.requirement("5:settings-schema", "2:settings", "5:settings-precedence")
-async def test_rows_of_the_file_are_served_checked_and_sent_where_they_say(
+async def test_settings_rows_of_the_file_are_listed_checked_and_sent_where_they_map(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -316,7 +316,7 @@ async def test_rows_of_the_file_are_served_checked_and_sent_where_they_say(
 
 
 @pytest.mark.requirement("1:order", "7:reread")
-async def test_a_chat_right_behind_a_changed_configuration_gets_it_and_one_before_it_does_not(
+async def test_a_chat_after_a_changed_configuration_uses_it_and_one_before_it_does_not(
     overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     def overlay(model: str) -> dict[str, Any]:
@@ -338,7 +338,7 @@ async def test_a_chat_right_behind_a_changed_configuration_gets_it_and_one_befor
 
 
 @pytest.mark.requirement("1:order", "5:settings-precedence")
-async def test_a_chat_right_behind_saved_settings_gets_them(
+async def test_a_chat_right_after_saved_settings_uses_them(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

@@ -1,4 +1,4 @@
-"""Chats in turn share a connection to the provider, whatever its dialect's end mark is."""
+"""Consecutive chats share a connection to the provider, for the end marker of every dialect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fakes.tls_front import Authority, TlsFront
 CHATS = 100
 
 FEW = 3
-"""A client that asks again at once may do so before the end of the answer behind the end mark is there."""
+"""An immediate next request may come before the bytes after the end marker were read."""
 
 DIALECTS: dict[str, Script] = {
     "openai": ChatCompletionsScript(),
@@ -44,7 +44,9 @@ async def chat_in_turn(daemon: Daemon, chats: int) -> None:
 
 @pytest.mark.requirement("7:reuse")
 @pytest.mark.parametrize("kind", DIALECTS)
-async def test_chats_in_turn_share_a_connection(daemon: Daemon, upstream: FakeUpstream, kind: str) -> None:
+async def test_consecutive_chats_share_a_connection(
+    daemon: Daemon, upstream: FakeUpstream, kind: str
+) -> None:
     script = DIALECTS[kind]
     script.prepare(upstream, ["m"])
     upstream.default(script.text_answer(["Hel", "lo"], streamed=True), path=script.chat_path)
@@ -54,7 +56,7 @@ async def test_chats_in_turn_share_a_connection(daemon: Daemon, upstream: FakeUp
 
 
 @pytest.mark.requirement("7:reuse")
-async def test_chats_in_turn_share_a_tls_handshake(tmp_path: Path, upstream: FakeUpstream) -> None:
+async def test_consecutive_chats_share_a_tls_handshake(tmp_path: Path, upstream: FakeUpstream) -> None:
     script = DIALECTS["openai"]
     upstream.default(script.text_answer(["Hel", "lo"], streamed=True), path=script.chat_path)
     authority = Authority(tmp_path / "tls")

@@ -1,4 +1,4 @@
-"""Conversations that clients really send, and the body that a provider of each dialect gets."""
+"""Conversations as clients send them, and the body that a provider of each dialect gets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Body = dict[str, Any]
 
 
 def in_chat_completions(body: Body) -> None:
-    """Tool messages answer the calls of the message before them, all of them and nothing else."""
+    """Tool messages answer all calls of the message before them, and nothing else."""
     waiting: list[str] = []
     for each in body["messages"]:
         if each["role"] == "tool":
@@ -34,7 +34,7 @@ def in_chat_completions(body: Body) -> None:
 
 
 def in_responses(body: Body) -> None:
-    """Every call has its one output, behind it; ids are not used twice."""
+    """Every call is followed by its one output; ids are unique."""
     calls = [item["call_id"] for item in body["input"] if item.get("type") == "function_call"]
     outputs = [item["call_id"] for item in body["input"] if item.get("type") == "function_call_output"]
     assert sorted(calls) == sorted(outputs), body
@@ -79,7 +79,7 @@ def in_ollama(body: Body) -> None:
 
 @dataclass(frozen=True)
 class Dialect:
-    """One kind of provider: how it answers, and what its own server would check."""
+    """One kind of provider: how it answers, and what its real server checks."""
 
     kind: str
     answer: Reply
@@ -176,7 +176,7 @@ async def dialect(request: pytest.FixtureRequest, daemon: Daemon, upstream: Fake
 
 
 def chats(upstream: FakeUpstream) -> list[Body]:
-    """The bodies of the chats so far; other questions to the provider have none, or no messages."""
+    """The bodies of the chats so far; other requests have no body, or one without messages."""
     bodies = [request.json for request in upstream.requests if request.method == "POST"]
     return [body for body in bodies if "messages" in body or "input" in body]
 
@@ -188,7 +188,7 @@ async def send(daemon: Daemon, upstream: FakeUpstream, dialect: Dialect, message
 
 
 @pytest.mark.requirement("2:orphans", "2:order", "2:tool-use-without-result")
-async def test_whatever_the_conversation_the_provider_gets_a_valid_one(
+async def test_the_provider_gets_a_valid_conversation_in_every_case(
     daemon: Daemon, upstream: FakeUpstream, dialect: Dialect
 ) -> None:
     for name, (messages, warnings) in CONVERSATIONS.items():
@@ -205,7 +205,7 @@ async def test_whatever_the_conversation_the_provider_gets_a_valid_one(
 
 
 def _texts(message: dict[str, Any]) -> Iterable[str]:
-    """What the user typed, and what tools have found."""
+    """The user's texts and the tool results."""
     if message["role"] == "user":
         blocks = message["content"]
         if isinstance(blocks, str):
@@ -215,7 +215,7 @@ def _texts(message: dict[str, Any]) -> Iterable[str]:
 
 
 @pytest.mark.requirement("2:wrong-role", "2:result-without-tool-use", "2:order", "2:no-delta-when-invalid")
-async def test_what_cannot_be_mended_is_refused_where_it_stands(
+async def test_what_cannot_be_repaired_is_refused_with_its_path(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     beyond_help: list[tuple[list[Any], str]] = [
@@ -262,7 +262,9 @@ async def test_the_result_has_the_warnings_too(
 
 
 @pytest.mark.requirement("2:usage")
-async def test_usage_that_nobody_reported_is_absent(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_usage_that_the_provider_does_not_report_is_absent(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.events(completion_stream(["Hi"], usage=None)))
     exchange = await chatty.request("chat/start", {"messages": [user("hi")]})
 
@@ -272,7 +274,7 @@ async def test_usage_that_nobody_reported_is_absent(chatty: Daemon, upstream: Fa
 
 @pytest.mark.requirement("2:conversation-id")
 @pytest.mark.parametrize("name", ["", "a/b", "a b", "é", "x" * 129, "a\n"])
-async def test_a_conversation_that_is_to_be_kept_has_a_plain_name(
+async def test_the_id_of_a_kept_conversation_is_a_plain_name(
     chatty: Daemon, upstream: FakeUpstream, name: str
 ) -> None:
     params = {"messages": [user("hi")], "conversationId": name}

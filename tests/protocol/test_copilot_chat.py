@@ -1,4 +1,4 @@
-"""Chats with Copilot on each of its routes, through the real daemon, at the emulator."""
+"""Chats with Copilot on each of its routes, through the real daemon and the emulator."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_a_conversation_with_tools_thinking_and_an_image_goes_on_over_many
     assert second["text"] == "The tool weather answered: sunny"
     assert "I see 1 image" in third["text"]
     assert fourth["text"] == "You said: And now?"
-    # The image is in the history of the last two, and the tool's round is the agent's, not the user's.
+    # The history of the last two has the image; the request with the tool result is the agent's.
     headers = [request.headers for request in chats(emulator)]
     assert [each.get("copilot-vision-request") for each in headers] == [None, None, "true", "true"]
     assert [each["x-initiator"] for each in headers] == ["user", "agent", "user", "user"]
@@ -101,7 +101,7 @@ async def test_a_conversation_with_tools_thinking_and_an_image_goes_on_over_many
 @pytest.mark.requirement("copilot:conversations", "2:block-memory")
 @pytest.mark.parametrize("model", ["gemini-3.1-pro-preview", "gpt-5-mini", "claude-sonnet-4.6"])
 async def test_a_client_that_keeps_only_text_and_calls_gets_a_valid_second_request(daemon, emulator, model):
-    """Without what it dropped the service would refuse: sealed reasoning has to come back as it was."""
+    """The service requires its encrypted reasoning unchanged, so the daemon must restore it."""
     turn = {"model": f"copilot:{model}", "tools": [WEATHER], "thinking": "medium"}
     messages = [user(text(USE_IT))]
     first = (await daemon.request("chat/start", {**turn, "messages": messages})).result
@@ -157,15 +157,13 @@ async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
     ("fault", "initiators"),
     [
         (faults.server_error(), ["user", "agent"]),
-        # These the service has not counted.
+        # The service has not counted these.
         (faults.rate_limited(0), ["user", "user"]),
         (faults.unauthorized(), ["user", "user"]),
     ],
     ids=["server error", "rate limit", "expired token"],
 )
-async def test_a_request_that_was_counted_is_not_billed_again_when_it_is_repeated(
-    daemon, emulator, fault, initiators
-):
+async def test_a_counted_request_is_not_billed_again_when_it_is_repeated(daemon, emulator, fault, initiators):
     emulator.script("gpt-4.1", fault)
 
     exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
@@ -175,7 +173,7 @@ async def test_a_request_that_was_counted_is_not_billed_again_when_it_is_repeate
 
 
 @pytest.mark.requirement("copilot:cures")
-async def test_a_model_that_left_a_route_is_reached_on_another_which_is_remembered(daemon, emulator):
+async def test_a_model_that_left_a_route_is_reached_on_another_and_the_route_is_remembered(daemon, emulator):
     await daemon.request("models/list", {"provider": "copilot"})
     emulator.models["gpt-5-mini"].endpoints = ("/chat/completions",)
 
@@ -212,7 +210,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(daemon,
 
 
 @pytest.mark.requirement("copilot:conversations")
-async def test_reasoning_that_the_service_cannot_open_is_left_out_and_the_chat_goes_on(daemon, emulator):
+async def test_reasoning_that_the_service_cannot_decrypt_is_left_out_and_the_chat_goes_on(daemon, emulator):
     turn = {"model": "copilot:gpt-5-mini", "thinking": "medium"}
     first = (await daemon.request("chat/start", {**turn, **ask()})).result
     for block in first["content"]:
@@ -252,7 +250,7 @@ async def test_a_refusal_is_reported_with_a_hint_and_not_repeated(daemon, emulat
 
 
 @pytest.mark.requirement("copilot:rate-limit")
-async def test_a_short_delay_is_waited_for_and_a_long_one_is_reported(daemon, emulator):
+async def test_a_short_retry_delay_is_awaited_and_a_long_one_is_reported(daemon, emulator):
     emulator.script("gpt-4.1", faults.rate_limited(1))
     short = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
     emulator.script("gpt-4.1", faults.rate_limited(7200, "user_weekly_rate_limited"))
@@ -294,7 +292,7 @@ async def test_a_cancel_before_the_first_byte_ends_the_request_to_the_service(da
 
 
 @pytest.mark.requirement("copilot:quirks")
-async def test_the_services_peculiarities_are_hidden(daemon, emulator):
+async def test_the_quirks_of_the_service_are_hidden(daemon, emulator):
     quirks = emulator.models["gpt-4.1"].quirks
     for quirk in ("cot", "usage_chunk", "no_done", "comments", "references", "stray_line", "padding"):
         quirks.clear()

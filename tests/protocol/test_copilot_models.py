@@ -122,7 +122,7 @@ async def test_auto_lets_the_service_choose_and_sends_its_session(home, emulator
 
 
 @pytest.mark.requirement("3:models-list")
-async def test_a_list_that_fails_hides_no_other_and_fails_no_chat(home, emulator):
+async def test_a_failed_list_hides_no_other_list_and_fails_no_chat(home, emulator):
     emulator.script("/models", *[faults.server_error()] * 9)
     async with copilot_daemon(home) as daemon:
         answer = (await daemon.request("models/list", {"provider": "copilot"})).result
@@ -137,7 +137,7 @@ async def test_a_list_that_fails_hides_no_other_and_fails_no_chat(home, emulator
 @pytest.mark.requirement("8:quotas")
 async def test_the_client_is_notified_when_a_quota_crosses_80_95_and_100_percent(home, emulator):
     bucket = emulator.account().buckets["premium_interactions"]
-    # What one user turn with a model of multiplier 1 costs, out of 300.
+    # The cost of one user turn with a model of multiplier 1, out of 300.
     bucket.remaining = 0.21 * bucket.entitlement
     heard = []
     async with copilot_daemon(home) as daemon:

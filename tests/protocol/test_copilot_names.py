@@ -1,4 +1,4 @@
-"""Upstream spellings at Copilot: before its list was had, after a chat that heard it, and in defaults."""
+"""Upstream spellings at Copilot: before its list is known, after a chat that fetched it, and in defaults."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def chat(daemon: Daemon, model: str | None = None) -> Any:
         ("gpt-4.1", "gpt-4.1"),
     ],
 )
-async def test_the_first_chat_knows_them_without_asking_for_the_list(
+async def test_the_first_chat_resolves_them_without_requesting_the_list(
     home: Path, emulator: CopilotEmulator, name: str, model: str
 ) -> None:
     configure(home, emulator, default_provider="gh")

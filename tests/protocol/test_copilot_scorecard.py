@@ -40,7 +40,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 
 async def answers(daemon: Daemon, ids: list[int]) -> dict[int, Any]:
-    """The responses to these requests, in whatever order they come."""
+    """The responses to these requests, in any order."""
     found: dict[int, Any] = {}
     while len(found) < len(ids):
         message = await daemon.read()
@@ -54,7 +54,7 @@ async def test_fifty_chats_whose_token_expires_meanwhile_cause_one_exchange_and_
     gate = Gate()
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
-        # Half of them are answered slowly by the old token, which ends while they are; half come after that.
+        # Half of them run with the old token, which expires meanwhile; half come after that.
         emulator.script("gpt-4.1", *[faults.gated(gate, after=2)] * (MANY // 2))
         running = [daemon.start("chat/start", CHAT) for _ in range(MANY // 2)]
         await emulator.wait_for(CHATS, 1 + MANY // 2)
@@ -85,7 +85,7 @@ async def rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int,
 
 
 def let_a_minute_pass(home: Path) -> None:
-    """Make the last replacement of a token so old that daemons may replace another one."""
+    """Age the last token replacement, so that daemons may replace another one."""
     for path in (home / "auth").glob("copilot_token.*.json"):
         content = json.loads(path.read_text("utf-8"))
         if content["replaced_at"] is not None:
@@ -121,7 +121,7 @@ async def test_a_daemon_killed_during_an_exchange_delays_no_other(home, emulator
     async with copilot_daemon(home) as killed, copilot_daemon(home) as other:
         killed.start("chat/start", CHAT)
         await emulator.wait_for(EXCHANGE)
-        waiting = other.start("chat/start", CHAT)  # For the lock, which the first one holds.
+        waiting = other.start("chat/start", CHAT)  # It waits for the lock, which the first daemon holds.
         await other.read_delta("start")
         killed.process.kill()
         await killed.exit_code()
@@ -143,7 +143,7 @@ async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_wo
         asked = len(emulator.requests(path=EXCHANGE))
         async with copilot_daemon(home) as daemon:
             daemon.start("chat/start", CHAT)
-            # The answer is on its way: what follows in the daemon is the write of the token.
+            # The answer was sent; the daemon's next step is to write the token.
             await emulator.wait_for(EXCHANGE, asked + 1)
             if number % 2:
                 await daemon.read_delta("start")
@@ -178,7 +178,7 @@ def arguments_of(pid: int) -> str:
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_at_debug_level_no_credential_is_in_log_wire_or_arguments_whatever_fails(home, emulator):
+async def test_no_failure_at_debug_level_shows_a_credential_in_log_wire_or_arguments(home, emulator):
     emulator.script(
         "/chat/completions",
         faults.unauthorized(),
@@ -208,5 +208,5 @@ async def test_at_debug_level_no_credential_is_in_log_wire_or_arguments_whatever
     assert len(secrets) >= 3
     seen = daemon.log + json.dumps(wire) + argv
     assert [secret for secret in secrets if secret in seen] == []
-    # Nor a part of one that would do: what identifies a token is in its first characters.
+    # Nor a usable part of one: the first characters identify a token.
     assert [secret for secret in secrets if secret[:24] in seen] == []

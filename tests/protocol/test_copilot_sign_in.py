@@ -1,4 +1,4 @@
-"""Signing in to Copilot and out again, through the real daemon, at the emulator."""
+"""Signing in to Copilot and out again, through the real daemon and the emulator."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_a_cancelled_sign_in_stops_polling(home, emulator):
         error = (await daemon.read_until(request_id)).error
         (device,) = emulator.devices.devices
         polls = device.polls
-        # Several intervals, in which a sign-in that went on would poll as often as this one.
+        # Several intervals, in which an uncancelled sign-in would poll as often as this one.
         request_id = daemon.start("auth/signIn", {})
         prompt = await prompted(daemon)
         await emulator.wait_for("/login/oauth/access_token", polls + 6)
@@ -128,14 +128,14 @@ async def test_a_cancelled_sign_in_stops_polling(home, emulator):
         await daemon.read_until(request_id)
 
     assert error["code"] == -32800
-    # One poll may have been on its way when the cancel came.
+    # One poll may have been in flight at the cancel.
     assert device.polls <= polls + 1
     assert emulator.devices.devices[1].state == "used"
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("8:other-process")
-async def test_running_daemons_notice_what_another_process_does(home, emulator):
+async def test_running_daemons_notice_a_sign_in_of_another_process(home, emulator):
     async with copilot_daemon(home) as one, copilot_daemon(home) as other:
         before = (await other.request("auth/status", COPILOT)).result
         await sign_in(one, emulator)
@@ -169,7 +169,7 @@ async def test_signing_in_makes_copilot_the_default_unless_the_configuration_say
 
 
 def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str, str]:
-    """Leave a sign-in as another program would, and return the environment that it needs."""
+    """Store a sign-in as another program does, and return the environment that it needs."""
     token = emulator.issue_token("octocat")
     directory = home / "xdg" / "github-copilot"
     directory.mkdir(parents=True)
@@ -197,7 +197,7 @@ async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulat
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_a_workspaces_provider_gets_no_sign_in_that_was_found(home, emulator):
+async def test_a_workspaces_provider_gets_no_existing_sign_in(home, emulator):
     env = left_behind(home, emulator, "GH_TOKEN")
     overlay = {"providers": {"theirs": table(emulator)}}
     async with copilot_daemon(home, env=env, config=overlay) as daemon:
@@ -244,7 +244,7 @@ async def test_two_accounts_are_two_tables(home, emulator):
 
 
 @pytest.mark.requirement("8:sign-in")
-async def test_a_sign_in_that_another_token_precedes_says_so(home, emulator):
+async def test_a_sign_in_reports_a_token_that_takes_precedence(home, emulator):
     emulator.add_account("hubot")
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
@@ -257,7 +257,7 @@ async def test_a_sign_in_that_another_token_precedes_says_so(home, emulator):
 @pytest.mark.requirement("8:no-token-leaks")
 @pytest.mark.parametrize("method", ["auth/signOut", "auth/signIn"])
 async def test_shared_tokens_are_deleted_with_the_sign_in(home, emulator, method):
-    """Also where another process ends it, which has never had such a token itself."""
+    """Even if another process signs out, which never had such a token."""
     async with copilot_daemon(home) as daemon, copilot_daemon(home) as other:
         await sign_in(daemon, emulator)
         await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
@@ -274,7 +274,7 @@ async def test_after_a_sign_out_no_file_of_the_state_directory_holds_a_token(hom
         await sign_in(daemon, emulator)
         await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
         for path in list(auth.glob("*.json")):
-            # What a killed write and a crash of the system have left.
+            # Left by a killed write and a system crash.
             for copy in (f"{path.name}.broken-20260101T000000-abcdef", f".{path.name}.0123456789ab"):
                 (auth / copy).write_bytes(path.read_bytes()[:-2])
         # The short-lived token of another sign-in to the same provider, whose daemon was killed.

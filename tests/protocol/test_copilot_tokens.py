@@ -1,4 +1,4 @@
-"""The life of Copilot's tokens through the real daemon: kinds, exchange, expiry, hosts, many at once."""
+"""The life of Copilot's tokens through the real daemon: kinds, exchange, expiry, hosts, concurrency."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 
 @pytest.mark.requirement("8:single-flight")
-async def test_fifty_chats_at_once_cause_one_exchange(home, emulator):
+async def test_fifty_concurrent_chats_cause_one_exchange(home, emulator):
     async with copilot_daemon(home) as daemon:
         ids = [daemon.start("chat/start", {**CHAT, "stream": False}) for _ in range(50)]
         answers = {}
@@ -75,7 +75,7 @@ async def test_a_token_that_expires_between_two_chats_is_replaced_once_without_a
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
-async def test_a_daemon_uses_the_token_that_another_exchanged_for_a_refused_one(home, emulator):
+async def test_a_daemon_uses_the_replacement_that_another_daemon_exchanged(home, emulator):
     async with copilot_daemon(home) as one, copilot_daemon(home) as other:
         for daemon in (one, other):
             await daemon.request("chat/start", CHAT)
@@ -98,7 +98,7 @@ async def test_a_service_that_refuses_every_token_gets_few_requests(home, emulat
         status = (await daemon.request("auth/status", {"provider": "copilot"})).result
 
     assert {error["code"] for error in errors} == {1000}
-    # GitHub has just given the token out, so it is not the sign-in that is at fault.
+    # GitHub has just issued the token, so the sign-in is not at fault.
     assert {error["data"]["retryable"] for error in errors} == {True}
     assert {0 < error["data"]["retryAfter"] <= 60 for error in errors} == {True}
     assert "login" not in json.dumps(errors)
@@ -160,7 +160,7 @@ async def test_an_account_that_moves_to_another_host_is_followed(home, emulator)
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         emulator.set_plan("business")
-        # The old host says that it is no longer the one for this token.
+        # The old host reports that it no longer serves this token.
         emulator.script("/chat/completions", Reply.raw(b"Misdirected Request\n", 421))
         chat = await daemon.request("chat/start", CHAT)
 
@@ -209,18 +209,18 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(home, em
 
 def revoke(emulator):
     for credential in emulator.credentials.all():
-        if credential.kind != "copilot":  # Those live on, as GitHub has it.
+        if credential.kind != "copilot":  # Short-lived tokens stay valid, as at GitHub.
             emulator.revoke(credential.value)
 
 
-def take_the_seat(emulator):
+def remove_the_seat(emulator):
     emulator.account().blocked = "no_copilot_access"
 
 
 @pytest.mark.requirement("8:status-and-chat-agree")
 @pytest.mark.parametrize("first", ["chat", "status"])
 @pytest.mark.parametrize(
-    ("trouble", "code", "state"), [(revoke, 1000, "expired"), (take_the_seat, 1001, "not_authorized")]
+    ("trouble", "code", "state"), [(revoke, 1000, "expired"), (remove_the_seat, 1001, "not_authorized")]
 )
 @pytest.mark.parametrize("way", ["exchange", "direct", "direct-after-all"])
 async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
@@ -254,9 +254,9 @@ async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
 
 
 @pytest.mark.requirement("8:status-and-chat-agree")
-async def test_a_seat_that_is_given_back_is_noticed_by_status_and_chat(home, emulator):
+async def test_a_seat_that_is_assigned_again_is_noticed_by_status_and_chat(home, emulator):
     async with copilot_daemon(home) as daemon:
-        take_the_seat(emulator)
+        remove_the_seat(emulator)
         assert (await daemon.request("chat/start", CHAT)).error["code"] == 1001
         emulator.account().blocked = None
         status = (await daemon.request("auth/status", {"provider": "copilot", "refresh": True})).result

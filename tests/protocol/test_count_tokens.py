@@ -52,7 +52,7 @@ async def test_the_provider_counts_what_a_chat_would_send(claude: Daemon, upstre
     ("estimates", "result"),
     [(None, {"tokens": 8, "method": "estimate"}), (False, {"tokens": -1, "method": "unsupported"})],
 )
-async def test_a_provider_without_a_count_is_estimated_for_if_that_is_allowed(
+async def test_a_provider_without_a_count_gets_an_estimate_if_that_is_allowed(
     chatty: Daemon, upstream: FakeUpstream, estimates: bool | None, result: dict[str, Any]
 ) -> None:
     assert (await count(chatty, allowEstimate=estimates)).result == result
@@ -60,9 +60,7 @@ async def test_a_provider_without_a_count_is_estimated_for_if_that_is_allowed(
 
 
 @pytest.mark.requirement("5:estimate-tokens")
-async def test_an_endpoint_that_has_no_such_count_is_estimated_for(
-    claude: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_an_endpoint_without_a_count_gets_an_estimate(claude: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.raw(b"", 404), Reply.raw(b"", 503), path=COUNT)
     for _ in range(2):
         assert (await count(claude)).result["method"] == "estimate"
@@ -72,7 +70,9 @@ async def test_an_endpoint_that_has_no_such_count_is_estimated_for(
 
 
 @pytest.mark.requirement("5:count-tokens")
-async def test_openais_responses_count_at_their_own_address(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_openai_responses_have_a_count_endpoint_of_their_own(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.json({"input_tokens": 23}), path="/v1/responses/input_tokens")
     table = {"kind": "openai-responses", "base_url": upstream.base_url, "default_model": "m"}
     await daemon.initialize({"providers": {"fake": table}})
@@ -98,7 +98,7 @@ async def test_a_count_can_be_cancelled(claude: Daemon, upstream: FakeUpstream) 
 
 
 @pytest.mark.requirement("5:estimate-tokens")
-async def test_the_next_turn_is_estimated_by_what_the_last_one_was_said_to_be(
+async def test_the_next_turn_is_estimated_from_the_reported_usage_of_the_last_one(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     usage = {"prompt_tokens": 5000, "completion_tokens": 70, "total_tokens": 5070}
@@ -109,7 +109,7 @@ async def test_the_next_turn_is_estimated_by_what_the_last_one_was_said_to_be(
 
 
 @pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
-async def test_a_prompt_of_more_than_twice_the_limit_is_refused_without_any_network(
+async def test_a_prompt_of_more_than_twice_the_limit_is_refused_without_a_request(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     models = [{"id": "m", "max_prompt_tokens": 4000}]
@@ -123,7 +123,7 @@ async def test_a_prompt_of_more_than_twice_the_limit_is_refused_without_any_netw
 
 
 @pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
-async def test_a_limit_that_the_endpoint_lists_counts_and_up_to_twice_of_it_is_a_warning(
+async def test_a_prompt_of_up_to_twice_the_listed_limit_is_a_warning(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json({"data": [{"id": "m", "context_length": 6000}]}), path="/v1/models")
@@ -139,9 +139,7 @@ async def test_a_limit_that_the_endpoint_lists_counts_and_up_to_twice_of_it_is_a
 
 
 @pytest.mark.requirement("6:too-long-before-sending", "5:count-tokens")
-async def test_an_exact_count_that_the_client_had_made_refuses_at_once(
-    claude: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_an_exact_count_from_before_refuses_at_once(claude: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.json({"input_tokens": 1001}), path=COUNT)
     messages = [user("x" * 2000)]
     assert (await count(claude, *messages)).result["tokens"] == 1001

@@ -1,4 +1,4 @@
-"""Section 4 of the contract: the default provider and model, as they last from one daemon to the next."""
+"""Section 4 of the contract: the default provider and model, from one daemon to the next."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def save(home: Path, **settings: Any) -> None:
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_the_first_choice_stays_when_another_provider_comes(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_first_choice_stays_when_a_provider_is_added(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one")
     assert await asked(home) == "one/one-own"
 
@@ -51,7 +51,7 @@ async def test_the_first_choice_stays_when_another_provider_comes(home: Path, up
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_the_choice_is_seen_in_the_settings_and_told(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_choice_is_in_the_settings_and_notified(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one")
     async with running_daemon(home) as daemon:
         await daemon.initialize()
@@ -64,7 +64,9 @@ async def test_the_choice_is_seen_in_the_settings_and_told(home: Path, upstream:
 
 
 @pytest.mark.requirement("4:configured-default")
-async def test_the_configuration_goes_before_what_is_saved(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_configuration_takes_precedence_over_saved_defaults(
+    home: Path, upstream: FakeUpstream
+) -> None:
     configure(home, upstream, "one", "two")
     await save(home, default_provider="one", default_model="one:saved")
     assert await asked(home) == "one/saved"
@@ -75,7 +77,7 @@ async def test_the_configuration_goes_before_what_is_saved(home: Path, upstream:
 
 
 @pytest.mark.requirement("4:saved-default-model")
-async def test_a_switch_that_a_client_saves_lasts_and_one_chats_model_does_not(
+async def test_a_saved_switch_lasts_and_the_model_of_one_chat_does_not(
     home: Path, upstream: FakeUpstream
 ) -> None:
     configure(home, upstream, "one")
@@ -92,7 +94,7 @@ async def test_a_switch_that_a_client_saves_lasts_and_one_chats_model_does_not(
 
 
 @pytest.mark.requirement("4:overlay-default")
-async def test_what_a_workspace_brings_is_the_default_of_no_other_workspace(
+async def test_a_workspaces_default_is_not_that_of_another_workspace(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -108,7 +110,7 @@ async def test_what_a_workspace_brings_is_the_default_of_no_other_workspace(
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_saved_default_that_is_gone_is_passed_over_and_said(
+async def test_a_saved_default_that_no_longer_exists_is_skipped_with_a_warning(
     home: Path, upstream: FakeUpstream
 ) -> None:
     configure(home, upstream, "one", "two")

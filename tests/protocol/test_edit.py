@@ -35,7 +35,7 @@ def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
 
 
 @pytest.mark.requirement("2:edit-start", "2:edit-replacement")
-async def test_an_edit_streams_as_a_chat_does_and_adds_the_replacement(
+async def test_an_edit_streams_like_a_chat_and_adds_the_replacement(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(PIECES)))
@@ -112,7 +112,7 @@ async def test_an_edit_that_is_answered_with_a_diff_has_no_replacement(
 
 @pytest.mark.requirement("2:edit-start")
 @pytest.mark.parametrize("by_turn", [True, False])
-async def test_an_edit_is_cancelled_as_a_chat_is(
+async def test_an_edit_is_cancelled_like_a_chat(
     chatty: Daemon, upstream: FakeUpstream, by_turn: bool
 ) -> None:
     upstream.script(Reply.events(completion_stream(["x = "])[:2]).stall_after())
@@ -155,7 +155,9 @@ async def test_edits_and_chats_share_their_turn_ids(chatty: Daemon, upstream: Fa
         ({**EDIT, "maxTokens": 0}, "maxTokens"),
     ],
 )
-async def test_wrong_params_of_an_edit_are_told(chatty: Daemon, params: dict[str, Any], path: str) -> None:
+async def test_wrong_params_of_an_edit_are_reported(
+    chatty: Daemon, params: dict[str, Any], path: str
+) -> None:
     exchange = await chatty.request("edit/start", params)
 
     assert exchange.error["code"] == -32602
@@ -164,7 +166,7 @@ async def test_wrong_params_of_an_edit_are_told(chatty: Daemon, params: dict[str
 
 
 @pytest.mark.requirement("2:edit-start")
-async def test_an_edit_asks_the_model_that_is_named(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_edit_goes_to_the_named_model(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["y"])))
     result = (await chatty.request("edit/start", {**EDIT, "model": "fake:other"})).result
 

@@ -1,4 +1,4 @@
-"""Section 6 of the contract: every failure as its code, with a sentence that helps."""
+"""Section 6 of the contract: every failure has its code and a helpful sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ async def failed(daemon: Daemon, upstream: FakeUpstream, *replies: Reply, **para
     "6:content-filter",
     "6:request",
 )
-async def test_a_final_failure_is_told_once_and_not_retried(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_final_failure_is_reported_once_and_not_retried(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     failures: list[tuple[int, Any, int, str]] = [
         (401, {"error": {"message": "Incorrect API key", "code": "invalid_api_key"}}, 1000, "authentication"),
         (403, {"error": {"message": "Not for you"}}, 1001, "authorization"),
@@ -65,7 +67,7 @@ async def test_an_unknown_model_is_named_with_its_provider(chatty: Daemon, upstr
 
 
 @pytest.mark.requirement("6:server", "2:retry")
-async def test_a_server_failure_is_retried_and_then_told(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_server_failure_is_retried_and_then_reported(daemon: Daemon, upstream: FakeUpstream) -> None:
     await daemon.initialize(provider(upstream.base_url, max_retries=1))
     oops = Reply.raw(b"<html><body>Bad gateway</body></html>", 502, "text/html")
     exchange = await failed(daemon, upstream, oops, oops)
@@ -78,9 +80,7 @@ async def test_a_server_failure_is_retried_and_then_told(daemon: Daemon, upstrea
 
 
 @pytest.mark.requirement("2:retry", "6:rate-limit")
-async def test_a_rate_limit_is_waited_for_and_the_chat_goes_on(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_a_rate_limit_is_awaited_and_the_chat_goes_on(chatty: Daemon, upstream: FakeUpstream) -> None:
     busy = Reply.json({"error": {"message": "slow down"}}, 429, retry_after_ms="20")
     upstream.script(busy, Reply.events(completion_stream(["Hi"])))
     exchange = await chatty.request("chat/start", CHAT)
@@ -90,7 +90,7 @@ async def test_a_rate_limit_is_waited_for_and_the_chat_goes_on(
 
 
 @pytest.mark.requirement("6:rate-limit")
-async def test_a_rate_limit_of_more_than_a_minute_is_told_instead(
+async def test_a_rate_limit_of_more_than_a_minute_is_reported_instead(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     busy = Reply.json({"error": {"message": "slow down"}}, 429, retry_after="3600")
@@ -114,7 +114,7 @@ async def test_an_unreachable_base_url_names_the_host(daemon: Daemon) -> None:
 async def test_a_silent_provider_is_given_up_after_its_timeout(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
-    # Long enough for the first words to come from a busy machine: what is silent must be the rest.
+    # Long enough for the first words on a busy machine: only the rest must time out.
     await daemon.initialize(provider(upstream.base_url, timeout=1.0, max_retries=0))
     exchange = await failed(daemon, upstream, Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     assert exchange.error["code"] == 1008
@@ -122,7 +122,7 @@ async def test_a_silent_provider_is_given_up_after_its_timeout(
 
 
 @pytest.mark.requirement("6:protocol", "2:error-in-mid-stream")
-async def test_an_answer_that_ends_early_keeps_what_came(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_answer_that_ends_early_keeps_its_partial(chatty: Daemon, upstream: FakeUpstream) -> None:
     early = Reply.events(completion_stream(["Hel", "lo"], done=False)[:3])
     exchange = await failed(chatty, upstream, early)
     assert exchange.error["code"] == 1009
@@ -131,7 +131,7 @@ async def test_an_answer_that_ends_early_keeps_what_came(chatty: Daemon, upstrea
 
 
 @pytest.mark.requirement("2:error-in-mid-stream")
-async def test_a_reset_in_mid_stream_keeps_what_came_and_is_not_retried(
+async def test_a_reset_in_mid_stream_keeps_the_partial_and_is_not_retried(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     stream = Reply.events(completion_stream(["Hel", "lo"]))
@@ -160,7 +160,7 @@ async def test_a_redirect_is_not_followed(daemon: Daemon, upstream: FakeUpstream
 
 
 @pytest.mark.requirement("6:no-secrets")
-async def test_a_key_reaches_the_provider_and_nobody_else(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_key_reaches_the_provider_only(daemon: Daemon, upstream: FakeUpstream) -> None:
     key = "canary-key-12345"
     await daemon.initialize(provider(upstream.base_url, api_key=key))
     echo = Reply.json({"error": {"message": f"Incorrect API key provided: {key}"}}, 401)

@@ -1,4 +1,4 @@
-"""Frames that are not what they should be, in raw bytes against the real process.
+"""Malformed and unusual frames, as raw bytes to the real process.
 
 Each case is followed by a good request, which must be served.
 """
@@ -58,7 +58,7 @@ MALFORMED = {
 @pytest.mark.requirement("1:frames", "1:charset")
 @pytest.mark.parametrize("data", TOLERATED.values(), ids=TOLERATED)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_frame_in_an_unusual_but_right_form_is_served(served: Daemon, data: bytes) -> None:
+async def test_a_frame_of_unusual_but_valid_form_is_served(served: Daemon, data: bytes) -> None:
     served.send_bytes(data)
     assert (await served.read_until("good")).result["providers"]
 
@@ -66,7 +66,7 @@ async def test_a_frame_in_an_unusual_but_right_form_is_served(served: Daemon, da
 @pytest.mark.requirement("1:resync", "1:charset", "1:frame-limit", "1:parse-error")
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_malformed_frame_is_told_once_and_the_next_request_is_served(
+async def test_a_malformed_frame_is_reported_once_and_the_next_request_is_served(
     served: Daemon, data: bytes
 ) -> None:
     served.send_bytes(data)
@@ -87,7 +87,7 @@ async def test_a_body_is_counted_in_bytes_and_answered_in_utf_8(served: Daemon) 
 
 
 @pytest.mark.requirement("1:frame-limit")
-async def test_an_endless_header_and_a_huge_claim_cost_no_memory(daemon: Daemon) -> None:
+async def test_an_endless_header_and_a_huge_content_length_cost_no_memory(daemon: Daemon) -> None:
     await daemon.initialize()
     before = _resident_bytes(daemon.process.pid)
     if before is None:
@@ -104,7 +104,7 @@ async def test_an_endless_header_and_a_huge_claim_cost_no_memory(daemon: Daemon)
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_frame_of_many_megabytes_is_taken(served: Daemon) -> None:
+async def test_a_frame_of_many_megabytes_is_accepted(served: Daemon) -> None:
     big = {**GOOD, "params": {"padding": "x" * (20 << 20)}}
     served.send_bytes(frame(big))
     assert (await served.read_until("good")).result["providers"]

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as the contract has it: envelopes, batches, ids, params; in raw bytes."""
+"""JSON-RPC 2.0 of the contract: envelopes, batches, ids, params; as raw bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(served: Da
 
 
 @pytest.mark.requirement("1:parse-error", "1:invalid-request")
-async def test_what_is_no_request_before_initialize_is_told_and_does_not_prevent_it(daemon: Daemon) -> None:
+async def test_an_invalid_message_before_initialize_is_reported_and_does_not_prevent_it(
+    daemon: Daemon,
+) -> None:
     await is_refused(daemon, b"{")
     daemon.send(1)
     assert (await daemon.read())["error"]["code"] == -32600
@@ -65,7 +67,7 @@ async def test_what_is_no_request_before_initialize_is_told_and_does_not_prevent
     ],
 )
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_is_no_message_is_an_invalid_request(
+async def test_an_invalid_message_is_an_invalid_request_error(
     served: Daemon, message: Any, answered_id: Any
 ) -> None:
     served.send(message)
@@ -136,7 +138,7 @@ async def test_a_chat_in_a_batch_streams_and_is_answered_in_the_array(
 
 
 @pytest.mark.requirement("1:duplicate-id")
-async def test_an_id_in_flight_is_refused_and_its_first_owner_goes_on(
+async def test_an_id_in_flight_is_refused_and_the_first_request_goes_on(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
@@ -211,7 +213,7 @@ async def test_null_and_empty_are_absent_and_unknown_keys_are_ignored(
         assert "models" in (await chatty.request("models/list", params)).result
 
 
-async def test_half_a_surrogate_pair_in_a_text_is_no_reason_to_leave_a_request_unanswered(
+async def test_a_request_with_half_a_surrogate_pair_is_answered(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(
@@ -224,7 +226,7 @@ async def test_half_a_surrogate_pair_in_a_text_is_no_reason_to_leave_a_request_u
     assert upstream.requests[0].json["messages"][0]["content"] == "\ufffd"
 
 
-async def test_a_session_is_answered_the_same_in_pieces_of_one_byte(daemon: Daemon) -> None:
+async def test_a_session_in_pieces_of_one_byte_gets_the_same_answers(daemon: Daemon) -> None:
     session = b"".join(
         frame(message)
         for message in (request(1, "initialize", {}), request(2, "nope"), [1], request(3, "shutdown"))
@@ -247,8 +249,8 @@ async def test_a_session_is_answered_the_same_in_pieces_of_one_byte(daemon: Daem
     not SPEC_EXAMPLES.exists(), reason="the examples of JSON-RPC 2.0's section 7 are not here"
 )
 @pytest.mark.asyncio(loop_scope="module")
-async def test_the_examples_of_the_specification_are_answered_as_it_says(served: Daemon) -> None:
-    """Its methods are not ours, so where it expects a result, method-not-found with that id is right."""
+async def test_the_examples_of_the_specification_get_the_answers_it_requires(served: Daemon) -> None:
+    """Its methods do not exist here, so method-not-found with the same id stands for each result."""
 
     def shape(value: Any) -> Any:
         if isinstance(value, list):

@@ -18,14 +18,14 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 
 QUICK_EXIT_SECONDS = 1.0
-"""The scorecard's half second is measured by the benchmark."""
+"""The benchmark measures the half second that the contract allows."""
 
 ATTEMPTS = 5
-"""A daemon that waits for something does so every time; a machine that has else to do now and then."""
+"""A daemon that waits is slow every time; a busy machine only sometimes."""
 
 
 async def is_quick(seconds_to_end: Callable[[], Awaitable[float]]) -> None:
-    """Fail where none of a few daemons ends in time."""
+    """Fail if none of a few daemons ends in time."""
     took: list[float] = []
     while not took or took[-1] >= QUICK_EXIT_SECONDS:
         assert len(took) < ATTEMPTS, took
@@ -33,7 +33,7 @@ async def is_quick(seconds_to_end: Callable[[], Awaitable[float]]) -> None:
 
 
 @pytest.mark.requirement("1:initialize-result")
-async def test_initialize_tells_who_serves_and_what_it_can_do(daemon: Daemon) -> None:
+async def test_initialize_reports_the_server_and_its_capabilities(daemon: Daemon) -> None:
     result = await daemon.initialize()
     assert result["serverInfo"] == {"name": "jumpseat", "version": jumpseat.__version__}
     advertised = result["capabilities"]["experimental"]["jumpseat"]
@@ -60,7 +60,7 @@ async def test_a_second_initialize_is_refused(daemon: Daemon) -> None:
 
 
 @pytest.mark.requirement("1:protocol-versions")
-async def test_a_client_of_another_protocol_version_is_told_so_and_may_try_again(daemon: Daemon) -> None:
+async def test_a_client_of_another_protocol_version_gets_an_error_and_may_try_again(daemon: Daemon) -> None:
     exchange = await daemon.request("initialize", {"initializationOptions": {"protocolVersions": [2]}})
     assert exchange.error["code"] == -32600
     assert "version 1" in exchange.error["message"]
@@ -83,7 +83,7 @@ async def test_exit_without_shutdown_ends_with_1(daemon: Daemon) -> None:
     assert await daemon.exit_code() == 1
 
 
-async def test_exit_is_heard_even_before_initialize(daemon: Daemon) -> None:
+async def test_exit_is_accepted_even_before_initialize(daemon: Daemon) -> None:
     daemon.notify("exit")
     assert await daemon.exit_code() == 1
 
@@ -121,7 +121,7 @@ async def test_the_daemon_ends_when_its_client_process_is_killed_while_stdin_sta
 
 
 @pytest.mark.requirement("1:parent-gone")
-async def test_a_client_process_that_is_gone_already_ends_the_daemon_at_once(home: Path) -> None:
+async def test_a_client_process_that_no_longer_exists_ends_the_daemon_at_once(home: Path) -> None:
     client = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await client.wait()
     async with running_daemon(home, "--client-process-id", str(client.pid)) as daemon:
@@ -150,9 +150,7 @@ async def test_a_signal_ends_the_daemon_and_its_upstream_connections(
 
 
 @pytest.mark.requirement("1:shutdown-cancels")
-async def test_shutdown_cancels_turns_and_answers_them_before_itself(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_shutdown_cancels_turns_and_answers_them_first(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     chat = chatty.start("chat/start", {"messages": [user("hi")]})
     await chatty.read_delta("text_delta")
@@ -184,7 +182,7 @@ async def test_a_named_configuration_file_that_is_missing_is_the_answer_to_initi
 
 
 @pytest.mark.parametrize("flag", ["--nonsense", "--log-level=loud"])
-async def test_a_wrong_flag_is_told_on_stderr_with_exit_code_2(home: Path, flag: str) -> None:
+async def test_a_wrong_flag_is_reported_on_stderr_with_exit_code_2(home: Path, flag: str) -> None:
     async with running_daemon(home, flag) as daemon:
         assert await daemon.exit_code() == 2
     assert "usage: jumpseat serve" in daemon.log

@@ -1,4 +1,4 @@
-"""Section 1 of the contract: what is large or deep and still taken, and what is refused under its own id."""
+"""Section 1 of the contract: limits of size and depth; an excess is refused under its own id."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def schema(depth: int) -> dict[str, Any]:
 
 
 def depth_of(value: Any) -> int:
-    """How deep a value is nested, without recursion."""
+    """The nesting depth of a value, without recursion."""
     depth, level = 0, [value]
     while level:
         inner = [list(each.values()) if isinstance(each, dict) else each for each in level]
@@ -53,7 +53,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
         base_url, more = FakeOllama(upstream).base_url, {"kind": kind, "default_model": "qwen3:4b"}
     await daemon.initialize(provider(base_url, **more))
     if kind != "ollama":
-        upstream.default(ANSWERS[kind])  # Some are asked to count tokens too.
+        upstream.default(ANSWERS[kind])  # Some also count tokens.
     deep = schema(DEPTH)
     call = {"type": "tool_use", "id": "1", "name": "f", "arguments": {"a": deep}}
     chat = {
@@ -78,7 +78,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
 
 
 @pytest.mark.requirement("1:limits")
-async def test_what_is_too_deep_is_answered_under_its_id_wherever_it_stands(
+async def test_a_message_that_is_too_deep_is_answered_under_its_id(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Fine."])))
@@ -100,7 +100,7 @@ async def test_what_is_too_deep_is_answered_under_its_id_wherever_it_stands(
 
 
 @pytest.mark.requirement("1:batch", "1:limits")
-async def test_a_batch_of_a_million_bad_messages_delays_nobody(chatty: Daemon) -> None:
+async def test_a_batch_of_a_million_bad_messages_delays_no_other_request(chatty: Daemon) -> None:
     body = b"[" + b"1," * 999_999 + b"1]"
     chatty.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     chatty.send({"jsonrpc": "2.0", "id": 1, "method": "settings/get"})

@@ -1,4 +1,4 @@
-"""Sections 3 and 4 of the contract: spellings of names, facts about models, and news of changes."""
+"""Sections 3 and 4 of the contract: spellings of names, facts about models, and notified changes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_an_upstream_spelling_is_sent_as_the_provider_lists_it(
 
 
 @pytest.mark.requirement("4:upstream-spellings")
-async def test_a_name_that_may_mean_several_models_is_refused_naming_them(
+async def test_an_ambiguous_name_is_refused_with_its_candidates(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(LISTED, path="/v1/models")
@@ -75,7 +75,7 @@ async def test_the_configuration_adds_what_the_endpoint_does_not_say(
 
 
 @pytest.mark.requirement("3:model-facts", "2:degradation", "2:max-tokens")
-async def test_configured_facts_hold_before_any_list_was_had(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_configured_facts_hold_before_the_first_list(daemon: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     configured = {"id": "m", "max_output_tokens": 70, "supports_vision": False}
     await daemon.initialize(provider(upstream.base_url, models=[configured]))
@@ -103,9 +103,7 @@ async def test_an_unknown_fact_is_warned_about_with_its_path(daemon: Daemon) -> 
 
 
 @pytest.mark.requirement("3:did-change")
-async def test_a_client_is_told_when_a_list_changed_and_only_then(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_a_client_is_notified_of_a_changed_list_only(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(rows("one"), rows("one"), rows("one", "two"), path="/v1/models")
     params = {"provider": "fake", "refresh": True}
     notifications = [(await chatty.request("models/list", params)).notifications for _ in range(3)]

@@ -1,4 +1,4 @@
-"""The daemon in a company's network: proxies, TLS inspection, client certificates, and who may name them."""
+"""The daemon in a company's network: proxies, TLS inspection and client certificates."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_a_chat_streams_through_a_proxy_and_tls_and_leaves_no_secret(home,
 
 
 @pytest.mark.requirement("7:proxy-environment", "7:no-proxy")
-async def test_the_proxy_of_the_environment_needs_no_scheme_and_spares_some_hosts(home, authority):
+async def test_the_proxy_of_the_environment_needs_no_scheme_and_respects_no_proxy(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, proxy=None, max_retries=0)
@@ -88,7 +88,7 @@ async def test_the_proxy_of_the_environment_needs_no_scheme_and_spares_some_host
 
 
 @pytest.mark.requirement("7:proxy-errors")
-async def test_a_proxy_that_wants_a_password_is_1008_and_is_not_asked_again(home, authority):
+async def test_a_proxy_that_requires_a_password_is_1008_and_is_not_retried(home, authority):
     async with running_network(authority, auth=f"me:{PASSWORD}") as network:
         write_table(home, network)
         async with running_daemon(home) as daemon:
@@ -101,7 +101,7 @@ async def test_a_proxy_that_wants_a_password_is_1008_and_is_not_asked_again(home
 
 
 @pytest.mark.requirement("7:tls-errors")
-async def test_an_inspected_connection_is_1008_with_the_key_that_mends_it(home, authority):
+async def test_an_inspected_connection_is_1008_with_the_key_that_fixes_it(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, ca_file=None)
@@ -146,7 +146,7 @@ async def test_a_file_that_is_missing_is_1010_with_its_key(home, authority, tmp_
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_silence_behind_a_proxy_is_1008_when_its_time_is_over(home, authority):
+async def test_silence_behind_a_proxy_is_1008_after_its_timeout(home, authority):
     async with running_network(authority) as network:
         network.upstream.script(Reply.events(completion_stream(["Hi"])).stall_after(0))
         write_table(home, network, timeout=0.5, connect_timeout=5, max_retries=0)
@@ -180,7 +180,7 @@ async def test_a_credential_over_plain_http_through_a_proxy_is_1010_and_is_not_s
         ({"kind": "copilot", "proxy": "http://proxy.test:1"}, "proxy"),
     ],
 )
-async def test_an_overlay_chooses_no_file_and_no_way_for_a_sign_in(daemon, table, key):
+async def test_an_overlay_chooses_no_file_and_no_proxy_for_a_sign_in(daemon, table, key):
     params = {"capabilities": {}, "initializationOptions": {"config": {"providers": {"theirs": table}}}}
     error = (await daemon.request("initialize", params)).error
 

@@ -1,4 +1,4 @@
-"""An Ollama server behind the real daemon: what a client sees of it."""
+"""An Ollama server through the real daemon, as a client sees it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_chat_streams_thinking_and_text(daemon: Daemon, server: FakeOlla
 
 
 @pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:minted-ids")
-async def test_a_tool_round_trip_goes_back_as_it_came(daemon: Daemon, server: FakeOllama) -> None:
+async def test_a_tool_round_trip_goes_back_unchanged(daemon: Daemon, server: FakeOllama) -> None:
     server.script(
         lines(
             part(thinking="A tool."),
@@ -84,9 +84,7 @@ async def test_a_tool_round_trip_goes_back_as_it_came(daemon: Daemon, server: Fa
 
 
 @pytest.mark.requirement("ollama:no-thinking")
-async def test_a_model_that_does_not_think_answers_without_and_a_warning_says_so(
-    daemon: Daemon, server: FakeOllama
-) -> None:
+async def test_a_model_without_thinking_answers_with_a_warning(daemon: Daemon, server: FakeOllama) -> None:
     server.models[:] = [FakeModel(capabilities=("completion", "tools"))]
     for asked in (2, 3):
         server.script(lines(part("Hi"), last()))
@@ -125,7 +123,7 @@ async def test_a_failure_in_mid_stream_keeps_the_partial(
 
 
 @pytest.mark.requirement("ollama:model-not-found")
-async def test_a_model_that_is_not_there_is_a_request_error_with_the_way_to_get_it(
+async def test_a_missing_model_is_a_request_error_with_the_command_that_pulls_it(
     daemon: Daemon, server: FakeOllama
 ) -> None:
     error = (await chat(daemon, model="here:gemma3:1b")).error

@@ -1,4 +1,4 @@
-"""The exchange at the start of the protocol page, replayed: the daemon sends these frames and no others."""
+"""The exchange at the start of the protocol page, replayed: the daemon sends exactly these frames."""
 
 from __future__ import annotations
 

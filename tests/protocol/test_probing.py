@@ -31,7 +31,7 @@ def found(row: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-async def test_an_ollama_server_tells_what_its_models_can_do_and_that_is_notified(
+async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])
@@ -44,11 +44,11 @@ async def test_an_ollama_server_tells_what_its_models_can_do_and_that_is_notifie
     (row,) = [row for row in rows if row["id"] == "here"]
     assert found(row) == {"toolCalls": True, "thinking": True, "vision": False}
     assert row["auth"] == {"provider": "here", "state": "not_required"}
-    # What was found stays, and goes before the configuration.
+    # The findings stay, and take precedence over the configuration.
     assert found((await probed(daemon, probe=False))["here"]) == found(row)
 
 
-async def test_a_list_that_says_what_models_can_do_is_believed_and_a_key_is_tried(
+async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     listed = {
@@ -67,7 +67,7 @@ async def test_a_list_that_says_what_models_can_do_is_believed_and_a_key_is_trie
 
 
 @pytest.mark.requirement("5:providers-list")
-async def test_a_probe_that_fails_says_so_and_hides_nothing(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_failed_probe_is_reported_and_hides_nothing(daemon: Daemon, upstream: FakeUpstream) -> None:
     async with FakeUpstream() as refusing:
         refusing.default(Reply.json({"error": {"message": "Wrong key."}}, status=401))
         upstream.default(Reply.json({"data": []}), path="/v1/models")
@@ -101,7 +101,7 @@ async def test_an_account_is_asked_for_its_plan_and_its_models(home: Path, emula
     assert found(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
 
 
-async def test_a_model_that_came_after_the_probe_is_not_refused_what_the_others_cannot(
+async def test_a_model_that_came_after_the_probe_is_not_limited_by_it(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     blind = {"id": "m", "architecture": {"input_modalities": ["text"]}}

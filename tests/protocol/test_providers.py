@@ -65,7 +65,7 @@ async def test_a_list_is_remembered_until_it_is_refreshed(chatty: Daemon, upstre
         ),
     ],
 )
-async def test_a_name_means_a_provider_and_a_model(
+async def test_a_name_resolves_to_a_provider_and_a_model(
     daemon: Daemon,
     upstream: FakeUpstream,
     top: dict[str, str],
@@ -81,7 +81,7 @@ async def test_a_name_means_a_provider_and_a_model(
 
 
 @pytest.mark.requirement("4:bare-name", "4:default-model")
-async def test_a_provider_without_a_default_model_asks_for_a_name(
+async def test_a_provider_without_a_default_model_requires_a_name(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     await daemon.initialize(two_providers(upstream, default_provider="two"))
@@ -92,7 +92,7 @@ async def test_a_provider_without_a_default_model_asks_for_a_name(
 
 
 @pytest.mark.requirement("4:not-ready")
-async def test_without_any_provider_a_chat_says_how_to_get_one(daemon: Daemon) -> None:
+async def test_without_any_provider_the_error_says_how_to_get_one(daemon: Daemon) -> None:
     await daemon.initialize()
     exchange = await daemon.request("chat/start", {"messages": [user("hi")], "model": "x"})
     assert exchange.error["code"] == 1000
@@ -105,7 +105,7 @@ async def test_without_any_provider_a_chat_says_how_to_get_one(daemon: Daemon) -
 
 
 @pytest.mark.requirement("5:providers-list")
-async def test_providers_are_listed_with_what_they_can_do(chatty: Daemon) -> None:
+async def test_providers_are_listed_with_their_capabilities(chatty: Daemon) -> None:
     rows = {row["id"]: row for row in (await chatty.request("providers/list")).result["providers"]}
     assert list(rows) == ["copilot", "local", "fake"]
     copilot = rows["copilot"]
@@ -172,7 +172,7 @@ async def test_the_file_of_the_home_is_read_and_a_key_comes_from_the_environment
 
 
 @pytest.mark.requirement("6:config")
-async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_mended(home: Path) -> None:
+async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_fixed(home: Path) -> None:
     file = home / "config.toml"
     file.write_text("[providers.x\n", "utf-8")
     async with running_daemon(home) as daemon:
@@ -224,7 +224,7 @@ BEYOND: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.requirement("7:trust")
-async def test_an_overlay_may_not_reach_for_what_is_the_users(home: Path) -> None:
+async def test_an_overlay_has_no_access_to_the_users_own_values(home: Path) -> None:
     (home / "config.toml").write_text(
         '[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
         'api_key = "canary-key-12345"\n',
@@ -241,7 +241,7 @@ async def test_an_overlay_may_not_reach_for_what_is_the_users(home: Path) -> Non
 
 
 @pytest.mark.requirement("7:trust", "5:settings-precedence")
-async def test_values_of_an_overlay_reach_requests_where_a_row_takes_them_and_nowhere_else(
+async def test_values_of_an_overlay_reach_requests_only_through_a_settings_row(
     home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "config.toml").write_text(

@@ -1,4 +1,4 @@
-"""The daemon as pytest-lsp's client sees it: another implementation of JSON-RPC than ours and than pygls'."""
+"""The daemon as pytest-lsp's client sees it: an independent implementation of JSON-RPC."""
 
 from __future__ import annotations
 

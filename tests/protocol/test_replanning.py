@@ -18,7 +18,7 @@ def refusal(message: str, **more: str) -> Reply:
 
 
 @pytest.mark.requirement("chat:refused-parameter", "chat:max-tokens-refused")
-async def test_what_an_endpoint_refuses_is_left_out_once_and_for_all(
+async def test_a_parameter_that_an_endpoint_refuses_is_left_out_from_then_on(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(
@@ -43,7 +43,7 @@ async def test_what_an_endpoint_refuses_is_left_out_once_and_for_all(
 
 
 @pytest.mark.requirement("chat:refused-parameter")
-async def test_an_endpoint_that_refuses_whatever_is_sent_gets_an_end(
+async def test_an_endpoint_that_refuses_every_attempt_ends_the_turn(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(refusal("Unsupported parameter: 'max_tokens'", param="max_tokens"))
@@ -55,7 +55,7 @@ async def test_an_endpoint_that_refuses_whatever_is_sent_gets_an_end(
 
 
 @pytest.mark.requirement("chat:nine-character-ids")
-async def test_a_server_of_nine_character_ids_gets_them_and_the_client_keeps_its_own(
+async def test_a_server_that_wants_nine_character_ids_gets_them_and_the_client_keeps_its_own(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     words = "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."
@@ -75,7 +75,7 @@ async def test_a_server_of_nine_character_ids_gets_them_and_the_client_keeps_its
 
 
 @pytest.mark.requirement("chat:sampling-while-reasoning")
-async def test_what_a_reasoning_model_refuses_is_not_even_tried(
+async def test_a_parameter_that_reasoning_models_refuse_is_never_sent_to_them(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(ANSWER)

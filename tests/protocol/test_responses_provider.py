@@ -1,4 +1,4 @@
-"""A provider with OpenAI's Responses API, through the real daemon: what a client sees and sends back."""
+"""A provider with OpenAI's Responses API, through the real daemon, as a client sees it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_a_tool_round_sends_the_encrypted_reasoning_back_byte_for_byte(
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-async def test_reasoning_that_comes_last_goes_back_and_where_it_is_refused_a_warning_tells_so(
+async def test_trailing_reasoning_goes_back_and_its_refusal_is_a_warning(
     responding: Daemon, upstream: FakeUpstream
 ) -> None:
     last = reasoning(encrypted=ENCRYPTED, item_id="rs_9") | {"format": "google-gemini-v1"}
@@ -115,14 +115,14 @@ async def test_foreign_encrypted_content_is_left_out_once(responding: Daemon, up
     with_it = ["message", "reasoning", "message", "function_call", "function_call_output"]
     assert kinds == [with_it, [kind for kind in with_it if kind != "reasoning"]]
 
-    # It is not sent again, so that a refusal of what is left is an answer.
+    # It is not sent again, so another refusal is final.
     upstream.script(Reply.json(refused, 400))
     failed = await responding.request("chat/start", {"messages": messages})
     assert (failed.error["code"], failed.error["data"]["statusCode"]) == (1004, 400)
     assert len(upstream.requests) == 4
 
 
-async def test_a_cancel_closes_the_connection_and_keeps_what_came(
+async def test_a_cancel_closes_the_connection_and_keeps_the_partial(
     responding: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(response_stream(THOUGHT, message("Hel", "lo"))[:-4]).stall_after())
@@ -148,9 +148,7 @@ async def test_an_answer_that_ends_early_is_a_protocol_error_with_the_partial(
 
 
 @pytest.mark.requirement("responses:garbage")
-async def test_an_event_that_cannot_be_read_is_told_as_a_warning(
-    responding: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_an_unreadable_event_is_a_warning(responding: Daemon, upstream: FakeUpstream) -> None:
     events = response_stream(message("Hello"))
     upstream.script(Reply.events([*events[:2], "{not json", *events[2:]]))
     exchange = await responding.request("chat/start", {"messages": [user("Hi")]})

@@ -1,4 +1,4 @@
-"""Section 5 of the contract: settings that are saved, on the wire and across daemons."""
+"""Section 5 of the contract: saved settings, on the wire and across daemons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def save(daemon: Daemon, **settings: Any) -> Any:
 
 
 @pytest.mark.requirement("5:settings")
-async def test_settings_are_saved_answered_whole_and_there_after_a_restart(
+async def test_settings_are_saved_returned_whole_and_present_after_a_restart(
     home: Path, upstream: FakeUpstream
 ) -> None:
     async with running_daemon(home) as daemon:
@@ -54,7 +54,7 @@ async def test_settings_are_saved_answered_whole_and_there_after_a_restart(
 
 
 @pytest.mark.requirement("5:settings-merge")
-async def test_null_deletes_and_everything_else_that_means_absent_changes_nothing(chatty: Daemon) -> None:
+async def test_null_deletes_and_other_absent_values_change_nothing(chatty: Daemon) -> None:
     await save(chatty, max_tokens=5, providers={"fake": {"temperature": 1, "top_p": 0.5}})
     before = (await chatty.request("settings/get")).result
     for params in (
@@ -75,7 +75,7 @@ async def test_null_deletes_and_everything_else_that_means_absent_changes_nothin
 
 
 @pytest.mark.requirement("5:settings-rules")
-async def test_a_wrong_value_is_told_with_its_path_and_nothing_is_saved(chatty: Daemon) -> None:
+async def test_a_wrong_value_is_reported_with_its_path_and_nothing_is_saved(chatty: Daemon) -> None:
     wrong = {"max_tokens": 0, "default_provider": "unknown", "providers": {"fake": {"temperature": 9}}}
     exchange = await chatty.request("settings/save", {"settings": {"default_model": "fake:x", **wrong}})
 
@@ -101,7 +101,7 @@ async def test_a_change_is_notified_once_before_its_answer(chatty: Daemon) -> No
 
 @pytest.mark.slow
 @pytest.mark.requirement("5:settings-did-change", "5:settings-two-processes")
-async def test_every_daemon_tells_of_what_another_one_saved(home: Path) -> None:
+async def test_every_daemon_notifies_what_another_one_saved(home: Path) -> None:
     async with running_daemon(home) as one, running_daemon(home) as other:
         for daemon in (one, other):
             await daemon.initialize()
@@ -124,7 +124,7 @@ async def test_every_daemon_tells_of_what_another_one_saved(home: Path) -> None:
 
 
 @pytest.mark.requirement("5:settings-precedence", "2:max-tokens")
-async def test_a_chats_own_values_go_before_the_configurations_and_those_before_saved_ones(
+async def test_a_chats_values_take_precedence_over_the_configuration_and_that_over_saved_ones(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -143,7 +143,7 @@ async def test_a_chats_own_values_go_before_the_configurations_and_those_before_
 
 
 @pytest.mark.requirement("5:settings-broken-file")
-async def test_a_broken_file_stops_nothing_and_is_kept_beside_the_new_one(
+async def test_a_broken_file_stops_nothing_and_is_kept_next_to_the_new_one(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -163,7 +163,7 @@ async def test_a_broken_file_stops_nothing_and_is_kept_beside_the_new_one(
 
 
 @pytest.mark.requirement("5:settings-kept")
-async def test_what_a_newer_version_saved_is_shown_kept_and_taken_back(home: Path) -> None:
+async def test_values_of_a_newer_version_are_shown_kept_and_deletable(home: Path) -> None:
     newer = {"theme": {"dark": True}, "providers": {"gone": {"effort": "high"}}}
     (home / "settings.json").write_text(json.dumps({"version": 1, "settings": newer}))
     async with running_daemon(home) as daemon:
@@ -175,7 +175,7 @@ async def test_what_a_newer_version_saved_is_shown_kept_and_taken_back(home: Pat
         assert (await save(daemon, max_tokens=1))["settings"] == {**newer, "max_tokens": 1}
 
 
-async def test_a_file_of_a_newer_format_cannot_be_saved_into_and_that_is_said(home: Path) -> None:
+async def test_saving_into_a_file_of_a_newer_format_is_an_error(home: Path) -> None:
     text = json.dumps({"version": 99, "settings": {"max_tokens": 3}})
     (home / "settings.json").write_text(text)
     async with running_daemon(home) as daemon:

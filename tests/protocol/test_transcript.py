@@ -26,7 +26,7 @@ async def rendered(daemon: Daemon, messages: Any, **more: Any) -> str:
 
 
 @pytest.mark.requirement("5:transcript")
-async def test_a_conversation_becomes_a_text_and_comes_back(chatty: Daemon) -> None:
+async def test_a_conversation_becomes_a_text_and_is_read_back(chatty: Daemon) -> None:
     call = {"type": "tool_use", "id": "c", "name": "f", "arguments": {}, "raw": "{}"}
     messages = [user("Hi.\n## Me"), {"role": "assistant", "content": [call]}]
     text = await rendered(chatty, messages, model="fake:m", system="Be brief.", settings={"temperature": 0.5})
@@ -50,7 +50,7 @@ async def test_a_conversation_becomes_a_text_and_comes_back(chatty: Daemon) -> N
 @pytest.mark.requirement("5:transcript-by-hand")
 @pytest.mark.parametrize("empty", [None, {}, [], {"messages": None}, {"messages": {}}, {"text": None}])
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_conversation_of_nothing_is_a_text_of_nothing(served: Daemon, empty: Any) -> None:
+async def test_an_empty_conversation_is_an_empty_text(served: Daemon, empty: Any) -> None:
     assert (await served.request("transcript/render", empty)).result == {"text": ""}
     assert (await served.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
 
@@ -77,7 +77,7 @@ async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, ups
     text = await rendered(daemon, messages)
     assert SIGNATURE not in text
 
-    # What an editor does on saving, or a person elsewhere in the buffer, is no edit of the answer.
+    # White space that an editor changes on save, and edits elsewhere, leave the answer unedited.
     saved = f"{text}\n## Me\n\nGo on.   \n"
     for each in (text, saved, saved.replace("sunny.\n", "sunny.  \n")):
         found = (await parsed(daemon, each))["messages"]
@@ -105,7 +105,7 @@ async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstre
         assert SIGNATURE not in str(result), new
         kinds = [block["type"] for block in result["messages"][1]["content"][:2]]
         assert kinds == ["thinking", "redacted_thinking"], new
-    assert SIGNATURE in str(await parsed(daemon, text)), "it is there for who has edited nothing"
+    assert SIGNATURE in str(await parsed(daemon, text)), "it is kept without an edit"
 
 
 @pytest.mark.requirement("5:transcript-opaque")
@@ -145,7 +145,7 @@ async def test_the_headings_are_those_of_the_models_provider_else_of_the_default
 
 
 @pytest.mark.requirement("5:transcript-roles")
-async def test_names_that_cannot_be_told_apart_are_a_wrong_configuration(daemon: Daemon) -> None:
+async def test_ambiguous_names_are_a_wrong_configuration(daemon: Daemon) -> None:
     wrong = [{"user": ""}, {"user": " Me"}, {"user": "a\nb"}, {"user": "Assistant"}]
     for roles in (*wrong, {"user": "X", "assistant": "X"}):
         config = provider("http://127.0.0.1:9/v1", roles=roles)
@@ -156,7 +156,7 @@ async def test_names_that_cannot_be_told_apart_are_a_wrong_configuration(daemon:
 
 
 @pytest.mark.requirement("5:transcript-front-matter")
-async def test_front_matter_that_cannot_be_read_is_told_with_its_line(chatty: Daemon) -> None:
+async def test_unreadable_front_matter_is_reported_with_its_line(chatty: Daemon) -> None:
     text = "---\nmodel: m\nsystem: [\n---\n\n## Me\n\nHi.\n"
     error = (await chatty.request("transcript/parse", {"text": text})).error
 
@@ -167,6 +167,6 @@ async def test_front_matter_that_cannot_be_read_is_told_with_its_line(chatty: Da
     assert "Traceback" not in str(error)
 
 
-async def test_a_long_conversation_comes_through(chatty: Daemon) -> None:
+async def test_a_long_conversation_is_parsed_and_rendered(chatty: Daemon) -> None:
     text = await rendered(chatty, [user("line\n" * 200_000)])
     assert len((await parsed(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000

@@ -49,7 +49,7 @@ async def ask(daemon: Daemon, model: str = "x:m", **more: Any) -> Any:
 
 
 @pytest.mark.requirement("7:url", "7:query", "7:templates-in-urls", "6:no-secrets")
-async def test_a_url_with_model_and_key_in_it_is_asked_and_the_key_is_seen_nowhere_else(
+async def test_a_url_with_model_and_key_is_requested_and_the_key_appears_nowhere_else(
     home: Path, upstream: FakeUpstream
 ) -> None:
     write_config(
@@ -87,7 +87,7 @@ async def test_a_url_with_model_and_key_in_it_is_asked_and_the_key_is_seen_nowhe
 
 
 @pytest.mark.requirement("7:roles")
-async def test_a_gateway_hears_its_own_names_of_the_roles(home: Path, upstream: FakeUpstream) -> None:
+async def test_a_gateway_gets_its_own_names_of_the_roles(home: Path, upstream: FakeUpstream) -> None:
     roles = {"user": "Ich", "wire": {"system": "developer", "assistant": "model", "tool": "function"}}
     write_config(home, x={"base_url": upstream.base_url, "roles": roles})
     upstream.default(OK)
@@ -112,7 +112,7 @@ async def test_a_gateway_hears_its_own_names_of_the_roles(home: Path, upstream: 
 
 
 @pytest.mark.requirement("7:roles")
-async def test_names_of_roles_beside_each_other_reach_the_gateway_where_they_look_like_a_servers(
+async def test_role_names_that_look_like_wire_roles_are_sent_and_headings_are_not(
     home: Path, upstream: FakeUpstream
 ) -> None:
     table = {"base_url": upstream.base_url}
@@ -134,7 +134,7 @@ async def test_names_of_roles_beside_each_other_reach_the_gateway_where_they_loo
 
 
 @pytest.mark.requirement("7:templates", "7:file-source", "7:bare-names")
-async def test_names_are_replaced_wherever_a_table_may_have_them(home: Path, upstream: FakeUpstream) -> None:
+async def test_names_are_replaced_in_every_place_of_a_table(home: Path, upstream: FakeUpstream) -> None:
     (home / "team").write_text("blue\n", "utf-8")
     write_config(
         home,
@@ -192,7 +192,7 @@ async def test_fifty_chats_run_a_command_once_and_lists_do_not_run_it(
 
 @pytest.mark.requirement("7:expired-credential")
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic", "ollama"])
-async def test_a_credential_that_has_expired_is_looked_for_anew_once_in_a_turn(
+async def test_an_expired_credential_is_read_again_once_in_a_turn(
     home: Path, upstream: FakeUpstream, kind: str
 ) -> None:
     (home / "token").write_text("token-number-one", "utf-8")
@@ -253,7 +253,7 @@ async def test_a_renewed_credential_answers_the_chat_and_the_list_of_models(
 
 
 @pytest.mark.requirement("7:cmd-source")
-async def test_a_slow_command_holds_nobody_up_and_ends_with_its_chat(
+async def test_a_slow_command_delays_no_other_request_and_ends_with_its_chat(
     home: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -335,9 +335,7 @@ async def test_a_refused_key_that_looks_like_an_unset_variable_gets_a_hint(
 
 
 @pytest.mark.requirement("7:bare-names", "7:trust-sources")
-async def test_a_workspace_cannot_have_a_variable_sent_by_its_name(
-    home: Path, upstream: FakeUpstream
-) -> None:
+async def test_a_workspace_cannot_send_a_variable_by_its_name(home: Path, upstream: FakeUpstream) -> None:
     upstream.default(OK)
     async with running_daemon(home, env={"TEST_CANARY": "canary-of-the-user"}) as daemon:
         await daemon.initialize(
@@ -351,7 +349,7 @@ async def test_a_workspace_cannot_have_a_variable_sent_by_its_name(
 
 
 @pytest.mark.requirement("7:file-source", "7:templates")
-async def test_copilot_has_sources_and_names_too(home: Path, emulator: CopilotEmulator) -> None:
+async def test_copilot_tables_take_sources_and_names_too(home: Path, emulator: CopilotEmulator) -> None:
     (home / "token").write_text(emulator.issue_token(), "utf-8")
     more = {
         "github_token": "file:token",

@@ -1,4 +1,4 @@
-"""A scripted Copilot language server, and a daemon that has it behind it."""
+"""A scripted Copilot language server, and a daemon with it as its provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A daemon whose one provider is a Copilot language server, and asking it, for the tests beside this."""
+"""Helpers of the tests in this folder: a daemon whose one provider is a Copilot language server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is signed in at the Copilot language server, and which models they may use, as a client sees it."""
+"""Sign-in, account and models of the Copilot language server, as a client sees them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel")
-async def test_a_sign_in_that_a_person_gives_up_is_taken_back(
+async def test_a_sign_in_that_a_person_cancels_is_cancelled_at_the_server(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.status = {"status": "NotSignedIn"}
@@ -122,9 +122,9 @@ async def test_a_chat_while_signed_out_is_rejected_with_the_command_that_fixes_i
     assert "conversation/create" not in fake.methods
 
 
-@pytest.mark.slow  # It waits as long as a list of providers does; a unit test has a shorter patience.
+@pytest.mark.slow  # Waits as long as `providers/list` does; a unit test covers this with a shorter limit.
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_server_that_never_answers_holds_up_neither_the_start_nor_a_list_for_long(
+async def test_a_server_that_never_answers_delays_the_start_and_a_list_only_briefly(
     home: Path, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", NEVER)

@@ -1,4 +1,4 @@
-"""Chats with the Copilot language server behind the real daemon: what a client sees of them."""
+"""Chats with the Copilot language server through the real daemon, as a client sees them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_an_answer_is_streamed_while_it_arrives(served: Daemon, fake: Fake
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_a_completion_is_one_piece(home: Path, fake: FakeLanguageServer) -> None:
+async def test_a_completion_arrives_as_one_delta(home: Path, fake: FakeLanguageServer) -> None:
     async with started(home, fake, chat_api="completion") as daemon:
         exchange = await daemon.request("chat/start", {"messages": [user("Hi")]})
 
@@ -75,7 +75,7 @@ async def test_a_completion_is_one_piece(home: Path, fake: FakeLanguageServer) -
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_server_without_conversations_completes_and_says_so_from_then_on(
+async def test_a_server_without_conversations_gets_completions_from_then_on(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     unknown = RpcError(METHOD_NOT_FOUND, "Method not found")
@@ -105,7 +105,7 @@ async def test_a_server_without_conversations_completes_and_says_so_from_then_on
         ("completion", set()),
     ],
 )
-async def test_each_way_is_listed_with_what_it_can_do(
+async def test_each_route_is_listed_with_its_capabilities(
     home: Path, fake: FakeLanguageServer, chat_api: str, can: set[str]
 ) -> None:
     async with started(home, fake, chat_api=chat_api) as daemon:
@@ -130,7 +130,7 @@ async def test_tools_are_refused_before_anything_is_sent(served: Daemon, fake: F
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_what_is_left_out_of_a_chat_is_said(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_what_is_left_out_of_a_chat_is_a_warning(served: Daemon, fake: FakeLanguageServer) -> None:
     exchange = await chat(served, outputMode="json", stopSequences=["END"])
 
     codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
@@ -139,7 +139,7 @@ async def test_what_is_left_out_of_a_chat_is_said(served: Daemon, fake: FakeLang
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancel_takes_the_request_back_and_keeps_the_partial(
+async def test_a_cancel_ends_the_request_and_keeps_the_partial(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))

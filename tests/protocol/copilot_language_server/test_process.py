@@ -45,7 +45,7 @@ async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_insta
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_program_that_is_no_language_server_is_1008_with_its_last_words(
+async def test_a_program_that_is_no_language_server_is_1008_with_its_last_output(
     home: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "other"
@@ -63,7 +63,7 @@ async def test_a_program_that_is_no_language_server_is_1008_with_its_last_words(
 
 
 @pytest.mark.requirement("language-server:broken-framing")
-async def test_what_is_no_message_is_1009_and_the_next_chat_starts_the_server_again(
+async def test_an_invalid_message_is_1009_and_the_next_chat_starts_the_server_again(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
@@ -85,7 +85,7 @@ async def test_what_is_no_message_is_1009_and_the_next_chat_starts_the_server_ag
 async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_the_partial(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
-    async def seconds_until_it_is_told() -> float:
+    async def seconds_until_it_is_reported() -> float:
         fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
         request_id = served.start("chat/start", {"messages": [user("Hi")], "model": "cls:gpt-4.1"})
         await served.read_delta("text_delta")
@@ -105,12 +105,12 @@ async def test_a_server_that_is_killed_in_mid_chat_is_1009_within_a_second_with_
         assert len(fake.starts) == count + 1
         return seconds
 
-    await is_quick(seconds_until_it_is_told, within=1.0)
+    await is_quick(seconds_until_it_is_reported, within=1.0)
 
 
 @pytest.mark.requirement("language-server:overlay")
 @pytest.mark.parametrize("with_command", [True, False])
-async def test_no_client_can_have_a_program_started(
+async def test_no_client_can_start_a_program(
     home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, with_command: bool
 ) -> None:
     # A program of the right name is on the PATH; it must run only if the user configures it.
@@ -171,7 +171,7 @@ async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageSer
             await daemon.exit_code()
         await fake.current.ended()
         if "shutdown" in fake.methods:
-            return  # Else it was killed before it came to hear it, on a machine that is busy.
+            return  # Otherwise a busy machine had it killed before it read the message.
     pytest.fail("it was never asked to shut down")
 
 

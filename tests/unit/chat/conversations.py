@@ -1,4 +1,4 @@
-"""Conversations for property tests: texts made of whatever a transcript could trip over."""
+"""Conversations for property tests: their texts hold what is special in a transcript."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ argument_objects = st.dictionaries(st.text(max_size=6), st.integers() | st.text(
 
 
 def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:
-    """A call whose raw text is laid out in one of several ways."""
+    """A call whose raw text has one of several layouts."""
     raw = json.dumps(arguments, **layout)
     return ToolUseBlock(id_, name, json.loads(raw), raw)
 

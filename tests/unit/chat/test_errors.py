@@ -1,4 +1,4 @@
-"""The error tree: its shape, what each class says of itself, and what may be tried again."""
+"""The error tree: its shape, the facts of each class, and which errors are retryable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def classes(root: type[ChatError] = ChatError) -> list[type[ChatError]]:
     return [root, *(each for child in own for each in classes(child))]
 
 
-def test_the_drawing_at_the_top_of_the_file_is_the_tree() -> None:
+def test_the_drawing_in_the_module_docstring_is_the_tree() -> None:
     assert tree.__doc__ is not None
     drawn = [line.split("─ ")[-1].split()[0] for line in tree.__doc__.splitlines() if "── " in line]
 
@@ -44,7 +44,7 @@ def test_the_drawing_at_the_top_of_the_file_is_the_tree() -> None:
         (ConfigError, ChatError),
     ],
 )
-def test_who_catches_the_base_catches_the_special_case(error: type, base: type) -> None:
+def test_a_handler_of_the_base_class_catches_the_special_case(error: type, base: type) -> None:
     assert issubclass(error, base)
 
 
@@ -56,7 +56,7 @@ def test_each_class_has_a_kind_of_its_own_but_for_an_unknown_model() -> None:
     assert UnknownModelError.kind == RequestError.kind
 
 
-def test_only_what_may_pass_by_itself_is_retryable() -> None:
+def test_only_transient_errors_are_retryable() -> None:
     assert {each for each in classes() if each.default_retryable} == {
         RateLimitError,
         ServerError,
@@ -64,7 +64,7 @@ def test_only_what_may_pass_by_itself_is_retryable() -> None:
     }
 
 
-def test_an_error_carries_its_facts_and_its_message_is_its_text() -> None:
+def test_an_error_has_its_facts_and_its_message_is_its_text() -> None:
     error = RateLimitError("Slow down.", status_code=429, provider="p", retry_after=3, retryable=False)
 
     assert (str(error), error.message) == ("Slow down.", "Slow down.")

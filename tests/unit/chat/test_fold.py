@@ -75,7 +75,7 @@ def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
     assert response.as_message().content == tuple(response.content)
 
 
-def test_a_model_that_says_nothing_has_an_empty_list() -> None:
+def test_an_empty_answer_has_an_empty_list() -> None:
     response = folded(DoneEvent("end_turn")).response()
 
     assert (response.content, response.text, response.tool_calls) == ([], "", [])
@@ -85,7 +85,7 @@ def test_text_blocks_are_joined_without_a_separator() -> None:
     assert Response(provider="p", model="m", content=[TextBlock("a"), CALL, TextBlock("b")]).text == "ab"
 
 
-def test_what_was_asked_is_corrected_by_what_answers() -> None:
+def test_the_answering_model_replaces_the_requested_one() -> None:
     fold = folded(StartEvent("q", "asked"), ResponseEvent("answering", "r1"), ResponseEvent("", None, "q9"))
     response = fold.response()
 
@@ -107,15 +107,17 @@ def test_the_last_snapshot_of_the_usage_counts() -> None:
         pytest.param(
             [TextStartEvent(0), TextDeltaEvent(0, "Hel"), TextDeltaEvent(0, "lo")],
             [TextBlock("Hello", origin=Origin("p", "m"))],
-            id="open text stays",
+            id="unfinished text stays",
         ),
-        pytest.param([TextStartEvent(0)], [], id="text that was only begun goes"),
-        pytest.param([TextStartEvent(0), TextDoneEvent(0, TextBlock(""))], [], id="empty text goes"),
-        pytest.param([ThinkingStartEvent(0), ThinkingDeltaEvent(0, "hm")], [], id="unfinished thinking goes"),
+        pytest.param([TextStartEvent(0)], [], id="text without a delta is dropped"),
+        pytest.param([TextStartEvent(0), TextDoneEvent(0, TextBlock(""))], [], id="empty text is dropped"),
+        pytest.param(
+            [ThinkingStartEvent(0), ThinkingDeltaEvent(0, "hm")], [], id="unfinished thinking is dropped"
+        ),
         pytest.param(
             [ThinkingStartEvent(0), ThinkingDoneEvent(0, ThinkingBlock("hm"))],
             [],
-            id="unsigned thinking goes",
+            id="unsigned thinking is dropped",
         ),
         pytest.param(
             [ThinkingDoneEvent(0, ThinkingBlock("", "sig"))],
@@ -125,22 +127,22 @@ def test_the_last_snapshot_of_the_usage_counts() -> None:
         pytest.param(
             [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, CALL)],
             [OPAQUE, CALL],
-            id="opaque thinking stays beside its call",
+            id="opaque thinking stays with its call",
         ),
         pytest.param(
             [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, UNREADABLE), TextDoneEvent(2, TextBlock("a"))],
             [TextBlock("a")],
-            id="opaque thinking goes where there is no call",
+            id="opaque thinking without a call is dropped",
         ),
         pytest.param(
             [ToolUseStartEvent(0, "c1", "grep"), ToolUseDeltaEvent(0, '{"q":')],
             [],
-            id="an unfinished call goes",
+            id="an unfinished call is dropped",
         ),
         pytest.param(
             [ToolUseDoneEvent(0, UNREADABLE)],
             [],
-            id="an unreadable call goes",
+            id="an unreadable call is dropped",
         ),
         pytest.param([ToolUseDoneEvent(0, CALL)], [CALL], id="a finished call stays"),
         pytest.param(
@@ -158,7 +160,7 @@ def test_the_last_snapshot_of_the_usage_counts() -> None:
                 TextDeltaEvent(2, "b"),
             ],
             [TextBlock("a"), TextBlock("b", origin=Origin("p", "m"))],
-            id="order is kept around what goes",
+            id="dropped blocks do not change the order",
         ),
     ],
 )
@@ -176,7 +178,7 @@ def test_asking_for_the_partial_changes_nothing() -> None:
     assert fold.partial().text == fold.response().text == "Hello"
 
 
-def test_a_second_response_takes_the_place_of_what_came_before() -> None:
+def test_a_second_response_replaces_the_first() -> None:
     fold = folded(
         ResponseEvent("m", "r-1"),
         TextStartEvent(0),

@@ -1,4 +1,4 @@
-"""Joining neighbouring deltas loses nothing and moves nothing."""
+"""Joining neighbouring deltas loses nothing and keeps the order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who caused a request, and tools in both of their forms."""
+"""The initiator of a request, and tools in both of their forms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULT = Message("user", (ToolResultBlock("c1", "42"), TextBlock("and now?")))
         (RESULT, "user", "user"),
     ],
 )
-def test_the_initiator_is_the_callers_word_else_told_by_the_last_message(
+def test_the_initiator_is_given_by_the_caller_else_taken_from_the_last_message(
     last: Message, said: Any, expected: str
 ) -> None:
     request = ChatRequest(messages=(Message.user("first"), last), model="m", initiator=said)
@@ -38,7 +38,7 @@ def test_the_initiator_is_the_callers_word_else_told_by_the_last_message(
 
 
 @pytest.mark.requirement("2:max-tokens")
-def test_an_answer_may_have_8192_tokens_unless_somebody_says_otherwise() -> None:
+def test_max_tokens_is_8192_by_default() -> None:
     assert ChatRequest(messages=(Message.user("hi"),), model="m").max_tokens == DEFAULT_MAX_TOKENS == 8192
 
 

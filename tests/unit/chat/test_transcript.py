@@ -1,4 +1,4 @@
-"""A conversation as a text and back: nothing of it is lost, whatever is in it."""
+"""A conversation as a text and back: no content is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "protocol.md"
 ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
 BIG = 1_000_000
 SLOWEST = 10.0
-"""Seconds of the processor for 1 MB, which take half of one: a quadratic way takes many minutes."""
+"""CPU seconds for 1 MB. It needs half a second; a quadratic algorithm needs many minutes."""
 
 any_size = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
@@ -77,7 +77,7 @@ def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
     st.sampled_from(ROLES),
 )
 @example([Message.user("\n"), Message.user("")], "0\n", None, {}, ROLES[0])
-def test_what_was_written_is_read_as_it_was(
+def test_a_written_conversation_is_read_back_unchanged(
     messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], roles: RoleNames
 ) -> None:
     read = parse(render(messages, system=system, model=model, settings=values, roles=roles), roles=roles)
@@ -93,7 +93,7 @@ def test_what_was_written_is_read_as_it_was(
 @pytest.mark.requirement("5:transcript-round-trip")
 @any_size
 @given(conversations.texts)
-def test_whatever_is_read_is_read_the_same_once_it_was_written(text: str) -> None:
+def test_any_text_that_is_read_and_written_is_read_the_same(text: str) -> None:
     read = parse(f"## Me\n{text}")
 
     assert parse(render(read.messages)).messages == read.messages
@@ -102,7 +102,7 @@ def test_whatever_is_read_is_read_the_same_once_it_was_written(text: str) -> Non
 @pytest.mark.requirement("5:transcript-by-hand")
 @any_size
 @given(conversations.texts)
-def test_what_somebody_has_not_finished_swallows_no_answer(text: str) -> None:
+def test_unfinished_input_swallows_no_answer(text: str) -> None:
     read = parse(f"## Me\n\n{text}\n\n## Assistant\n\nThe answer.\n\n## Me\n\n")
 
     assert read.messages[-1] == Message.assistant("The answer.")
@@ -127,7 +127,7 @@ HABITS: dict[str, Callable[[str], str]] = {
 @settings(any_size, max_examples=40)
 @given(conversations.conversations)
 @example([Message("user", (TextBlock(" \nx\n"), TextBlock("")))])
-def test_what_an_editor_does_when_it_saves_changes_blanks_and_nothing_else(
+def test_white_space_changes_of_an_editor_change_nothing_else(
     habit: Callable[[str], str], messages: list[Message]
 ) -> None:
     read = parse(habit(render(messages))).messages
@@ -136,7 +136,7 @@ def test_what_an_editor_does_when_it_saves_changes_blanks_and_nothing_else(
 
 
 def skeleton(message: Message) -> Any:
-    """The message without any white space in what stands between the marks of the form."""
+    """The message without white space between the marks of the format."""
     wire = to_wire(message)
     between = ("text", "thinking", "content", "raw", "source", "data")
     return message.role, [
@@ -152,7 +152,7 @@ def test_a_text_that_is_edited_by_hand_keeps_its_lines() -> None:
     assert read.messages == (Message.user("a\n\n## Me\n\n  b\n\n\nc  "),)
 
 
-def test_what_is_no_text_does_not_show() -> None:
+def test_opaque_data_is_not_shown() -> None:
     signed = ThinkingBlock("Hm.", "SIGNATURE", origin=Origin("p", "m"), opaque="OPAQUE")
     call = ToolUseBlock("a", "b", {}, "{}", origin=Origin("p", "m"), opaque="OPAQUE")
     text = render([Message("assistant", (signed, TextBlock("Hi.", opaque="OPAQUE"), call))])
@@ -174,7 +174,7 @@ def test_a_call_that_lost_its_name_by_an_edit_is_text_and_not_lost(change: str) 
     assert message.content == (TextBlock(f"```{change}\n{{}}\n```"),)
 
 
-def test_a_later_attribute_is_no_reason_to_lose_a_call() -> None:
+def test_a_call_with_an_unknown_attribute_is_kept() -> None:
     text = render([Message("assistant", (ToolUseBlock("a", "b", {}, "{}"),))])
     (message,) = parse(text.replace("name=b", 'name=b later="1 2"')).messages
 
@@ -182,7 +182,7 @@ def test_a_later_attribute_is_no_reason_to_lose_a_call() -> None:
 
 
 @pytest.mark.requirement("5:transcript-roles")
-def test_the_names_of_the_roles_stand_in_the_headings_and_the_standard_ones_are_read_too() -> None:
+def test_headings_have_the_configured_role_names_and_the_standard_ones_are_read_too() -> None:
     roles = RoleNames("Ich", "Copilot")
     text = render([Message.user("## Copilot\n## Me"), Message.assistant("Hi.")], roles=roles)
 
@@ -212,7 +212,7 @@ PIECES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.requirement("5:transcript-round-trip")
 @pytest.mark.parametrize("kind", PIECES)
-def test_a_long_text_takes_time_in_proportion(kind: str) -> None:
+def test_a_long_text_takes_linear_time(kind: str) -> None:
     text = PIECES[kind](BIG)
     begun = time.process_time()
     read = parse(text)
@@ -224,7 +224,7 @@ def test_a_long_text_takes_time_in_proportion(kind: str) -> None:
     assert took < SLOWEST
 
 
-def test_a_conversation_of_nothing_is_an_empty_text() -> None:
+def test_an_empty_conversation_is_an_empty_text() -> None:
     assert render([]) == ""
     assert parse("").messages == ()
     assert parse(" \n\n").turns == ()

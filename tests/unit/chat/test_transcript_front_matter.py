@@ -1,4 +1,4 @@
-"""Front matter: a small YAML without surprises, and sentences for what is wrong."""
+"""Front matter: a subset of YAML, and plain sentences for its faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.chat import conversations
 pytestmark = pytest.mark.slow
 
 SLOWEST = 30.0
-"""Seconds of the processor for the largest front matter, which takes about one."""
+"""CPU seconds for the largest front matter, which takes about one."""
 
 
 def settings_of(front: str) -> Any:
@@ -42,7 +42,7 @@ def settings_of(front: str) -> Any:
         ("<<", "<<"), ("12345678901234567890", 12345678901234567890),
     ],
 )  # fmt: skip
-def test_a_plain_value_is_what_json_has_or_a_string(plain: str, value: Any) -> None:
+def test_a_plain_value_is_a_json_value_or_a_string(plain: str, value: Any) -> None:
     found = settings_of(f"x: {plain}")
 
     assert found == {"x": value}
@@ -89,7 +89,7 @@ def test_an_error_names_its_line(front: str, line: int, words: str) -> None:
     (problem,) = caught.value.problems
     assert problem.path == "text"
     reported = int(problem.message.removeprefix("line ").partition(":")[0])
-    # A value that never ends is noticed where the text does, one line or two further down.
+    # A value without an end is noticed at the end of the text, one or two lines further down.
     assert line <= reported <= line + 2
 
 
@@ -101,7 +101,7 @@ def test_an_error_names_its_line(front: str, line: int, words: str) -> None:
         ("---", "not closed"),
     ],
 )
-def test_front_matter_without_an_end_is_told_and_not_taken_for_words(text: str, words: str) -> None:
+def test_front_matter_without_an_end_is_reported_and_not_read_as_text(text: str, words: str) -> None:
     with pytest.raises(InvalidRequestError, match=words):
         parse(text)
 
@@ -112,7 +112,7 @@ def test_a_bom_and_blanks_do_not_hide_the_front_matter() -> None:
     assert (read.model, read.messages) == ("m", (Message.user("Hi."),))
 
 
-def test_empty_front_matter_says_nothing() -> None:
+def test_empty_front_matter_is_ignored() -> None:
     read = parse("---\n\n---\nHi.")
 
     assert (read.model, read.system, read.settings) == (None, None, {})
@@ -128,7 +128,7 @@ def test_other_readers_of_yaml_can_read_it_too(values: dict[str, Any], system: s
     assert front is not None
 
 
-def test_a_system_prompt_is_written_as_a_person_would() -> None:
+def test_a_system_prompt_is_written_readably() -> None:
     text = render([], system="You are.\n\nBe brief: yes.\n", model="fake:m")
 
     assert text == "---\nmodel: fake:m\nsystem: |\n  You are.\n\n  Be brief: yes.\n---\n"
@@ -147,7 +147,7 @@ def test_the_largest_front_matter_is_read_in_time_and_a_larger_one_refused() -> 
         parse(f"---\nsystem: {'x' * 1_100_000}\n---\n")
 
 
-def test_what_is_nested_too_deep_to_be_read_back_is_not_written() -> None:
+def test_a_value_that_is_too_deep_to_be_read_back_is_not_written() -> None:
     deep: Any = 1
     for _ in range(60):
         deep = [deep]
@@ -157,7 +157,7 @@ def test_what_is_nested_too_deep_to_be_read_back_is_not_written() -> None:
 
 
 @given(st.text(max_size=60))
-def test_whatever_stands_there_is_read_or_refused_in_a_sentence(front: str) -> None:
+def test_any_front_matter_is_read_or_refused_with_a_sentence(front: str) -> None:
     with suppress(InvalidRequestError):
         json.dumps(parse(f"---\n{front}\n---\n").settings, allow_nan=False)
 

@@ -1,4 +1,4 @@
-"""Messages and blocks in few words, for the tests of this folder."""
+"""Short constructors of messages and blocks for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def call(name: str, **more: Any) -> ToolUseBlock:
 
 
 def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
-    """What the tool answered to the call with this id."""
+    """The result of the call with this id."""
     return ToolResultBlock(name, content, **more)
 
 
@@ -38,7 +38,7 @@ def assistant(*blocks: ContentBlock) -> Message:
 
 
 def trail_of(messages: Iterable[Message]) -> Trail:
-    """The way to the end of this conversation."""
+    """The trail at the end of this conversation."""
     trail = Trail()
     for message in messages:
         trail.step(message.role, words_of(message.content))

@@ -1,4 +1,4 @@
-"""Whatever blocks a client sends: what goes out is in order, and no word of the user's is lost."""
+"""For any blocks of a client, the request is valid and no text of the user is lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.engine.blocks import trail_of
 
 HERE = Origin("fake", "m")
 TEXTS = st.sampled_from(["", " ", "a", "b", "Done.", "\n c"])
-# Few ids, so that they come again, and some that look like those which are made up.
+# Few ids, so that they repeat, and some that look like generated ones.
 IDS = st.sampled_from(["1", "2", "1_2"])
 OPAQUE = st.sampled_from([None, "x"])
 CALL = st.builds(lambda name: ToolUseBlock(name, "f", {}, "{}"), IDS)
@@ -54,7 +54,7 @@ MESSAGES = st.lists(
 
 
 def made_of(messages: list[Message]) -> list[Message] | None:
-    """What goes to the provider; None where the conversation is refused."""
+    """The conversation that is sent; None if it is refused."""
     try:
         return Conversation(messages).arranged([])
     except InvalidRequestError:
@@ -70,7 +70,7 @@ def is_blank(block: ContentBlock) -> bool:
 
 
 def typed(messages: Iterable[Message]) -> list[ContentBlock]:
-    """What the user has said, in order: results and blank texts apart."""
+    """The user's blocks in order, without results and blank texts."""
     return [
         block
         for block in blocks_of(messages, "user")
@@ -80,7 +80,7 @@ def typed(messages: Iterable[Message]) -> list[ContentBlock]:
 
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
-def test_the_order_holds_for_any_conversation(messages: list[Message]) -> None:
+def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
     made = made_of(messages)
     if made is None:
         return
@@ -108,14 +108,14 @@ def test_the_order_holds_for_any_conversation(messages: list[Message]) -> None:
 
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
-def test_what_is_in_order_is_not_changed_again(messages: list[Message]) -> None:
+def test_a_valid_conversation_is_not_changed_again(messages: list[Message]) -> None:
     made = made_of(messages)
     if made is not None:
         assert made_of(made) == made
 
 
 def thin(message: Message) -> Message:
-    """What is left of a message at a client that holds text and calls only."""
+    """What a client keeps of a message if it keeps text and calls only."""
     kept = [
         TextBlock(block.text) if isinstance(block, TextBlock) else block
         for block in message.content
@@ -127,7 +127,7 @@ def thin(message: Message) -> Message:
 @pytest.mark.requirement("2:block-memory")
 @given(MESSAGES)
 def test_a_conversation_that_was_remembered_is_restored_whole(messages: list[Message]) -> None:
-    """Each answer is remembered behind what a thin client sent, then all are sent back thin."""
+    """Each answer is remembered after the client's messages, then sent back with text and calls only."""
     memory = BlockMemory()
     held = [thin(message) for message in messages]
     for index, message in enumerate(messages):

@@ -63,7 +63,7 @@ class Changing(ScriptedAdapter):
                 yield event
 
 
-async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client() -> None:
+async def test_a_replan_sends_the_changed_request_without_an_event_to_the_client() -> None:
     adapter = Changing([*said("Hi"), DONE])
     outcome, sink = await run_on(adapter, ask(thinking="low"))
 
@@ -72,7 +72,7 @@ async def test_a_replan_sends_the_changed_request_without_a_word_to_the_client()
     assert "retry" not in sink.types
 
 
-async def test_each_reason_replans_once_and_then_its_error_stands() -> None:
+async def test_each_reason_replans_once_and_then_its_error_is_final() -> None:
     again = AuthenticationError("Expired again.")
     outcome, sink, adapter = await run(
         [Replan("token", EXPIRED)], [Replan("other", EXPIRED)], [Replan("token", again)], [DONE]
@@ -105,7 +105,7 @@ async def test_replans_and_retries_do_not_use_up_each_other() -> None:
 @pytest.mark.parametrize(
     "failure", [ServerError("Overloaded.", retry_after=0), Replan("token", REFUSED)], ids=["retry", "replan"]
 )
-async def test_the_answer_holds_nothing_of_an_attempt_that_failed(failure: Exception) -> None:
+async def test_the_answer_has_no_content_of_a_failed_attempt(failure: Exception) -> None:
     first = [ResponseEvent("m-2025", "r-1", "q-1"), UsageEvent(Usage(9, 9)), failure]
     outcome, _, _ = await run(first, [*said("Hi"), DONE])
 
@@ -114,7 +114,7 @@ async def test_the_answer_holds_nothing_of_an_attempt_that_failed(failure: Excep
     assert (outcome.text, outcome.usage) == ("Hi", DONE.usage)
 
 
-async def test_neither_does_the_error_of_the_next_attempt() -> None:
+async def test_the_error_of_an_attempt_has_no_content_of_the_one_before() -> None:
     first = [ResponseEvent("m-2025", "r-1", "q-1"), Replan("token", REFUSED)]
     outcome, _, _ = await run(first, [RequestError("Still no.")])
 
@@ -123,7 +123,7 @@ async def test_neither_does_the_error_of_the_next_attempt() -> None:
     assert outcome.partial.response_id is None
 
 
-async def test_a_provider_that_always_wants_something_else_is_not_asked_for_ever() -> None:
+async def test_the_replans_of_a_turn_are_bounded() -> None:
     attempts: list[list[Step]] = [[Replan(f"refused_parameter:p{n}", REFUSED)] for n in range(100)]
     outcome, sink, adapter = await run(*attempts)
 

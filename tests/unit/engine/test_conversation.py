@@ -1,4 +1,4 @@
-"""A conversation in the form that every provider takes: calls answered, nothing empty, the user first."""
+"""Repairs to a conversation for every provider: calls answered, nothing empty, the user first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 
 
 def sent(*messages: Message) -> tuple[list[Message], list[str]]:
-    """What goes to the provider, and the codes of the warnings."""
+    """The messages that are sent, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
     made = Conversation(messages).arranged(warnings)
     return made, [warning.code for warning in warnings]
@@ -52,7 +52,7 @@ def refused(*messages: Message) -> list[str]:
         [user(ImageBlock("https://example/x.png"), ContextBlock(""))],
     ],
 )
-def test_what_is_in_order_stays_as_it_is(messages: list[Message]) -> None:
+def test_a_valid_conversation_is_unchanged(messages: list[Message]) -> None:
     assert sent(*messages) == (messages, [])
 
 
@@ -106,19 +106,19 @@ def test_a_call_without_a_result_gets_an_error_result(
         ([START, assistant(TEXT), user(result(""))], "messages.2.content.0.toolUseId"),
     ],
 )
-def test_a_result_without_its_call_is_refused_where_it_stands(messages: list[Message], path: str) -> None:
+def test_a_result_without_its_call_is_refused_with_its_path(messages: list[Message], path: str) -> None:
     assert refused(*messages) == [path]
 
 
 @pytest.mark.requirement("2:wrong-role")
 @pytest.mark.parametrize("block", [call("1"), ThinkingBlock("hm"), RedactedThinkingBlock("x"), OTHER])
-def test_what_only_the_assistant_says_is_refused_in_a_message_of_the_users(block: ContentBlock) -> None:
+def test_an_assistants_block_in_a_users_message_is_refused(block: ContentBlock) -> None:
     assert refused(START, user(TEXT, block), user(block)) == ["messages.1.content.1", "messages.2.content.0"]
 
 
 @pytest.mark.requirement("2:wrong-role")
 @pytest.mark.parametrize("block", [result("1"), ImageBlock("https://example/x.png"), ContextBlock("x")])
-def test_what_only_the_user_says_is_refused_in_a_message_of_the_assistants(block: ContentBlock) -> None:
+def test_a_users_block_in_an_assistants_message_is_refused(block: ContentBlock) -> None:
     assert refused(START, assistant(call("1"), block)) == ["messages.1.content.1"]
 
 
@@ -133,7 +133,7 @@ def test_results_come_before_the_users_words_in_the_order_of_their_calls() -> No
 
 
 @pytest.mark.requirement("2:orphans")
-def test_an_answer_in_two_messages_may_be_answered_behind_both() -> None:
+def test_calls_of_two_messages_may_get_their_results_after_both() -> None:
     messages = [START, assistant(call("1")), assistant(call("2")), user(result("1"), result("2"))]
 
     assert sent(*messages) == (
@@ -144,7 +144,7 @@ def test_an_answer_in_two_messages_may_be_answered_behind_both() -> None:
 
 @pytest.mark.requirement("2:orphans")
 @pytest.mark.parametrize("words", [(), (TextBlock("more"),)])
-def test_a_result_that_comes_late_goes_to_its_call(words: Sequence[ContentBlock]) -> None:
+def test_a_late_result_moves_to_its_call(words: Sequence[ContentBlock]) -> None:
     messages = [START, assistant(call("1")), user(TEXT), assistant(TEXT), user(result("1"), *words)]
     tail = user(*words) if words else Message.user(CLOSING)
 
@@ -220,7 +220,7 @@ def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Seque
         (OtherBlock("search", "found"),),
     ],
 )
-def test_an_answer_that_said_nothing_is_left_out_silently(content: Sequence[ContentBlock]) -> None:
+def test_an_empty_answer_is_left_out_without_a_warning(content: Sequence[ContentBlock]) -> None:
     assert sent(START, assistant(*content), START) == ([START, START], [])
 
 
@@ -231,7 +231,7 @@ def test_reasoning_alone_is_left_out_with_a_warning(block: ContentBlock) -> None
 
 
 @pytest.mark.requirement("2:empty-messages")
-def test_an_empty_answer_does_not_part_a_call_from_its_result() -> None:
+def test_an_empty_answer_does_not_separate_a_call_from_its_result() -> None:
     messages = [START, assistant(call("1")), assistant(), user(result("1"))]
 
     assert sent(*messages) == ([START, assistant(call("1")), user(result("1"))], [])
@@ -239,12 +239,12 @@ def test_an_empty_answer_does_not_part_a_call_from_its_result() -> None:
 
 @pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("messages", [[user()], [user(TextBlock(" "))], [assistant(), user(), assistant()]])
-def test_a_conversation_in_which_nothing_is_said_is_refused(messages: list[Message]) -> None:
+def test_a_conversation_without_content_is_refused(messages: list[Message]) -> None:
     assert refused(*messages) == ["messages"]
 
 
 @pytest.mark.requirement("2:opening")
-def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> None:
+def test_a_conversation_that_the_assistant_begins_gets_a_first_user_message() -> None:
     messages = [user(), assistant(TEXT), START]
 
     assert sent(*messages) == (
@@ -254,7 +254,7 @@ def test_a_conversation_that_the_assistant_begins_gets_a_line_of_the_users() -> 
 
 
 @pytest.mark.requirement("2:opening")
-def test_where_the_assistant_may_begin_nothing_is_put_before_it() -> None:
+def test_no_user_message_is_added_where_the_assistant_may_begin() -> None:
     warnings: list[WarningEvent] = []
 
     arranged = Conversation([assistant(TEXT), START]).arranged(warnings, user_begins=False)
@@ -264,5 +264,5 @@ def test_where_the_assistant_may_begin_nothing_is_put_before_it() -> None:
 
 
 @pytest.mark.requirement("2:order")
-def test_a_last_message_of_the_assistants_goes_as_it_is() -> None:
+def test_a_last_message_of_the_assistant_is_sent_unchanged() -> None:
     assert sent(START, assistant(TEXT)) == ([START, assistant(TEXT)], [])

@@ -1,4 +1,4 @@
-"""Counting a chat's tokens: the provider's word, else an estimate, else -1."""
+"""Counting a chat's tokens: the provider's count, else an estimate, else -1."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_the_providers_count_is_taken() -> None:
     assert await counted(counting(0), estimates=False) == TokenCount(0, "provider")
 
 
-async def test_without_one_it_is_an_estimate_or_nothing() -> None:
+async def test_without_a_count_it_is_an_estimate_or_nothing() -> None:
     adapter = counting(-1)
     found = await counted(adapter)
 
@@ -82,7 +82,7 @@ async def test_without_one_it_is_an_estimate_or_nothing() -> None:
         (RequestError("No such model."), RequestError),
     ],
 )
-async def test_a_provider_that_is_away_is_estimated_for_and_one_that_refuses_is_believed(
+async def test_an_unreachable_provider_gets_an_estimate_and_a_refusal_is_an_error(
     failure: Exception, reported: type[ChatError] | None
 ) -> None:
     if reported is None:
@@ -91,7 +91,7 @@ async def test_a_provider_that_is_away_is_estimated_for_and_one_that_refuses_is_
         await counted(counting(failure), estimates=reported is not None)
 
 
-async def test_a_provider_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_count_that_takes_too_long_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count, "COUNT_SECONDS", 0.01)
 
     assert (await counted(counting(asyncio.Event()))).method == "estimate"
@@ -99,7 +99,7 @@ async def test_a_provider_that_takes_too_long_is_not_waited_for(monkeypatch: pyt
         await counted(counting(asyncio.Event()), estimates=False)
 
 
-async def test_it_is_planned_as_a_chat_is() -> None:
+async def test_a_count_is_planned_like_a_chat() -> None:
     adapter = counting(1)
     foreign = ThinkingBlock("Hm.", "sig", origin=Origin("other", "n"))
     await counted(adapter, Message.user("Hi"), Message("assistant", (foreign, TextBlock("Yes."))), HELLO)

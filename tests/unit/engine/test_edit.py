@@ -1,4 +1,4 @@
-"""An edit: what the model is asked, and what becomes of its answer."""
+"""An edit: its prompt, and the replacement in its answer."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ async def test_the_model_is_given_the_target_the_instruction_and_the_fence() -> 
     assert request.system == SYSTEM
 
 
-async def test_a_system_prompt_of_the_clients_goes_before_ours() -> None:
+async def test_the_clients_system_prompt_comes_before_ours() -> None:
     _, adapter = await edit(*said("x"), DONE, system="Write British English.")
 
     assert adapter.requests[0].system == f"Write British English.\n\n{SYSTEM}"
 
 
-async def test_an_instruction_with_braces_is_taken_as_it_is() -> None:
+async def test_an_instruction_with_braces_is_sent_unchanged() -> None:
     adapter = ScriptedAdapter([*said("x"), DONE])
     await run_edit(registry_of(adapter), ask(), TARGET, "Use {name} and {0}.", RecordingSink())
 
@@ -76,7 +76,7 @@ async def test_an_empty_target_is_a_place_for_something_new() -> None:
 @pytest.mark.requirement("2:edit-replacement")
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.sets(st.integers(1, len(ANSWER) - 1)))
-async def test_however_the_answer_is_cut_the_replacement_is_the_same(cuts: set[int]) -> None:
+async def test_the_replacement_does_not_depend_on_the_deltas(cuts: set[int]) -> None:
     edges = [0, *sorted(cuts), len(ANSWER)]
     pieces = [ANSWER[start:end] for start, end in itertools.pairwise(edges)]
     done, _ = await edit(*said(*pieces), DONE)
@@ -87,7 +87,7 @@ async def test_however_the_answer_is_cut_the_replacement_is_the_same(cuts: set[i
 
 @pytest.mark.requirement("2:edit-replacement")
 @pytest.mark.parametrize("at", range(1, len(ANSWER)))
-async def test_the_answer_cut_once_anywhere_has_the_same_replacement(at: int) -> None:
+async def test_an_answer_in_two_deltas_has_the_same_replacement(at: int) -> None:
     done, _ = await edit(*said(ANSWER[:at], ANSWER[at:]), DONE)
 
     assert done.replacement == "x = 2\n```\n~~~\n"
@@ -97,7 +97,7 @@ async def test_the_answer_cut_once_anywhere_has_the_same_replacement(at: int) ->
 @pytest.mark.parametrize(
     "reason", ["max_tokens", "refusal", "tool_use", "stop_sequence", "content_filter", "pause_turn"]
 )
-async def test_an_answer_that_did_not_end_well_has_no_replacement(reason: Any) -> None:
+async def test_an_answer_that_was_cut_off_has_no_replacement(reason: Any) -> None:
     done, _ = await edit(*said("```\nx = 2\n```"), DoneEvent(reason, Usage()))
 
     assert done.replacement is None
@@ -115,13 +115,13 @@ async def test_an_answer_that_ended_for_an_unknown_reason_has_no_replacement() -
 
 @pytest.mark.requirement("2:edit-nothing-to-apply")
 @pytest.mark.parametrize("script", [[DONE], [*said(""), DONE], [*said(" \n"), DONE]])
-async def test_an_answer_that_says_nothing_has_no_replacement(script: list[Step]) -> None:
+async def test_an_empty_answer_has_no_replacement(script: list[Step]) -> None:
     done, _ = await edit(*script)
 
     assert done.replacement is None
 
 
-async def test_an_adapter_that_knows_its_answers_takes_them_apart_itself() -> None:
+async def test_an_adapter_may_parse_its_answers_itself() -> None:
     class Knowing(ScriptedAdapter):
         def inline_output(self, text: str) -> str | None:
             return text.upper() if text == "mine" else None
@@ -158,9 +158,7 @@ async def test_an_adapter_that_fails_on_its_own_answer_loses_nothing(
         (ContextBlock("x", "http://[bad"), "```"),
     ],
 )
-async def test_the_name_of_the_file_tells_the_language_that_the_client_did_not(
-    target: ContextBlock, fence: str
-) -> None:
+async def test_a_missing_language_is_taken_from_the_file_name(target: ContextBlock, fence: str) -> None:
     _, adapter = await edit(*said("x"), DONE, target=target)
 
     words = adapter.requests[0].messages[0].content[1]
@@ -168,7 +166,7 @@ async def test_the_name_of_the_file_tells_the_language_that_the_client_did_not(
     assert f"a line of {fence} and" in words.text
 
 
-async def test_an_edit_that_fails_keeps_what_had_come() -> None:
+async def test_a_failed_edit_keeps_its_partial() -> None:
     failing = said("half")[:2]
     with pytest.raises(RequestError) as caught:
         await edit(*failing, RequestError("No."))

@@ -1,4 +1,4 @@
-"""The replacement in an answer: fences and chatter go, a person's text stays."""
+"""The replacement in an answer: without fences and chatter, with all of the target's text."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ NASTY = st.lists(
 
 @pytest.mark.requirement("2:edit-replacement")
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["name"]))
-def test_the_replacement_is_what_a_person_would_take_out_of_the_answer(vector: dict[str, Any]) -> None:
+def test_the_replacement_is_the_code_of_the_answer(vector: dict[str, Any]) -> None:
     found = replacement_in(vector["answer"], vector["target"], vector.get("languageId"))
 
     assert found == vector["replacement"]
 
 
-def test_the_example_of_the_protocol_page_is_true() -> None:
+def test_the_example_of_the_protocol_page_holds() -> None:
     section = PAGE.read_text("utf-8").partition("### Edits")[2].partition("\n### ")[0]
     request, result = map(json.loads, re.findall(r"^```json\n(.*?)^```$", section, re.M | re.S))
     target = request["params"]["target"]
@@ -57,11 +57,9 @@ def test_the_example_of_the_protocol_page_is_true() -> None:
 
 @pytest.mark.requirement("2:edit-replacement")
 @given(NASTY, st.sampled_from(["python", "markdown", None]))
-def test_an_answer_in_the_fence_that_was_asked_for_comes_out_as_it_is(
-    text: str, language: str | None
-) -> None:
+def test_an_answer_in_the_requested_fence_is_unchanged(text: str, language: str | None) -> None:
     text = text.replace("\r", "").strip() or "x"
-    # A fence that is longer than the target asks for, because the answer holds longer ones than the target.
+    # The fence is longer than the target requires, because the answer holds longer ones than the target.
     fence = max(asked_fence(text, language), asked_fence("x = 1", language), key=len)
 
     assert replacement_in(f"{fence}\n{text}\n{fence}", "x = 1", language) == text
@@ -70,9 +68,7 @@ def test_an_answer_in_the_fence_that_was_asked_for_comes_out_as_it_is(
 @given(NASTY, NASTY, st.sampled_from(["python", "markdown", "plaintext", None]))
 @example("```", "", "python")
 @example("Here is the code:\n\n\n```", "", "python")
-def test_whatever_the_answer_is_nothing_fails_and_no_line_is_made_up(
-    answer: str, target: str, language: str | None
-) -> None:
+def test_no_answer_fails_and_no_line_is_invented(answer: str, target: str, language: str | None) -> None:
     found = replacement_in(answer, target, language)
 
     assert (found is None) == (not answer.strip())
@@ -85,7 +81,7 @@ def test_whatever_the_answer_is_nothing_fails_and_no_line_is_made_up(
     st.lists(st.sampled_from(["total = 0", "for each in items:", "return total", "    pass"]), min_size=1),
     st.sampled_from(["", "Sure.\n", "Note the change.\n\n"]),
 )
-def test_an_answer_that_keeps_a_line_of_the_target_outside_of_its_fences_is_taken_whole(
+def test_an_answer_with_a_line_of_the_target_outside_its_fences_is_taken_whole(
     kept: list[str], words: str
 ) -> None:
     code = "\n".join(kept)
@@ -104,7 +100,7 @@ def test_an_answer_that_keeps_a_line_of_the_target_outside_of_its_fences_is_take
         ("`````", "markdown", "``````"),
     ],
 )
-def test_the_fence_that_is_asked_for_is_longer_than_any_in_the_target(
+def test_the_requested_fence_is_longer_than_any_in_the_target(
     target: str, language: str | None, fence: str
 ) -> None:
     assert asked_fence(target, language) == fence

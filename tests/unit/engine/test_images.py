@@ -1,4 +1,4 @@
-"""The size of an image by its first bytes, and what it costs."""
+"""The size of an image from its first bytes, and its cost in tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("data", FILES.values(), ids=FILES)
-def test_the_size_stands_in_the_first_bytes(data: bytes) -> None:
+def test_the_size_is_read_from_the_first_bytes(data: bytes) -> None:
     assert image_size(data) == (640, 480)
     source = b64encode(data).decode()
     for written in (
@@ -54,7 +54,7 @@ def test_the_size_stands_in_the_first_bytes(data: bytes) -> None:
     st.binary(max_size=64),
     st.sampled_from([data[:count] for data in FILES.values() for count in (3, 12, 20)]),
 )
-def test_no_bytes_make_it_fail(data: bytes, start: bytes) -> None:
+def test_no_input_makes_it_fail(data: bytes, start: bytes) -> None:
     size = image_size(start + data)
 
     assert size is None or min(size) > 0
@@ -72,7 +72,5 @@ def test_no_bytes_make_it_fail(data: bytes, start: bytes) -> None:
         (b64encode(png(0, 8)).decode(), UNKNOWN_TOKENS),
     ],
 )
-def test_what_cannot_be_seen_is_a_usual_picture_and_none_costs_without_bound(
-    source: str, tokens: int
-) -> None:
+def test_an_unreadable_image_has_a_typical_cost_and_every_cost_is_bounded(source: str, tokens: int) -> None:
     assert image_tokens(ImageBlock(source, "image/png")) == tokens

@@ -1,4 +1,4 @@
-"""The check of a prompt's length before it is sent: refused, warned of, or left alone."""
+"""The check of a prompt's length before it is sent: refused, warned of, or passed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT = 1000
 
 
 class Roomy(ScriptedAdapter):
-    """Makes room for the context that a chat's setting asks for."""
+    """Has the context limit that a chat's setting requests."""
 
     traits = ChatTraits(context_setting="room")
 
@@ -51,7 +51,7 @@ async def warnings_of(
 
 
 @pytest.mark.parametrize("tokens", [20, LIMIT // 4, LIMIT // 4 + 1, LIMIT])
-async def test_a_prompt_that_fits_is_sent_without_a_word(tokens: int) -> None:
+async def test_a_prompt_that_fits_is_sent_without_a_warning(tokens: int) -> None:
     assert await warnings_of(tokens) == []
 
 
@@ -74,7 +74,7 @@ async def test_an_estimate_above_twice_the_limit_is_refused_before_anything_is_s
     assert caught.value.hint
 
 
-async def test_the_prompts_own_limit_goes_before_the_context() -> None:
+async def test_the_limit_of_prompts_takes_precedence_over_the_context() -> None:
     facts = {"max_prompt_tokens": LIMIT, "max_context_tokens": 100 * LIMIT}
     with pytest.raises(ContextExceededError):
         await warnings_of(3 * LIMIT, facts)
@@ -82,11 +82,11 @@ async def test_the_prompts_own_limit_goes_before_the_context() -> None:
         await warnings_of(3 * LIMIT, {"max_context_tokens": LIMIT})
 
 
-async def test_without_a_known_limit_nothing_is_said() -> None:
+async def test_without_a_known_limit_there_is_no_warning() -> None:
     assert await warnings_of(100 * LIMIT, {}) == []
 
 
-async def test_a_request_that_asks_for_more_context_has_it() -> None:
+async def test_a_request_for_more_context_gets_it() -> None:
     assert await warnings_of(10 * LIMIT, room=10 * LIMIT) == []
     with pytest.raises(ContextExceededError):
         await warnings_of(300, room=100)
@@ -134,7 +134,7 @@ async def test_an_exact_count_above_the_limit_is_refused_and_one_below_it_passes
     assert await run(TokenMemory(), Message.user(text)) == ["prompt_may_be_too_long"]
 
 
-async def test_what_a_turn_reported_warns_but_alone_refuses_nothing() -> None:
+async def test_a_reported_usage_warns_and_never_refuses() -> None:
     text = "x" * 2 * LIMIT
     memory = await remembered(50 * LIMIT, text, exact=False)
 
@@ -148,4 +148,4 @@ async def test_a_turn_is_remembered_for_the_next_one() -> None:
     await run(memory, Message.user("Hi"))
     _, planned = await prepare(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
 
-    assert memory.size("fake", planned.request).tokens == 3  # As the scripted usage says.
+    assert memory.size("fake", planned.request).tokens == 3  # The scripted usage.

@@ -1,4 +1,4 @@
-"""The memory of recent answers: what a thin client has lost comes back, and never to another answer."""
+"""The memory of recent answers: it restores the blocks that a client dropped, and only to the same answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def thin_call(name: str) -> ToolUseBlock:
 def content(
     memory: BlockMemory, *messages: Message, origin: Origin | None = HERE
 ) -> list[list[ContentBlock]]:
-    """What the assistant's messages are once they are restored."""
+    """The content of the assistant's messages after the restore."""
     restored = list(memory.restored(messages, origin))
     assert [message.role for message in restored] == [message.role for message in messages]
     return [list(message.content) for message in restored if message.role == "assistant"]
@@ -67,7 +67,7 @@ def remembering(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
 
 
 @pytest.mark.requirement("2:block-memory")
-def test_all_that_a_thin_client_drops_comes_back_in_its_place() -> None:
+def test_every_dropped_block_is_restored_in_its_place() -> None:
     whole = (
         thought("first"),
         RedactedThinkingBlock("cipher+/=", origin=HERE),
@@ -85,7 +85,7 @@ def test_all_that_a_thin_client_drops_comes_back_in_its_place() -> None:
 
 @pytest.mark.requirement("2:block-memory")
 @pytest.mark.parametrize("parts", [1, 2, 3])
-def test_an_answer_in_several_messages_in_a_row_comes_back_whole_in_the_first(parts: int) -> None:
+def test_an_answer_in_several_consecutive_messages_is_restored_whole_in_the_first(parts: int) -> None:
     whole = (thought("first"), said("Let me see."), called("1"), called("2"))
     thin = (TextBlock("Let me see."), thin_call("1"), thin_call("2"))
     memory = remembering(([HI], answer(*whole)))
@@ -98,7 +98,7 @@ def test_an_answer_in_several_messages_in_a_row_comes_back_whole_in_the_first(pa
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_two_answers_in_a_row_get_the_data_of_each() -> None:
+def test_two_consecutive_answers_each_get_their_own_data() -> None:
     memory = remembering(
         ([HI], answer(thought("first"), said("One."))),
         ([HI, Message.assistant("One.")], answer(thought("second"), said("Two."))),
@@ -111,7 +111,7 @@ def test_two_answers_in_a_row_get_the_data_of_each() -> None:
 
 
 @pytest.mark.requirement("2:block-memory-owner")
-def test_another_models_answer_is_left_as_it_is_unless_anybodys_will_do() -> None:
+def test_another_models_answer_is_unchanged_unless_any_origin_is_accepted() -> None:
     memory = remembering(([HI], answer(thought("s", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)))
 
     assert content(memory, HI, Message.assistant("Hello")) == [[TextBlock("Hello")]]
@@ -121,7 +121,7 @@ def test_another_models_answer_is_left_as_it_is_unless_anybodys_will_do() -> Non
 
 
 @pytest.mark.requirement("2:block-memory-owner")
-def test_of_two_models_that_gave_one_answer_in_one_place_the_asked_one_counts_else_the_newest() -> None:
+def test_the_same_answer_of_two_models_is_that_of_the_requested_model_else_the_newest() -> None:
     memory = remembering(
         ([HI], answer(thought("mine"), said("Hello"))),
         ([HI], answer(thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)),
@@ -160,7 +160,7 @@ def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
         pytest.param([HI, Message.assistant("Done.\n\n Done.")], id="a longer answer"),
     ],
 )
-def test_short_words_elsewhere_are_another_answer(conversation: list[Message]) -> None:
+def test_a_short_text_in_another_place_is_another_answer(conversation: list[Message]) -> None:
     memory = remembering(([HI], answer(thought("s"), said("Done."))))
 
     assert content(memory, *conversation) == [
@@ -169,7 +169,7 @@ def test_short_words_elsewhere_are_another_answer(conversation: list[Message]) -
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing() -> None:
+def test_in_a_shortened_history_an_ambiguous_short_text_gets_nothing() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
         memory.remember(answer(thought(f"s{number}"), called("call_1")), trail_of(conversation))
@@ -188,7 +188,7 @@ def test_where_the_history_was_cut_off_short_words_of_several_places_get_nothing
         pytest.param([called("D681PevKs")], thin_call("D681PevKs"), id="a short random id"),
     ],
 )
-def test_what_is_not_said_twice_is_known_anywhere(blocks: list[ContentBlock], thin: ContentBlock) -> None:
+def test_a_unique_answer_is_recognised_anywhere(blocks: list[ContentBlock], thin: ContentBlock) -> None:
     memory = remembering(([HI], answer(thought("s"), *blocks)))
 
     assert content(memory, MORE, assistant(thin)) == [[thought("s"), *blocks]]
@@ -198,7 +198,7 @@ def test_what_is_not_said_twice_is_known_anywhere(blocks: list[ContentBlock], th
 
 @pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize("name", ["call_1", "functions.ls:0", "functions.sha256sum:0", "12345678"])
-def test_an_id_that_counts_is_not_known_anywhere(name: str) -> None:
+def test_a_numbered_id_is_not_recognised_elsewhere(name: str) -> None:
     tool = "sha256sum" if "sha256sum" in name else "ls"
     call, thin = replace(called(name), name=tool), replace(thin_call(name), name=tool)
     memory = remembering(([HI], answer(thought("s"), call)))
@@ -207,7 +207,7 @@ def test_an_id_that_counts_is_not_known_anywhere(name: str) -> None:
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_short_words_behind_the_same_last_exchange_of_another_chat_are_another_answer() -> None:
+def test_a_short_text_after_the_same_last_exchange_of_another_chat_is_another_answer() -> None:
     exchange = [Message.assistant("Shall I?"), Message.user("Yes")]
     memory = remembering(([HI, *exchange], answer(thought("s"), said("Done."))))
 
@@ -215,7 +215,7 @@ def test_short_words_behind_the_same_last_exchange_of_another_chat_are_another_a
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_an_answer_behind_an_edited_one_is_still_known() -> None:
+def test_an_answer_after_an_edited_one_is_still_recognised() -> None:
     memory = remembering(
         ([HI], answer(thought("first"), said("Hello"))),
         ([HI, Message.assistant("Hello"), MORE], answer(thought("second"), said("World"))),
@@ -226,7 +226,7 @@ def test_an_answer_behind_an_edited_one_is_still_known() -> None:
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_an_answer_behind_an_edited_question_is_known_if_the_assistants_words_are_many() -> None:
+def test_a_long_answer_after_an_edited_question_is_recognised() -> None:
     turns = [
         ([HI], answer(thought("first"), said(LONG))),
         ([HI, Message.assistant(LONG), MORE], answer(thought("second"), said("World"))),
@@ -238,7 +238,7 @@ def test_an_answer_behind_an_edited_question_is_known_if_the_assistants_words_ar
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_a_counted_id_is_known_behind_the_same_words_where_the_history_was_shortened() -> None:
+def test_a_numbered_id_is_recognised_after_the_same_text_in_a_shortened_history() -> None:
     history = [HI, Message.assistant("Hello"), MORE]
     memory = remembering((history, answer(thought("s"), called("call_1"))))
 
@@ -250,7 +250,7 @@ def test_a_counted_id_is_known_behind_the_same_words_where_the_history_was_short
 
 @pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize("response", [answer(), answer(thought("s")), answer(said("  "))])
-def test_an_answer_without_words_leaves_nothing_to_know_it_by(response: Response) -> None:
+def test_an_answer_without_text_and_calls_is_not_remembered(response: Response) -> None:
     memory = remembering(([HI], response))
 
     assert (len(memory), memory.size) == (0, 0)
@@ -264,7 +264,7 @@ def test_one_answer_is_remembered_once() -> None:
 
 
 @pytest.mark.requirement("2:block-memory-bounds")
-def test_the_least_recently_used_answer_goes_first() -> None:
+def test_the_least_recently_used_answer_is_forgotten_first() -> None:
     memory = BlockMemory(max_answers=2)
     asked = [Message.user(f"Question {number}") for number in range(3)]
     for number in range(2):
@@ -281,7 +281,7 @@ def test_the_least_recently_used_answer_goes_first() -> None:
 
 
 @pytest.mark.requirement("2:block-memory-bounds")
-def test_the_memory_is_bounded_in_bytes_too_and_gives_back_what_it_forgets() -> None:
+def test_the_memory_is_bounded_in_bytes_too_and_frees_what_it_forgets() -> None:
     memory = BlockMemory(max_bytes=20_000)
     for number in range(50):
         sealed = ThinkingBlock("", "x" * 5_000, origin=HERE)

@@ -1,4 +1,4 @@
-"""From what a client asks to what an adapter is sent: checks, defaults, honest degradation."""
+"""From the client's ask to the adapter's request: checks, defaults, degradation with warnings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def codes(result: Plan) -> list[str]:
     return [warning.code for warning in result.warnings]
 
 
-def test_what_is_asked_is_what_is_sent() -> None:
+def test_the_ask_is_sent_unchanged() -> None:
     asked = ask(
         system="Be brief.",
         tools=(TOOL,),
@@ -96,13 +96,13 @@ def test_what_is_asked_is_what_is_sent() -> None:
         (assistant(call("2")), "agent"),
     ],
 )
-def test_who_caused_the_request_follows_from_what_the_client_sent(last: Message, initiator: str) -> None:
+def test_the_initiator_follows_from_the_messages(last: Message, initiator: str) -> None:
     assert planned(ask(user(TEXT), assistant(call("1")), last)).request.initiator == initiator
 
 
 @pytest.mark.requirement("2:foreign-opaque")
 @pytest.mark.parametrize("origin", ELSEWHERE)
-def test_what_only_another_model_could_read_is_dropped_with_a_warning(origin: Origin) -> None:
+def test_blocks_of_another_model_are_dropped_with_a_warning(origin: Origin) -> None:
     blocks = (
         ThinkingBlock("hm", "sig", origin=origin, opaque="o"),
         RedactedThinkingBlock("xyz", origin=origin),
@@ -124,7 +124,7 @@ def test_what_only_another_model_could_read_is_dropped_with_a_warning(origin: Or
 
 
 @pytest.mark.parametrize("origin", [HERE, None])
-def test_what_this_model_made_goes_back_as_it_came(origin: Origin | None) -> None:
+def test_blocks_of_this_model_go_back_unchanged(origin: Origin | None) -> None:
     blocks = (ThinkingBlock("", "sig", origin=origin, opaque="o"), TextBlock("hi", origin=origin, opaque="o"))
     made = planned(ask(user(TEXT), assistant(*blocks), user(TEXT)))
 
@@ -152,7 +152,7 @@ def test_what_this_model_made_goes_back_as_it_came(origin: Origin | None) -> Non
     [(ask(tools=(TOOL,)), "tools"), (ask(user(ImageBlock("https://example/x.png"))), "images")],
     ids=["tools", "images"],
 )
-def test_tools_and_images_are_refused_where_they_are_known_not_to_be_taken(
+def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
     asked: TurnAsk, what: str, capabilities: Capabilities, facts: dict[str, Any] | None, refused: bool
 ) -> None:
     if not refused:
@@ -164,7 +164,7 @@ def test_tools_and_images_are_refused_where_they_are_known_not_to_be_taken(
     assert caught.value.hint
 
 
-def test_tools_that_may_not_be_called_are_no_reason_to_refuse() -> None:
+def test_tools_that_must_not_be_called_are_not_refused() -> None:
     assert planned(
         ask(tools=(TOOL,), tool_choice="none"), capabilities=Capabilities(tool_calls=False)
     ).request
@@ -192,7 +192,7 @@ def test_tools_that_may_not_be_called_are_no_reason_to_refuse() -> None:
         ({"thinking": None}, Capabilities(thinking=False), None, {"thinking": None}),
     ],
 )
-def test_what_a_provider_does_not_take_is_dropped_with_a_warning(
+def test_options_that_a_provider_does_not_take_are_dropped_with_a_warning(
     asked: dict[str, Any], capabilities: Capabilities, code: str | None, sent: dict[str, Any]
 ) -> None:
     made = planned(ask(**asked), capabilities=capabilities)
@@ -214,7 +214,7 @@ def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(support
 
 
 @pytest.mark.requirement("2:degradation")
-def test_what_the_row_of_a_listed_model_does_not_say_is_no_reason_to_refuse() -> None:
+def test_a_fact_that_a_listed_model_does_not_have_refuses_nothing() -> None:
     asked = ask(user(ImageBlock("https://example/x.png")), tools=(TOOL,))
 
     assert planned(asked, facts={}).warnings == []
@@ -233,7 +233,7 @@ def test_what_the_row_of_a_listed_model_does_not_say_is_no_reason_to_refuse() ->
         (100, None, 4096, 100),
     ],
 )
-def test_max_tokens_is_asked_else_saved_else_8192_and_never_above_the_models_own(
+def test_max_tokens_is_requested_else_saved_else_8192_and_at_most_the_models_limit(
     asked: int | None, saved: int | None, limit: int | None, sent: int
 ) -> None:
     made = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
@@ -251,7 +251,7 @@ def test_max_tokens_is_asked_else_saved_else_8192_and_never_above_the_models_own
         ({}, {"temperature": 99, "unknown": 1, "seed": "x"}, {"temperature": 1, "mode": "plain"}),
     ],
 )
-def test_settings_are_asked_over_saved_over_the_schemas_own(
+def test_requested_settings_override_saved_ones_and_those_the_schemas_defaults(
     asked: dict[str, Any], saved: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     assert planned(ask(settings=asked), saved=saved).request.settings == sent
@@ -272,7 +272,7 @@ class Brief(ScriptedAdapter):
 
 
 @pytest.mark.requirement("2:max-tokens")
-def test_a_providers_own_default_of_max_tokens_gives_way_to_what_client_and_user_say() -> None:
+def test_max_tokens_of_client_and_user_override_the_providers_default() -> None:
     assert planned(ask(), adapter=Brief()).request.max_tokens == 1024
     assert planned(ask(), adapter=Brief(), saved_max_tokens=4000).request.max_tokens == 4000
     assert planned(ask(max_tokens=2000), adapter=Brief()).request.max_tokens == 2000
@@ -285,7 +285,7 @@ class Tolerant(ScriptedAdapter):
 
 
 @pytest.mark.requirement("2:opening")
-def test_whether_the_user_has_to_begin_is_the_providers_word() -> None:
+def test_the_adapters_traits_say_whether_the_user_must_begin() -> None:
     asked = ask(assistant(TEXT), user(TEXT))
 
     assert codes(planned(asked)) == ["opening_added"]

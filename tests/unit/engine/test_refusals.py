@@ -1,4 +1,4 @@
-"""What a provider has refused of its own is left out from then on, instead of being refused again."""
+"""Blocks that their own provider refused are left out from then on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def applied(refusals: Refusals, given: list[Message], origin: Origin) -> list[Me
         TextBlock("a", opaque="o"),
     ],
 )
-def test_a_block_that_was_left_out_is_known_again(block: ContentBlock) -> None:
+def test_a_refused_block_is_recognised_later(block: ContentBlock) -> None:
     refusals = Refusals()
     refusals.note(messages(block), messages(), HERE)
 
@@ -63,7 +63,7 @@ def test_a_block_that_was_left_out_is_known_again(block: ContentBlock) -> None:
 
 
 @pytest.mark.requirement("2:refused-once")
-def test_a_block_that_was_taken_with_other_opaque_data_goes_so_from_then_on() -> None:
+def test_a_block_that_was_accepted_with_other_opaque_data_keeps_that_data() -> None:
     refusals = Refusals()
     own, taken = replace(SIGNED, opaque='{"id":"rs_1"}'), replace(SIGNED, opaque=None)
     redacted = RedactedThinkingBlock("x", opaque="o")
@@ -122,7 +122,7 @@ async def test_refused_reasoning_costs_one_request_and_not_one_in_every_turn() -
 
 
 @pytest.mark.requirement("2:refused-once")
-async def test_what_fails_without_it_too_is_not_taken_for_refused() -> None:
+async def test_a_block_whose_removal_does_not_help_is_not_refused() -> None:
     adapter, memory = Refusing([RequestError("Still no.")]), BlockMemory()
     async with asyncio.timeout(10):
         with pytest.raises(RequestError, match="Still no"):

@@ -1,4 +1,4 @@
-"""The one retry budget: what may be tried again, how often, and after which wait."""
+"""The one retry budget: which errors are retried, how often, and after which wait."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_error_says_whether_it_is_retried(error: ChatError, retried: bool) -
     assert (RetryBudget().delay_before_retry(error) is not None) is retried
 
 
-def test_what_the_providers_own_program_has_tried_again_is_final() -> None:
+def test_an_error_that_the_providers_own_program_retried_is_final() -> None:
     error = RateLimitError("Slow down.", retry_after=1)
     error.was_retried = True
 
@@ -60,14 +60,12 @@ def test_the_last_attempt_is_the_last(max_retries: int) -> None:
 @pytest.mark.requirement("chat:retry-after-long")
 @pytest.mark.requirement("6:rate-limit")
 @pytest.mark.parametrize(("asked", "waits"), [(0, 0), (0.5, 0.5), (60, 60), (60.1, None), (3600, None)])
-def test_a_wait_that_the_provider_asks_for_is_kept_exactly_up_to_a_minute(
-    asked: float, waits: float | None
-) -> None:
+def test_a_requested_wait_of_up_to_a_minute_is_respected_exactly(asked: float, waits: float | None) -> None:
     assert RetryBudget().delay_before_retry(RateLimitError("Slow down.", retry_after=asked)) == waits
 
 
 @pytest.mark.parametrize("attempt", range(1, 9))
-def test_waits_of_our_own_double_up_to_a_limit_less_a_random_share(attempt: int) -> None:
+def test_default_waits_double_up_to_a_limit_minus_a_random_share(attempt: int) -> None:
     budget = RetryBudget(max_retries=10, attempt=attempt)
     longest = min(FIRST_DELAY_SECONDS * 2 ** (attempt - 1), LONGEST_BACKOFF_SECONDS)
 

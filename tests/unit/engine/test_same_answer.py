@@ -1,4 +1,4 @@
-"""Whether what comes back is an answer of ours: joined and split is the same, changed is not."""
+"""Whether a message is an answer of the memory: joined or split it is the same, edited it is not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ THIN_CALL = ToolUseBlock("1", "ls", ARGUMENTS, RAW)
 
 
 def thin(*texts: str, **arguments: Any) -> list[ContentBlock]:
-    """The answer at a client of texts and calls; the arguments are laid over those of the model."""
+    """The answer at a client that keeps texts and calls; `arguments` override those of the model."""
     changed = {**ARGUMENTS, **arguments}
     return [*map(TextBlock, texts), ToolUseBlock("1", "ls", changed, '{"n":1}' if arguments else RAW)]
 
@@ -65,7 +65,7 @@ def test_texts_may_be_joined_split_and_trimmed(texts: tuple[str, ...]) -> None:
         (),
     ],
 )
-def test_a_text_that_was_changed_is_another_one(texts: tuple[str, ...]) -> None:
+def test_an_edited_text_is_another_answer(texts: tuple[str, ...]) -> None:
     assert completed(thin(*texts), WHOLE, HERE) is None
 
 
@@ -82,7 +82,7 @@ def call_with(arguments: dict[str, Any] | None, raw: str) -> ToolUseBlock:
         {"n": 1, "big": 12345678901234567000, "empty": [], "list": [True, "é"]},
     ],
 )
-def test_arguments_may_be_written_again(arguments: dict[str, Any]) -> None:
+def test_reformatted_arguments_are_the_same(arguments: dict[str, Any]) -> None:
     for raw in (RAW, json.dumps(arguments)):
         assert completed([call_with(arguments, raw)], [CALL], HERE) == (CALL,)
 
@@ -107,7 +107,7 @@ def test_arguments_may_be_written_again(arguments: dict[str, Any]) -> None:
         [ImageBlock("https://example/x.png"), CALL],
     ],
 )
-def test_a_call_that_was_changed_is_another_one(given: list[ContentBlock]) -> None:
+def test_an_edited_call_is_another_answer(given: list[ContentBlock]) -> None:
     assert completed(given, [SIGNED, CALL], HERE) is None
 
 
@@ -118,7 +118,7 @@ def test_calls_in_another_order_are_another_answer() -> None:
     assert completed([second, CALL], [SIGNED, CALL, second], HERE) is None
 
 
-def test_a_text_behind_a_call_does_not_belong_before_it() -> None:
+def test_a_text_after_a_call_does_not_belong_before_it() -> None:
     assert completed([TextBlock("a"), THIN_CALL], [SIGNED, CALL, TextBlock("a")], HERE) is None
 
 
@@ -134,7 +134,7 @@ def test_unreadable_arguments_go_back_as_the_model_wrote_them(
 
 
 @pytest.mark.requirement("2:block-memory-edited")
-def test_blocks_that_the_client_kept_with_their_data_are_left_alone() -> None:
+def test_blocks_that_the_client_kept_with_their_data_are_unchanged() -> None:
     own = (
         ThinkingBlock("Hm.", "mine", origin=HERE),
         replace(FIRST, opaque="mine"),
@@ -169,13 +169,13 @@ def test_thinking_that_the_client_shows_gets_its_signature_unless_it_was_edited(
     assert completed([shown, THIN_CALL], [CALL], HERE) is None
 
 
-def test_an_answer_that_says_it_is_another_models_is_not_ours() -> None:
+def test_an_answer_with_another_models_origin_is_not_the_same() -> None:
     given = [replace(TextBlock(FIRST.text + SECOND.text), origin=Origin("other", "m")), THIN_CALL]
 
     assert completed(given, WHOLE, HERE) is None
 
 
-def test_a_number_that_no_double_holds_is_compared_all_the_same() -> None:
+def test_a_number_beyond_the_range_of_a_double_is_compared() -> None:
     huge = 10**400
     ours = ToolUseBlock("1", "ls", {"n": huge}, f'{{"n": {huge}}}', origin=HERE)
 

@@ -1,4 +1,4 @@
-"""Estimates of a prompt's length, and what is remembered of what providers have counted."""
+"""Estimates of a prompt's length, and the memory of the counts of providers."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def request(*messages: Message, **more: Any) -> ChatRequest:
 
 
 def cost(*blocks: Any) -> int:
-    """What these blocks add to a message."""
+    """The tokens that these blocks add to a message."""
     return estimate(request(Message("user", blocks))) - estimate(request(Message("user", ())))
 
 
-def test_text_is_counted_in_bytes_so_that_no_script_is_far_off() -> None:
+def test_text_is_counted_in_bytes_for_a_fair_estimate_in_every_script() -> None:
     assert cost(TextBlock("a" * 4000)) == 1000
     assert cost(TextBlock("語" * 4000)) == 3000
     assert cost(TextBlock("\ud800" * 4)) == 3
     assert cost(TextBlock("")) == 0
 
 
-def test_everything_a_model_reads_is_counted_and_ciphers_are_not() -> None:
+def test_everything_a_model_reads_is_counted_and_encrypted_data_is_not() -> None:
     assert cost(ToolUseBlock("1", "f" * 40, None, "x" * 400)) == 110
     assert cost(ToolResultBlock("1", "x" * 400)) == 100
     assert cost(ThinkingBlock("x" * 400, signature="s" * 4000)) == 100
@@ -53,7 +53,7 @@ def test_everything_a_model_reads_is_counted_and_ciphers_are_not() -> None:
     assert estimate(request(system="x" * 400)) == estimate(request()) + 100
 
 
-def test_tools_cost_what_their_schemas_do_and_one_family_gets_a_preamble() -> None:
+def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
     plain = estimate(request())
     assert 15 < estimate(request(tools=[TOOL])) - plain < 50
     assert estimate(request(tools=[TOOL], tool_choice="none")) == plain
@@ -61,7 +61,7 @@ def test_tools_cost_what_their_schemas_do_and_one_family_gets_a_preamble() -> No
     assert 500 < of_claude < 600
 
 
-def test_the_next_turn_is_what_the_last_one_came_to_and_what_was_added() -> None:
+def test_the_next_turn_is_the_last_count_and_an_estimate_of_the_rest() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
     added = Message.user("x" * 400)
@@ -70,7 +70,7 @@ def test_the_next_turn_is_what_the_last_one_came_to_and_what_was_added() -> None
     assert memory.size("p", request(HELLO, ANSWER, added, added)) == Size(5000 + 70 + 208)
 
 
-def test_reasoning_counts_only_if_it_is_sent_back() -> None:
+def test_reasoning_is_counted_only_if_it_is_sent_back() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(100, 70, reasoning_tokens=60))
     thought = Message("assistant", (ThinkingBlock("Hm.", "sig"), TextBlock("A model.")))
@@ -90,7 +90,7 @@ def test_reasoning_counts_only_if_it_is_sent_back() -> None:
         ("p", {"messages": (HELLO, HELLO)}),
     ],
 )
-def test_another_conversation_has_nothing_of_it(provider: str, other: dict[str, Any]) -> None:
+def test_a_count_does_not_apply_to_another_conversation(provider: str, other: dict[str, Any]) -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
     asked = request(**{"messages": (HELLO, ANSWER, HELLO), **other})
@@ -98,7 +98,7 @@ def test_another_conversation_has_nothing_of_it(provider: str, other: dict[str, 
     assert memory.size(provider, asked) == Size(estimate(asked))
 
 
-def test_the_latest_turn_that_is_known_is_built_upon() -> None:
+def test_the_latest_known_turn_is_the_base() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(100, 10))
     memory.remember_turn("p", request(HELLO, ANSWER, HELLO), Usage(900, 10))
@@ -106,7 +106,7 @@ def test_the_latest_turn_that_is_known_is_built_upon() -> None:
     assert memory.size("p", request(HELLO, ANSWER, HELLO, ANSWER)).tokens == 910
 
 
-def test_only_a_count_that_was_asked_for_is_exact() -> None:
+def test_only_a_requested_count_is_exact() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
     assert memory.size("p", request()) == Size(5000)

@@ -1,4 +1,4 @@
-"""A conversation as a client sees it that holds text and calls only: its words, and how often it is read."""
+"""The trail of a conversation: its text and calls without white space, and how often messages are read."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def test_no_other_character_is_left_out() -> None:
     assert len(digests) == len(OTHERS)
 
 
-def test_nothing_but_white_space_is_no_words() -> None:
+def test_white_space_alone_is_an_empty_text() -> None:
     assert words_of([TextBlock(SPACES)]).digest == b""
 
 
-def test_a_long_text_is_long_by_its_characters_and_not_by_its_bytes() -> None:
+def test_a_long_text_is_measured_in_characters_and_not_in_bytes() -> None:
     short, long = (words_of([TextBlock("é \u3000" * count)]) for count in (LONG_TEXT - 1, LONG_TEXT))
 
     assert [is_good for _, is_good in Trail().signs(short)][-1] is False
     assert [is_good for _, is_good in Trail().signs(long)][-1] is True
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent() -> None:
     trail = trail_of([Message.user("Hi"), Message.assistant("Hello")])
     other = trail.copy()
     words = words_of([TextBlock("More")])
@@ -57,7 +57,7 @@ def test_a_copy_goes_its_own_way() -> None:
     assert other.place != trail.place
 
 
-async def test_a_turn_takes_each_message_apart_once() -> None:
+async def test_a_turn_reads_each_message_once() -> None:
     history = [
         Message.user(f"{turn}") if turn % 2 == 0 else Message.assistant(f"Answer {turn}")
         for turn in range(101)

@@ -1,4 +1,4 @@
-"""A turn from its start to its one end, with providers that follow a script."""
+"""A turn from its start to its end, with scripted providers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HALF_SAID = TextBlock("Hi", origin=Origin("fake", "m"))
 async def run(
     adapter: ScriptedAdapter, asked: TurnAsk | None = None, **table: Any
 ) -> tuple[Response | ChatError, RecordingSink]:
-    """The turn's response, or the error it ended in, and what was sent on the way."""
+    """The turn's response or error, and the events before it."""
     sink = RecordingSink()
     registry = registry_of(adapter, tables={"fake": table})
     try:
@@ -98,7 +98,7 @@ async def test_start_is_first_and_done_is_last() -> None:
 
 
 @pytest.mark.requirement("2:start-first")
-async def test_start_is_sent_before_the_adapter_is_asked_anything() -> None:
+async def test_start_is_sent_before_the_adapter_is_called() -> None:
     sink = RecordingSink()
 
     class Watcher(ScriptedAdapter):
@@ -112,7 +112,7 @@ async def test_start_is_sent_before_the_adapter_is_asked_anything() -> None:
 
 
 @pytest.mark.requirement("2:no-delta-when-invalid")
-async def test_an_ask_that_is_wrong_sends_nothing() -> None:
+async def test_an_invalid_ask_sends_nothing() -> None:
     adapter = ScriptedAdapter([DONE])
     outcome, sink = await run(adapter, ask(settings={"nonsense": 1}))
 
@@ -127,7 +127,7 @@ async def test_warnings_of_the_plan_follow_the_start() -> None:
     assert sink.types == ["start", "warning", "done"]
 
 
-async def test_what_comes_after_done_is_not_read() -> None:
+async def test_events_after_done_are_not_read() -> None:
     adapter = ScriptedAdapter([DONE, *said("more")])
     _, sink = await run(adapter)
 
@@ -136,7 +136,7 @@ async def test_what_comes_after_done_is_not_read() -> None:
 
 
 @pytest.mark.requirement("2:error-in-mid-stream")
-async def test_an_error_in_mid_stream_keeps_what_had_come() -> None:
+async def test_an_error_in_mid_stream_keeps_the_partial() -> None:
     error = ServerError("It broke.")
     script: list[Step] = [
         ThinkingStartEvent(0),
@@ -162,7 +162,7 @@ async def test_an_error_in_mid_stream_keeps_what_had_come() -> None:
 
 @pytest.mark.requirement("6:protocol")
 @pytest.mark.parametrize("script", [[], said("Hi")], ids=["nothing", "text"])
-async def test_an_answer_that_ends_early_breaks_the_protocol(script: Sequence[Step]) -> None:
+async def test_an_answer_that_ends_early_is_a_protocol_error(script: Sequence[Step]) -> None:
     outcome, sink = await run(ScriptedAdapter(script))
 
     assert isinstance(outcome, ProtocolError)
@@ -175,7 +175,7 @@ async def test_an_answer_that_ends_early_breaks_the_protocol(script: Sequence[St
 @pytest.mark.parametrize(
     "script", [[ZeroDivisionError("sk-secret")], [*said("Hi"), ZeroDivisionError("sk-secret")]]
 )
-async def test_a_defect_ends_the_turn_like_any_failure_with_its_text_kept_to_the_log(
+async def test_a_defect_ends_the_turn_like_any_failure_and_its_text_goes_to_the_log_only(
     script: Sequence[Step],
 ) -> None:
     sink = RecordingSink()
@@ -203,7 +203,7 @@ async def test_an_adapter_that_cannot_stream_is_a_defect_that_ends_the_turn() ->
 
 
 async def cancelled(task: asyncio.Task[Response]) -> ChatCancelled:
-    """Cancel the turn and return what it ended in."""
+    """Cancel the turn and return its error."""
     task.cancel()
     with pytest.raises(ChatCancelled) as caught:
         async with asyncio.timeout(10):
@@ -212,7 +212,7 @@ async def cancelled(task: asyncio.Task[Response]) -> ChatCancelled:
 
 
 @pytest.mark.requirement("2:cancel-request")
-async def test_a_cancel_closes_the_adapter_and_keeps_what_had_come() -> None:
+async def test_a_cancel_closes_the_adapter_and_keeps_the_partial() -> None:
     adapter = ScriptedAdapter([TextStartEvent(0), TextDeltaEvent(0, "Hi"), asyncio.Event()])
     sink = RecordingSink()
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
@@ -253,7 +253,7 @@ async def test_a_cancel_ends_the_wait_for_a_slow_client() -> None:
 
 
 @pytest.mark.requirement("2:cancel-before-start")
-async def test_a_cancel_before_the_start_is_a_plain_cancel() -> None:
+async def test_a_cancel_before_the_start_has_no_partial() -> None:
     sink = RecordingSink()
     task = asyncio.ensure_future(run_turn(registry_of(ScriptedAdapter()), ask(), sink))
     task.cancel()
@@ -304,12 +304,12 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([ResponseEvent("m"), ConnectionError("Gone.")], ["user", "agent"]),
         ([ServerError("Broken.", status_code=500, retry_after=0)], ["user", "agent"]),
         ([ServerError("Overloaded.", status_code=503, retry_after=0)], ["user", "agent"]),
-        # These have not been counted, for all that is known.
+        # These were not counted, as far as is known.
         ([ConnectionError("Refused.")], ["user", "user"]),
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],
 )
-async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agents(
+async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agent(
     script: Sequence[Step], initiators: list[str]
 ) -> None:
     adapter = ScriptedAdapter(script, [DONE])
@@ -320,7 +320,7 @@ async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agents(
 
 @pytest.mark.requirement("2:retry")
 @pytest.mark.parametrize(("table", "attempts"), [({}, 3), ({"max_retries": 0}, 1), ({"max_retries": 4}, 5)])
-async def test_the_budget_ends(table: dict[str, Any], attempts: int) -> None:
+async def test_the_retries_of_a_turn_are_bounded(table: dict[str, Any], attempts: int) -> None:
     adapter = ScriptedAdapter(*[[AT_ONCE]] * 9)
     outcome, sink = await run(adapter, **table)
 
@@ -341,7 +341,7 @@ async def test_nothing_is_retried_after_the_first_output() -> None:
 @pytest.mark.parametrize(
     "event", [ProgressEvent("Loading."), WarningEvent("a", "b"), UsageEvent(Usage(1, 0))]
 )
-async def test_what_is_no_output_does_not_prevent_a_retry(event: Step) -> None:
+async def test_events_without_output_do_not_prevent_a_retry(event: Step) -> None:
     outcome, _ = await run(ScriptedAdapter([event, AT_ONCE], [DONE]))
 
     assert isinstance(outcome, Response)
@@ -349,7 +349,7 @@ async def test_what_is_no_output_does_not_prevent_a_retry(event: Step) -> None:
 
 @pytest.mark.requirement("6:rate-limit")
 @pytest.mark.parametrize("error", [RequestError("Wrong."), RateLimitError("Slow down.", retry_after=61)])
-async def test_an_error_that_is_final_or_asks_for_a_long_wait_is_reported(error: ChatError) -> None:
+async def test_a_final_error_and_one_with_a_long_wait_are_reported(error: ChatError) -> None:
     outcome, sink = await run(ScriptedAdapter([error]))
 
     assert outcome is error
@@ -363,7 +363,7 @@ async def test_an_error_keeps_the_provider_that_it_names() -> None:
     assert outcome.provider == "upstream"
 
 
-async def test_turns_of_one_registry_do_not_see_each_other() -> None:
+async def test_turns_of_one_registry_are_independent() -> None:
     registry = registry_of(
         ScriptedAdapter([*said("one"), DONE], name="a"),
         ScriptedAdapter([ServerError("No.", retryable=False)], name="b"),
@@ -381,7 +381,7 @@ async def test_turns_of_one_registry_do_not_see_each_other() -> None:
     assert [last(sink).stop_reason for sink in sinks] == ["end_turn", "error"]
 
 
-async def test_what_a_provider_cannot_do_is_known_before_the_start() -> None:
+async def test_a_missing_capability_is_reported_before_the_start() -> None:
     adapter = ScriptedAdapter(capabilities=Capabilities(tool_calls=False))
     outcome, sink = await run(adapter, ask(tools=(ToolDefinition("grep"),)))
 

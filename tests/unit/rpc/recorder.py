@@ -11,7 +11,7 @@ HEADER_END = b"\r\n\r\n"
 
 
 class RecordingWriter:
-    """Takes frames at once; `ready` waits while the gate is closed."""
+    """Accepts frames at once; `ready` waits while the gate is closed."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -20,7 +20,7 @@ class RecordingWriter:
         self._changed = asyncio.Event()
 
     def write(self, data: bytes) -> None:
-        """Take one frame, whose head must tell the length of its body."""
+        """Keep one frame; its header must have the length of its body."""
         head, _, body = data.partition(HEADER_END)
         assert head == b"Content-Length: %d" % len(body)
         self.bodies.append(body)
@@ -36,7 +36,7 @@ class RecordingWriter:
         return [json.loads(body) for body in self.bodies]
 
     async def until(self, condition: Callable[[list[Any]], bool]) -> list[Any]:
-        """Wait until the messages so far fulfil the condition, and return them."""
+        """Wait until the messages meet the condition, and return them."""
         async with asyncio.timeout(10):
             while not condition(self.messages):
                 self._changed.clear()

@@ -1,4 +1,4 @@
-"""One connection from bytes to bytes: the gates a message passes, and batches."""
+"""One connection from bytes to bytes: the checks of a message, and batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unspeakable(session: Session, call: MethodCall[Any]) -> Any:
 
 
 class Client:
-    """A connection without a process, initialized; what it sends is kept."""
+    """An initialized connection without a process; it keeps what was sent."""
 
     def __init__(self, **handlers: Any) -> None:
         self.writer = RecordingWriter()
@@ -53,7 +53,7 @@ class Client:
         self.connection.receive(b"".join(encode_frame(encode(message)) for message in messages))
 
     async def answers(self, count: int) -> list[Any]:
-        """What was sent, once so many messages were."""
+        """The messages, once this many were sent."""
         return await self.writer.until(lambda messages: len(messages) >= count)
 
 
@@ -78,7 +78,7 @@ def test_the_names_of_the_method_table_are_unique() -> None:
     assert set(METHODS).isdisjoint(NOTIFICATIONS_SENT)
 
 
-def test_no_row_of_the_table_is_lost_to_another_of_its_name() -> None:
+def test_no_method_of_the_table_shadows_another_one() -> None:
     from jumpseat.rpc import methods
 
     assert len(methods._ROWS) == len(METHODS)
@@ -92,7 +92,7 @@ async def test_before_initialize_only_initialize_is_answered(home: Any) -> None:
     assert codes(client.writer.messages) == [(1, -32002), (2, -32002), (3, None)]
 
 
-async def test_a_wrong_configuration_may_be_put_right_and_tried_again(home: Any) -> None:
+async def test_a_wrong_configuration_may_be_corrected_and_sent_again(home: Any) -> None:
     client = Client()
     wrong = {"initializationOptions": {"config": {"proxy": "x"}}}
     client.send(request(1, "initialize", wrong), request(2, "initialize"), request(3, "initialize"))
@@ -110,7 +110,7 @@ async def test_a_request_that_reuses_an_id_in_flight_is_refused_and_the_first_go
     assert codes(await client.answers(4))[3] == (1, None)
 
 
-async def test_a_result_that_json_has_no_form_for_is_an_error_and_not_a_silence(client: Client) -> None:
+async def test_a_result_that_json_cannot_hold_is_answered_with_an_error(client: Client) -> None:
     client.send(request(1, "unspeakable"), [request(2, "unspeakable"), request(3, "echo")])
 
     alone, batch = await client.answers(2)
@@ -118,7 +118,7 @@ async def test_a_result_that_json_has_no_form_for_is_an_error_and_not_a_silence(
     assert sorted(codes(batch)) == [(2, -32603), (3, None)]
 
 
-async def test_what_fails_a_gate_does_not_stay_in_flight(client: Client) -> None:
+async def test_a_rejected_message_does_not_stay_in_flight(client: Client) -> None:
     client.send(request(1, "chat/start", {}), request(2, "nothing"), request(3, "exit"))
 
     assert codes(client.writer.messages) == [(1, -32602), (2, -32601), (3, -32601)]
@@ -136,14 +136,14 @@ async def test_a_turn_id_in_flight_is_refused_before_anything_starts(client: Cli
     assert client.connection.session.in_flight == {}
 
 
-async def test_a_response_to_nothing_is_answered_by_nothing(client: Client) -> None:
+async def test_a_response_without_a_request_gets_no_answer(client: Client) -> None:
     client.send({"jsonrpc": "2.0", "id": 1, "result": 5}, request(2, "echo"))
 
     assert codes(await client.answers(1)) == [(2, None)]
 
 
 @pytest.mark.parametrize("params", [None, {}, {"id": 5}, {"id": [1]}, "x", 5])
-async def test_a_cancel_of_nothing_is_ignored(client: Client, params: Any) -> None:
+async def test_a_cancel_without_a_request_is_ignored(client: Client, params: Any) -> None:
     client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params}, request(1, "echo"))
 
     assert codes(await client.answers(1)) == [(1, None)]
@@ -173,7 +173,7 @@ async def test_a_batch_is_answered_by_one_array_once_all_are_done(client: Client
 
 
 @pytest.mark.requirement("1:batch")
-async def test_a_batch_of_notifications_is_answered_by_nothing(client: Client) -> None:
+async def test_a_batch_of_notifications_gets_no_answer(client: Client) -> None:
     client.send([{"jsonrpc": "2.0", "method": "$/unknown"}], request(1, "echo"))
 
     assert codes(await client.answers(1)) == [(1, None)]

@@ -1,4 +1,4 @@
-"""Blocks that cross the wire and come back are the same, byte for byte where a provider reads the bytes."""
+"""Blocks that cross the wire and come back are unchanged, byte for byte where a provider needs it."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def read(*blocks: Any) -> list[ContentBlock]:
 
 
 @pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
-def test_a_block_that_goes_out_comes_back_as_it_was(block: ContentBlock) -> None:
+def test_a_block_that_goes_out_and_back_is_unchanged(block: ContentBlock) -> None:
     over_the_wire = json.loads(encode(to_wire(block)))
 
     assert over_the_wire["type"] == block.type
     assert read(over_the_wire) == [block]
 
 
-def test_no_type_of_block_is_left_out_here() -> None:
+def test_every_type_of_block_is_tested_here() -> None:
     assert {type(block) for block in EVERY} == set(BLOCK_CLASSES)
 
 
 @pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
-def test_what_is_absent_is_no_null_but_for_arguments_that_nobody_can_read(block: ContentBlock) -> None:
+def test_absent_values_are_not_null_except_unreadable_arguments(block: ContentBlock) -> None:
     wire = to_wire(block)
 
     assert [key for key, value in wire.items() if value is None] == (
@@ -106,7 +106,7 @@ def test_what_is_absent_is_no_null_but_for_arguments_that_nobody_can_read(block:
         ({"raw": '{"a":1}', "arguments": None, "error": "cut"}, None, '{"a":1}', "cut"),
     ],
 )
-def test_a_call_of_which_a_client_kept_only_a_part_is_made_whole(
+def test_a_partial_call_of_a_client_is_completed(
     sent: dict[str, Any], arguments: Any, raw: str, error: str | None
 ) -> None:
     assert read({"type": "tool_use", "id": "c", "name": "grep", **sent}) == [
@@ -171,5 +171,5 @@ def test_an_output_mode_may_be_a_word(value: str) -> None:
     assert asked(outputMode=value).output_mode == value
 
 
-def test_what_is_absent_has_the_contracts_defaults() -> None:
+def test_absent_values_have_the_contracts_defaults() -> None:
     assert asked() == TurnAsk(messages=asked().messages)

@@ -1,4 +1,4 @@
-"""The events of a turn as notifications: numbered, merged only if asked, whole whatever the text."""
+"""The events of a turn as notifications: numbered, merged on request only, complete for any text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.unit.rpc.recorder import RecordingWriter
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time passes only when a test says so."""
+    """An event loop whose time a test controls."""
 
     def __init__(self) -> None:
         super().__init__(selectors.DefaultSelector())
@@ -45,7 +45,7 @@ class Clock(asyncio.SelectorEventLoop):
         return self.now
 
     def pass_(self, seconds: float) -> None:
-        """Let time pass, and whatever is due happen."""
+        """Advance the time and run the timers that are due."""
 
         async def a_few_turns() -> None:
             for _ in range(3):
@@ -56,7 +56,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 class Wire:
-    """A sink, what it has sent, and how."""
+    """A sink and what it has sent."""
 
     def __init__(self, *, request_id: Any = 7, turn_id: str = "t1", **options: Any) -> None:
         self.writer = RecordingWriter()
@@ -143,7 +143,7 @@ def test_the_shapes_are_the_contracts() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=30))
-def test_any_text_arrives_and_what_utf8_cannot_hold_is_replaced(piece: str) -> None:
+def test_any_text_arrives_and_lone_surrogates_are_replaced(piece: str) -> None:
     wire = Wire()
     wire.send(*text(piece), ThinkingDeltaEvent(1, piece), ToolUseDeltaEvent(2, piece))
 
@@ -174,7 +174,7 @@ def test_a_turn_that_does_not_stream_sends_no_delta() -> None:
     assert wire.writer.messages == []
 
 
-def test_deltas_are_not_held_back_unless_asked() -> None:
+def test_deltas_are_not_held_back_unless_requested() -> None:
     wire = Wire()
     wire.send(*text("a", "b"))
 
@@ -228,7 +228,7 @@ def test_after_a_pause_a_delta_goes_out_at_once(clock: Clock, slow: Wire) -> Non
 
 
 @pytest.mark.requirement("1:coalesce")
-def test_a_boundary_goes_out_at_once_behind_what_was_held(clock: Clock, slow: Wire) -> None:
+def test_a_boundary_goes_out_at_once_after_the_held_deltas(clock: Clock, slow: Wire) -> None:
     slow.send(
         TextStartEvent(0), *text("a", "b", "c"), TextDoneEvent(0, TextBlock("abc")), DoneEvent("end_turn")
     )
@@ -269,7 +269,7 @@ def test_each_interval_sends_once(clock: Clock, slow: Wire) -> None:
     assert 18 <= len(slow.texts) <= 21
 
 
-async def test_a_turn_waits_for_the_client_and_no_longer() -> None:
+async def test_a_turn_waits_only_while_the_client_does_not_read() -> None:
     wire = Wire()
     wire.writer.gate.clear()
     waiting = asyncio.ensure_future(wire.sink.ready())
@@ -305,7 +305,7 @@ def test_waits_are_reported_on_the_clients_token_and_end_with_the_next_event(
     assert [delta["type"] for delta in wire.deltas] == (["text_delta", "done"] if stream else [])
 
 
-def test_without_a_token_waits_are_not_told() -> None:
+def test_without_a_token_waits_are_not_reported() -> None:
     wire = Wire()
     wire.send(*PROGRESS)
 

@@ -1,4 +1,4 @@
-"""The dispatcher: each request is answered exactly once, whatever its handler does."""
+"""The dispatcher: each request gets exactly one answer, for any behaviour of its handler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.rpc.recorder import RecordingWriter
 
 
 class Desk:
-    """A dispatcher of these handlers, and the answers that it gives."""
+    """A dispatcher of these handlers, and its answers."""
 
     def __init__(self, kind: Literal["request", "notification"] = "request", **handlers: Any) -> None:
         self.answers: list[tuple[Any, HandlerOutcome]] = []
@@ -43,7 +43,7 @@ class Desk:
         self.dispatcher.request(request_id, method, MethodCall(NoParams(), request_id))
 
     async def until(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
-        """Wait for so many answers, and a moment longer for one too many."""
+        """Wait for this many answers, and a moment longer for an extra one."""
         async with asyncio.timeout(10):
             while len(self.answers) < count:
                 self.changed.clear()
@@ -88,7 +88,7 @@ async def test_a_result_is_answered_under_its_id() -> None:
     assert await desk.until(2) == [("1", HandlerOutcome("1")), (1, HandlerOutcome(1))]
 
 
-async def test_an_outcome_is_handed_on_as_it_is() -> None:
+async def test_an_outcome_is_passed_on_unchanged() -> None:
     outcome = HandlerOutcome(error=CANCELLED)
     desk = Desk(now=lambda session, call: outcome)
     desk.ask(1, "now")
@@ -124,7 +124,7 @@ async def test_a_cancelled_request_is_answered_once(started: bool) -> None:
     assert await desk.until(1) == [(1, HandlerOutcome(error=CANCELLED))]
 
 
-async def test_a_cancel_of_what_is_unknown_finished_or_of_another_type_is_false() -> None:
+async def test_a_cancel_of_an_unknown_finished_or_mistyped_id_is_false() -> None:
     desk = Desk(for_ever=for_ever, later=later)
     desk.ask(1, "for_ever")
     desk.ask(2, "later")
@@ -136,7 +136,7 @@ async def test_a_cancel_of_what_is_unknown_finished_or_of_another_type_is_false(
 
 
 @pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
-async def test_a_notification_is_answered_by_nothing(handler: Any) -> None:
+async def test_a_notification_gets_no_answer(handler: Any) -> None:
     desk = Desk("notification", note=handler)
     desk.dispatcher.notification("note", MethodCall(NoParams()))
     for _ in range(3):

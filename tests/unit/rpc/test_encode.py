@@ -1,4 +1,4 @@
-"""The vocabulary as wire objects: keys, absences, and what has no form."""
+"""The vocabulary as wire objects: keys, absent values, and values without a wire form."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_result_has_the_contracts_keys() -> None:
 
 
 @pytest.mark.requirement("2:result")
-def test_a_result_of_nothing_has_empty_arrays_and_no_stop_reason() -> None:
+def test_an_empty_result_has_empty_arrays_and_no_stop_reason() -> None:
     nothing = {"code": "a", "message": "b"}
     warned = Response(provider="p", model="m", usage=Usage(1, 2), warnings=[WarningEvent(**nothing)])
     assert result_to_wire(warned, "t") == {
@@ -106,7 +106,7 @@ def test_unknown_limits_of_a_model_are_absent() -> None:
     }
 
 
-def test_what_a_row_does_not_say_of_a_model_is_what_the_provider_can_do() -> None:
+def test_facts_missing_from_a_models_row_are_the_providers_capabilities() -> None:
     capabilities = Capabilities(vision=False)
     wire = model_to_wire(
         model_info("p", "m", supports_json=False), is_default=False, capabilities=capabilities
@@ -116,7 +116,7 @@ def test_what_a_row_does_not_say_of_a_model_is_what_the_provider_can_do() -> Non
     assert supports == {"Vision": False, "ToolUse": True, "Thinking": True, "Json": False}
 
 
-def test_what_is_known_of_a_model_is_told() -> None:
+def test_known_facts_of_a_model_are_encoded() -> None:
     info = model_info(
         "p",
         "m",
@@ -134,7 +134,7 @@ def test_what_is_known_of_a_model_is_told() -> None:
 
 
 @pytest.mark.requirement("8:auth-status")
-def test_an_auth_status_tells_what_is_known_with_times_in_utc() -> None:
+def test_an_auth_status_has_the_known_values_with_times_in_utc() -> None:
     until = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     quota = Quota(name="chat", unlimited=False, percent_remaining=50.0, reset_at=until)
     status = AuthStatus(provider="p", state="signed_in", expires_at=until, chat_enabled=True, quotas=[quota])
@@ -181,6 +181,6 @@ def test_an_end_in_an_error_has_the_error_and_the_content() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {"a": object()}, [b"bytes"], TextBlock, {1, 2}])
-def test_what_has_no_wire_form_is_an_error_here_and_not_later(value: Any) -> None:
+def test_a_value_without_a_wire_form_is_an_error_at_encoding(value: Any) -> None:
     with pytest.raises(TypeError, match="has no wire form"):
         to_wire(value)

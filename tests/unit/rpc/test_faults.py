@@ -1,4 +1,4 @@
-"""Every error has its code and its kind on the wire, and no text of a defect crosses it."""
+"""Every error has its code and its kind on the wire; the text of a defect is not sent."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_error_of_a_plug_in_has_the_code_of_its_base() -> None:
 
 
 @pytest.mark.requirement("6:data")
-def test_what_is_known_of_an_error_is_told_and_what_is_not_is_absent() -> None:
+def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
     error = RateLimitError(
         "Slow down.",
         status_code=429,
@@ -142,7 +142,7 @@ def test_a_fault_of_the_caller_has_a_kind(code: int, kind: str) -> None:
     ],
     ids=lambda defect: type(defect).__name__,
 )
-def test_no_text_of_a_defect_crosses(defect: Exception, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_of_a_defect_is_not_sent(defect: Exception, caplog: pytest.LogCaptureFixture) -> None:
     error = wire_error(defect)
 
     assert (error.code, error.data) == (-32603, {"kind": "internal", "retryable": False})
@@ -152,7 +152,7 @@ def test_no_text_of_a_defect_crosses(defect: Exception, caplog: pytest.LogCaptur
 
 
 @pytest.mark.requirement("6:no-secrets")
-def test_secrets_are_taken_out_of_messages_and_hints() -> None:
+def test_secrets_are_removed_from_messages_and_hints() -> None:
     resolve("p", "api_key", "sk-leaked-4711")
     error = RequestError("Bad header sk-leaked-4711.", hint="Replace sk-leaked-4711.")
 
@@ -160,7 +160,7 @@ def test_secrets_are_taken_out_of_messages_and_hints() -> None:
     assert "sk-leaked" not in str(wire_error(RpcFault(wire.INVALID_REQUEST, "sk-leaked-4711")).as_dict())
 
 
-def test_a_cancel_says_what_it_is() -> None:
+def test_a_cancel_has_its_code_and_kind() -> None:
     assert CANCELLED.code == -32800
     assert CANCELLED.data["kind"] == "cancelled"
     assert wire_error(ChatCancelled("x")).data == CANCELLED.data

@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are compiled when they are called, in fresh interpreters."""
+"""Dataclasses whose methods are compiled at their first call, in fresh interpreters."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ for _ in range(2):
 
 
 def outcome(*, lean: bool) -> str:
-    """What a fresh interpreter prints that defines and uses some dataclasses."""
+    """The output of a fresh interpreter that defines and uses some dataclasses."""
     code = f"LEAN = {lean}\n{PRELUDE}SOURCE = {CLASSES!r}\n{USES}"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
@@ -88,12 +88,12 @@ def outcome(*, lean: bool) -> str:
     return done.stdout
 
 
-def test_a_lean_dataclass_does_what_any_dataclass_does() -> None:
+def test_a_lean_dataclass_behaves_like_any_dataclass() -> None:
     assert outcome(lean=True) == outcome(lean=False)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="dataclasses are compiled at once there")
-def test_a_method_is_compiled_at_its_first_call_and_takes_its_own_place() -> None:
+def test_a_method_is_compiled_and_installed_at_its_first_call() -> None:
     code = (
         f"LEAN = True\n{PRELUDE}"
         "made = []\n"

@@ -1,4 +1,4 @@
-"""The lean import of lsprotocol, in fresh interpreters: what it builds, and when it steps back."""
+"""The lean import of lsprotocol, in fresh interpreters: which classes it builds, and when it is not used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jumpseat.rpc.lean_lsprotocol import BUILT, TRIED_VERSION
 
 
 def run(code: str) -> str:
-    """What a fresh interpreter prints."""
+    """The output of a fresh interpreter."""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
@@ -34,7 +34,7 @@ def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
     assert output == f"{sorted(BUILT)} no $/cancelRequest"
 
 
-def test_pygls_dispatches_on_top_of_it() -> None:
+def test_pygls_dispatches_with_it() -> None:
     output = run(
         "from jumpseat.rpc.lean_lsprotocol import import_lean; import_lean()\n"
         "from jumpseat.rpc.dispatcher import Dispatcher\n"
@@ -61,7 +61,7 @@ def test_another_version_is_imported_whole() -> None:
     assert output.split() == ["False", "True"]
 
 
-def test_what_is_imported_already_is_left_alone() -> None:
+def test_a_module_that_is_already_imported_is_unchanged() -> None:
     output = run(
         "from lsprotocol import types\n"
         "from jumpseat.rpc.lean_lsprotocol import import_lean\n"

@@ -1,4 +1,4 @@
-"""Messages take effect in the order in which they come, and none of them stops the connection."""
+"""Messages take effect in the order of their arrival, and none of them stops the connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.requirement("1:order")
 
 
 class Office:
-    """A connection with changes that end when the test says so; what took effect is noted in `log`."""
+    """A connection whose changes end when the test allows it; `log` has the effects in order."""
 
     def __init__(self) -> None:
         self.writer = RecordingWriter()
@@ -85,13 +85,13 @@ async def office(home: Any) -> Office:
 
 
 async def settle() -> None:
-    """Let everything run that can run."""
+    """Run the event loop until nothing more can run."""
     for _ in range(10):
         await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("message", [(1, "change"), (None, "$/change")])
-async def test_a_request_waits_for_the_change_before_it_and_not_for_the_one_behind(
+async def test_a_request_waits_for_the_change_before_it_and_not_for_the_one_after(
     office: Office, message: Any
 ) -> None:
     name = message[0] or "notified"
@@ -104,7 +104,7 @@ async def test_a_request_waits_for_the_change_before_it_and_not_for_the_one_behi
     assert office.log[2:] == [f"{name} took effect", 2, "3 begins"]
 
 
-async def test_what_waits_for_a_change_can_be_cancelled_and_so_can_what_runs(office: Office) -> None:
+async def test_waiting_and_running_requests_can_be_cancelled(office: Office) -> None:
     office.send((1, "turn"))
     await settle()
     office.send((None, "$/change"), (2, "ask"))

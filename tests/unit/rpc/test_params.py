@@ -1,4 +1,4 @@
-"""What clients send: what is taken for absent, what is ignored, and where a refusal points."""
+"""Params of clients: what counts as absent, what is ignored, and the path of a refusal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_null_and_empty_are_absent(key: str, empty: Any) -> None:
 
 @pytest.mark.requirement("1:absent-null-empty")
 @pytest.mark.parametrize("key", ["settings", "tools", "stopSequences"])
-def test_an_empty_array_is_what_lua_makes_of_an_empty_object(key: str) -> None:
+def test_an_empty_array_is_an_empty_object_as_lua_encodes_it(key: str) -> None:
     assert start(**{key: []}) == start()
 
 
@@ -213,12 +213,12 @@ GOOD = {"type": "text", "text": "a"}
         ("text", [""]),
     ],
 )
-def test_a_refusal_points_at_the_value_as_the_client_sees_it(value: Any, expected: list[str]) -> None:
+def test_a_refusal_has_the_path_of_the_clients_value(value: Any, expected: list[str]) -> None:
     assert paths(value) == expected
 
 
 @pytest.mark.parametrize("value", [5, {"messages": [5]}, content(5), {"messages": [HI], "settings": "x"}])
-def test_a_refusal_speaks_of_json_and_not_of_our_classes(value: Any) -> None:
+def test_a_refusal_names_json_types_and_not_our_classes(value: Any) -> None:
     messages = [problem["message"] for problem in problems(value)]
 
     assert messages == ["must be an object"]
@@ -248,7 +248,7 @@ def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
         ("AAAA", "text/plain"),
     ],
 )
-def test_an_image_that_is_none_is_refused(source: str, media_type: str | None) -> None:
+def test_an_invalid_image_is_refused(source: str, media_type: str | None) -> None:
     block = {"type": "image", "source": source, "mediaType": media_type}
     assert paths(content(block)) == ["messages.0.content.0"]
 

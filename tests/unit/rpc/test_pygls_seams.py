@@ -1,6 +1,6 @@
-"""What the dispatcher relies on in pygls: two private names and one attribute, and how they behave.
+"""The private parts of pygls that the dispatcher relies on: two names and one attribute.
 
-An update of pygls that breaks one of these tests needs a look at `rpc/dispatcher.py` before the pin moves.
+If an update of pygls breaks one of these tests, check `rpc/dispatcher.py` before changing the pin.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pygls.server import JsonRPCServer
 
 
 class Recording(JsonRPCProtocol):
-    """Keeps what pygls would send."""
+    """Keeps what pygls sends."""
 
     sent: list[Any]
     changed: asyncio.Event
@@ -53,7 +53,7 @@ def request(protocol: JsonRPCProtocol, request_id: int | str, method: str, param
 
 
 async def settled(protocol: Recording) -> list[Any]:
-    """What was sent once anything was, and a moment longer for one message too many."""
+    """Wait for the first message, and a moment longer for an extra one; return all."""
     async with asyncio.timeout(10):
         await protocol.changed.wait()
     for _ in range(3):
@@ -81,7 +81,9 @@ async def test_params_reach_a_handler_as_the_very_object() -> None:
 
 
 @pytest.mark.parametrize("request_id", [1, "one"])
-async def test_a_plain_function_is_answered_before_the_next_message_is_read(request_id: Any) -> None:
+async def test_the_answer_of_a_plain_function_is_sent_before_the_next_message_is_read(
+    request_id: Any,
+) -> None:
     protocol = protocol_with(now=lambda params: ("result", params))
     request(protocol, request_id, "now", 5)
 
@@ -90,7 +92,7 @@ async def test_a_plain_function_is_answered_before_the_next_message_is_read(requ
     assert (answer.id, answer.result) == (request_id, ("result", 5))
 
 
-async def test_a_coroutine_function_is_a_task_that_is_answered_through_the_funnel() -> None:
+async def test_a_coroutine_function_is_a_task_whose_answer_goes_through_send_data() -> None:
     async def later(params: Any) -> Any:
         await asyncio.sleep(0)
         return params
@@ -138,7 +140,7 @@ async def test_a_request_that_is_cancelled_before_it_starts_never_runs_and_is_an
     assert not isinstance(answer, JsonRPCResponseMessage)
 
 
-async def test_a_request_that_is_cancelled_while_it_runs_may_still_answer_what_it_has() -> None:
+async def test_a_request_that_is_cancelled_while_it_runs_may_still_answer() -> None:
     started = asyncio.Event()
 
     async def later(params: Any) -> Any:
@@ -159,7 +161,7 @@ async def test_a_request_that_is_cancelled_while_it_runs_may_still_answer_what_i
     assert (answer.id, answer.result) == (1, "partial")
 
 
-async def test_a_second_cancel_finds_nothing_though_the_first_is_still_being_heeded() -> None:
+async def test_a_second_cancel_finds_nothing_while_the_first_is_handled() -> None:
     started, ending, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
     interruptions = 0
 
@@ -189,7 +191,7 @@ async def test_a_second_cancel_finds_nothing_though_the_first_is_still_being_hee
 
 
 @pytest.mark.parametrize("request_id", [2, "1", "unknown"])
-async def test_a_cancel_of_an_unknown_id_touches_nobody(request_id: Any) -> None:
+async def test_a_cancel_of_an_unknown_id_affects_no_request(request_id: Any) -> None:
     gate = asyncio.Event()
 
     async def later(params: Any) -> str:

@@ -1,4 +1,4 @@
-"""Signing in by the wire makes the default, as far as the configuration leaves it open."""
+"""A sign-in over the wire sets the default provider unless the configuration does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
 class EndsIn(Account):
-    """A sign-in that ends in the state that the test wants."""
+    """A sign-in that ends in the given state."""
 
     def __init__(self, provider: str, state: AuthState) -> None:
         super().__init__(provider)

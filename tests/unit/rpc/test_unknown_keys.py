@@ -1,4 +1,4 @@
-"""Keys of a turn's params that nearly are a parameter."""
+"""Mistyped keys in the params of a turn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PARAMETERS = [field.alias or name for name, field in ChatStartParams.model_field
         ("frequency_penalty", "settings.frequency_penalty"),
     ],
 )
-def test_a_key_that_nearly_is_a_parameter_is_warned_of_by_the_right_name(key: str, right: str) -> None:
+def test_a_mistyped_key_is_a_warning_with_the_right_name(key: str, right: str) -> None:
     [warning] = warnings_of_unknown([key], PARAMETERS)
 
     assert warning.code == "unknown_parameter"
