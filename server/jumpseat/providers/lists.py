@@ -6,13 +6,17 @@ Owns what was listed and when, with the facts added to it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from jumpseat.adapters.base import Adapter, KnowsModels
-from jumpseat.chat import ModelInfo
+from jumpseat.adapters.base.optional import SharesModels
+from jumpseat.chat import ChatError, ModelInfo
 from jumpseat.config import ProviderConfig
 from jumpseat.providers import facts
 from jumpseat.providers.facts import KnownModel
+
+logger = logging.getLogger(__name__)
 
 Rows = dict[str, KnownModel]
 
@@ -42,6 +46,13 @@ class ModelLists:
         self._listed_at: dict[str, float] = {}
         self._heard: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
         self._listing: dict[str, asyncio.Lock] = {}
+        self._forgotten: set[str] = set()
+        """Providers whose next list comes from requests of its own."""
+
+        self._outdated: set[str] = set()
+        """Providers of which another session has received another list."""
+
+        self._updates: dict[str, asyncio.Task[None]] = {}
 
     def rows(self, provider: str, made: Adapter | None) -> Rows | None:
         """The list that was fetched, else the one that the adapter heard for a chat; None for neither.
@@ -70,7 +81,31 @@ class ModelLists:
         """Drop a list; that is a change."""
         self._listed.pop(provider, None)
         self._heard.pop(provider, None)
+        self._forgotten.add(provider)
         self._on_change(provider)
+
+    def outdate(self, provider: str) -> None:
+        """Take over, in the background, the list that another session has received."""
+        if provider not in self._listed:
+            return
+        self._outdated.add(provider)
+        if provider not in self._updates:
+            task = self._updates[provider] = asyncio.get_running_loop().create_task(self._update(provider))
+            task.add_done_callback(lambda _: self._updates.pop(provider, None))
+
+    async def aclose(self) -> None:
+        """Cancel what runs in the background."""
+        updates = list(self._updates.values())
+        for task in updates:
+            task.cancel()
+        await asyncio.gather(*updates, return_exceptions=True)
+
+    async def _update(self, provider: str) -> None:
+        while provider in self._outdated:
+            try:
+                await self.list(provider, refresh=False)
+            except ChatError as error:
+                logger.info("the models of %s cannot be listed now: %s", provider, error.message)
 
     async def list(self, provider: str, *, refresh: bool) -> Rows:
         """The list, fetched once and then cached, unless `refresh` or it has expired.
@@ -84,10 +119,19 @@ class ModelLists:
             now = asyncio.get_running_loop().time
             age = now() - self._listed_at.get(provider, 0.0)
             lifetime = self._adapter(provider).traits.models_expire_seconds
-            if known is not None and not refresh and age <= lifetime:
+            is_current = age <= lifetime and provider not in self._outdated
+            if known is not None and not refresh and is_current:
                 return known
             await self._prepare(provider)
-            listed = await self._adapter(provider).list_models()
+            adapter = self._adapter(provider)
+            takes_recent = not refresh and provider not in self._forgotten
+            # First: what becomes outdated from now on may be missing in the answer.
+            self._outdated.discard(provider)
+            if takes_recent and isinstance(adapter, SharesModels):
+                listed = await adapter.recent_models()
+            else:
+                listed = await adapter.list_models()
+            self._forgotten.discard(provider)
             self._listed_at[provider] = now()
             await facts.prepare(self._table(provider))
             # On a thread: the facts of a long list take seconds.

@@ -22,7 +22,6 @@ from jumpseat.adapters.base import (
     ChangesCapabilities,
     ChatTraits,
     ChecksSetup,
-    ClientInfo,
     EditsInline,
     IdentifiesClient,
     KnowsModels,
@@ -31,6 +30,7 @@ from jumpseat.adapters.base import (
     Replan,
     SettingRow,
 )
+from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import (
     ChatError,
     ChatRequest,
@@ -174,6 +174,21 @@ class GuardedAccount(Account):
         self._guard.read("report", lambda: self._account.report(status), _anything, None)
 
 
+def _forwarded(part: str, name: str) -> Any:
+    """An attribute that the registry sets; None if the plug-in lacks the part."""
+
+    def read(adapter: GuardedAdapter) -> Any:
+        inner = getattr(adapter, part)
+        return None if inner is None else getattr(inner, name)
+
+    def write(adapter: GuardedAdapter, value: Any) -> None:
+        inner = getattr(adapter, part)
+        if inner is not None:
+            adapter._guard.set(name, lambda: setattr(inner, name, value))
+
+    return property(read, write)
+
+
 class GuardedAdapter(Adapter):
     """A plug-in's adapter. Has every optional part; those that the plug-in lacks return nothing."""
 
@@ -195,6 +210,7 @@ class GuardedAdapter(Adapter):
         self._client = adapter if isinstance(adapter, IdentifiesClient) else None
         self._changing = adapter if isinstance(adapter, ChangesCapabilities) else None
         self._models = adapter if isinstance(adapter, KnowsModels) else None
+        self._sharing = adapter if isinstance(adapter, SharesModels) else None
         self._editor = adapter if isinstance(adapter, EditsInline) else None
         self._setup = adapter if isinstance(adapter, ChecksSetup) else None
 
@@ -237,6 +253,10 @@ class GuardedAdapter(Adapter):
     async def list_models(self) -> list[ModelInfo]:
         return await self._guard.wait("list_models", self._adapter.list_models, _all_of(ModelInfo))
 
+    async def recent_models(self) -> list[ModelInfo]:
+        recent = self._adapter.list_models if self._sharing is None else self._sharing.recent_models
+        return await self._guard.wait("list_models", recent, _all_of(ModelInfo))
+
     async def count_tokens(self, request: ChatRequest) -> int:
         return await self._guard.wait(
             "count_tokens", lambda: self._adapter.count_tokens(request), lambda value: type(value) is int
@@ -255,24 +275,9 @@ class GuardedAdapter(Adapter):
 
     # -- optional parts
 
-    @property
-    def client_info(self) -> ClientInfo | None:
-        return self._client.client_info if self._client else None
-
-    @client_info.setter
-    def client_info(self, info: ClientInfo | None) -> None:
-        if self._client is not None:
-            self._guard.set("client_info", lambda: setattr(self._client, "client_info", info))
-
-    @property
-    def on_capabilities_change(self) -> Callable[[], None] | None:
-        return self._changing.on_capabilities_change if self._changing else None
-
-    @on_capabilities_change.setter
-    def on_capabilities_change(self, listener: Callable[[], None] | None) -> None:
-        if self._changing is not None:
-            name = "on_capabilities_change"
-            self._guard.set(name, lambda: setattr(self._changing, name, listener))
+    client_info = _forwarded("_client", "client_info")
+    on_capabilities_change = _forwarded("_changing", "on_capabilities_change")
+    on_models_change = _forwarded("_sharing", "on_models_change")
 
     def heard_models(self) -> Sequence[ModelInfo]:
         if self._models is None:

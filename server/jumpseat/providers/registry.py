@@ -22,6 +22,7 @@ from jumpseat.adapters.base import (
     ClientInfo,
     IdentifiesClient,
 )
+from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import ChatError, ConnectionError, ModelInfo, RequestError
 from jumpseat.chat.errors import daemon_failure
 from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, error_of
@@ -172,6 +173,8 @@ class Registry:
                 made.client_info = self.client_info
             if isinstance(made, ChangesCapabilities):
                 made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
+            if isinstance(made, SharesModels):
+                made.on_models_change = lambda: self._lists.outdate(provider)
             if made.account is not None:
                 made.account.on_auth_change = self._auth_changed
             self._adapters[provider] = made
@@ -378,6 +381,7 @@ class Registry:
 
     async def aclose(self) -> None:
         """Close every adapter that was made, then the HTTP client they share."""
+        await self._lists.aclose()
         await _close([*self._adapters.values(), *self._retired])
         await self._http.aclose()
 

@@ -1,9 +1,10 @@
-"""The clocks in one object, which tests replace."""
+"""The clocks in one object, which tests replace, and points in time."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -40,3 +41,20 @@ class SystemClock:
 
 
 SYSTEM_CLOCK = SystemClock()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time by both clocks: one may be set, the other may stop while the machine sleeps."""
+
+    monotonic: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """The current time."""
+        return cls(time.monotonic(), time.time())
+
+    def age(self) -> float:
+        """Seconds since then, by the clock that shows more."""
+        return max(time.monotonic() - self.monotonic, time.time() - self.wall)

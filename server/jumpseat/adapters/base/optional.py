@@ -51,6 +51,22 @@ class KnowsModels(Protocol):
 
 
 @runtime_checkable
+class SharesModels(Protocol):
+    """Makes its requests for the list of models once for all sessions of a daemon."""
+
+    on_models_change: Callable[[], None] | None
+    """Set by the registry; to be called when another session has received another list."""
+
+    async def recent_models(self) -> list[ModelInfo]:
+        """As `list_models`, but with answers that any session has received in the last minutes.
+
+        Raises:
+            ChatError: as `list_models` raises it.
+        """
+        ...
+
+
+@runtime_checkable
 class EditsInline(Protocol):
     """Finds the replacement in the answer to an edit."""
 

@@ -6,6 +6,7 @@ Owns the credential, the headers, the URL and the list of models.
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -19,6 +20,7 @@ from jumpseat.adapters.http.account import KeyAccount
 from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.counts import ask_for_count
 from jumpseat.adapters.http.models import read_models, static_model
+from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.adapters.http.url import hide_credentials, joined, with_query
 from jumpseat.chat import (
     AuthenticationError,
@@ -68,6 +70,8 @@ class EndpointAdapter(Adapter):
         self.account = KeyAccount(
             provider, config, self._values, lambda: self.list_models() if self._has_list else None
         )
+        self.on_models_change: Callable[[], None] | None = None
+        self._answers = SharedAnswers(config.origin.environment.shared, self._models_changed)
         self._context: dict[str, int] = {}
         options = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
         configured = {name: value for name, value in options.items() if value is not None}
@@ -142,6 +146,15 @@ class EndpointAdapter(Adapter):
         default = self._config.default_model or next(iter(self._config.model_names), None)
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
+    async def recent_models(self) -> list[ModelInfo]:
+        """As `list_models`, but with answers that any session has received in the last minutes.
+
+        Raises:
+            ChatError: as `list_models` raises it.
+        """
+        with self._answers.recent():
+            return await self.list_models()
+
     def max_context_tokens(self, model: str) -> int | None:
         """The context length in the last list of models."""
         return self._context.get(model)
@@ -154,6 +167,14 @@ class EndpointAdapter(Adapter):
         """
         models = await self._list_if_any()
         return None if models is None else capabilities_of(models)
+
+    async def aclose(self) -> None:
+        """Release what is shared with other sessions; an override must call this too."""
+        await self._answers.aclose()
+
+    def _models_changed(self) -> None:
+        if self.on_models_change is not None:
+            self.on_models_change()
 
     async def _list_if_any(self) -> list[ModelInfo] | None:
         """The models that the endpoint lists; None if it has no list, and models are configured instead."""
@@ -301,7 +322,28 @@ class EndpointAdapter(Adapter):
         raise AssertionError("the second round returns or raises")
 
     async def _get_json(self, path: str) -> Any:
-        return await self._asked(get_json, "GET", path)
+        """The answer of a request for a list, which sessions share."""
+
+        async def ask(http: HttpClient, call: HttpCall, *, provider: str) -> Any:
+            return await self._shared_answer(path, call)
+
+        return await self._asked(ask, "GET", path)
+
+    async def _shared_answer(self, name: str, call: HttpCall) -> Any:
+        """The answer of a request; sessions that would make an equal one share it.
+
+        Args:
+            name: names the request within this adapter.
+            call: the request.
+
+        Raises:
+            ChatError: the request failed.
+        """
+        headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
+        body = json.dumps(call.body, sort_keys=True)
+        network = await self._http.network_of(call.url)
+        key = (self._provider, call.method, call.url, headers, body, network)
+        return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))
 
     async def _counted_tokens(self, path: str, body: Mapping[str, Any], model: str) -> int:
         """The tokens of a body as the endpoint counts them; -1 if it does not count tokens.

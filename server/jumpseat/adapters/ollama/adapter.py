@@ -26,7 +26,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
-from jumpseat.http import HttpCall, HttpClient, get_json
+from jumpseat.http import HttpCall, HttpClient
 
 FIRST_BYTE_SECONDS = 600.0
 """The server sends nothing while it loads a model, which may take 300 s, and while it reads a prompt."""
@@ -83,7 +83,7 @@ class OllamaAdapter(EndpointAdapter):
         try:
             headers = await self._headers(model)
             call = HttpCall("POST", await self._url("/api/show"), headers, {"model": model}, seconds)
-            answer = await get_json(self._http, call, provider=self._provider)
+            answer = await self._shared_answer(f"/api/show {model}", call)
         except ChatError:
             # The error of the chat itself says more, and a proxy may pass /api/chat alone.
             return known

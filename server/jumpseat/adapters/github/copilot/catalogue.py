@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, read_models
 from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
+from jumpseat.system.clock import Moment
 from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.single_flight import SingleFlight
 
@@ -35,23 +36,6 @@ AUTO_MARGIN_SECONDS = 300.0
 
 Ask = Callable[[str, str, Any], Awaitable[Any]]
 """`(method, path, body)` → the JSON of the data plane's answer; raises as `get_json` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point in time by both clocks: one may be set, the other may stop while the machine sleeps."""
-
-    monotonic: float
-    wall: float
-
-    @classmethod
-    def now(cls) -> Moment:
-        """The current time."""
-        return cls(time.monotonic(), time.time())
-
-    def age(self) -> float:
-        """Seconds since then, by the clock that shows more."""
-        return max(time.monotonic() - self.monotonic, time.time() - self.wall)
 
 
 @dataclass(frozen=True, slots=True)

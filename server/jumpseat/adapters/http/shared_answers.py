@@ -1,0 +1,109 @@
+"""Answers to requests for lists of models, which the sessions of a daemon share."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Coroutine, Hashable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from jumpseat.chat import ChatError
+from jumpseat.system.clock import Moment
+from jumpseat.system.shared import Held, Shared
+from jumpseat.system.single_flight import SingleFlight, WorkCancelled
+
+RECENT_SECONDS = 600.0
+"""How old an answer of another session may be. `ChatTraits` limits the age of a session's own."""
+
+_max_age: ContextVar[float] = ContextVar("max_age", default=0.0)
+# A context variable, because hooks of plug-ins lie between the caller and the request.
+
+Fetch = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class _Answer:
+    """The answer of one request: the last one, and the request under way."""
+
+    def __init__(self) -> None:
+        self.content: Any = None
+        self.listeners: set[Callable[[], None]] = set()
+        self._at: Moment | None = None
+        self._flight: SingleFlight[Any] = SingleFlight()
+
+    async def get(self, fetch: Fetch, max_age: float) -> Any:
+        if self._at is not None and self._at.age() < max_age:
+            return self.content
+        try:
+            return await self._flight.run(lambda: self._fetch(fetch))
+        except WorkCancelled:
+            return await fetch()  # The last other user was closed meanwhile.
+        except ChatError as error:
+            raise copy.copy(error) from None  # Callers add hints of their own.
+
+    async def _fetch(self, fetch: Fetch) -> Any:
+        content = await fetch()
+        changed = self._at is not None and content != self.content
+        self.content, self._at = content, Moment.now()
+        if changed:
+            for listener in tuple(self.listeners):
+                listener()
+        return content
+
+    async def aclose(self) -> None:
+        await self._flight.aclose()
+
+
+class SharedAnswers:
+    """The answers that one adapter uses."""
+
+    def __init__(self, shared: Shared, on_change: Callable[[], None]) -> None:
+        """
+        Args:
+            shared: where sessions share them.
+            on_change: called when a request, of any session, has brought another answer than before.
+        """
+        self._shared = shared
+        self._on_change = on_change
+        self._held: dict[str, tuple[Hashable, Held[_Answer]]] = {}
+
+    @contextlib.contextmanager
+    def recent(self) -> Iterator[None]:
+        """Within this, `get` takes answers of the last `RECENT_SECONDS`; without it, only new ones."""
+        token = _max_age.set(RECENT_SECONDS)
+        try:
+            yield
+        finally:
+            _max_age.reset(token)
+
+    async def get(self, name: str, key: Hashable, fetch: Fetch) -> Any:
+        """The answer of a request; concurrent callers with equal keys share one.
+
+        Args:
+            name: names the request within the adapter; it keeps one key for each.
+            key: everything that determines the answer, and the provider's id, which errors name.
+            fetch: makes the request. It goes on if its caller is cancelled.
+
+        Raises:
+            ChatError: as `fetch` raises it.
+        """
+        held = self._held.get(name)
+        if held is None or held[0] != key:
+            # Held first: a request under way for the same key continues.
+            new = self._shared.hold(("answer", key), _Answer, _Answer.aclose, linger=RECENT_SECONDS)
+            new.value.listeners.add(self._on_change)
+            self._held[name] = key, new
+            if held is not None:
+                await self._release(held[1])
+            held = key, new
+        return await held[1].value.get(fetch, _max_age.get())
+
+    async def aclose(self) -> None:
+        """Give all answers back."""
+        held, self._held = self._held, {}
+        for _, each in held.values():
+            await self._release(each)
+
+    async def _release(self, held: Held[_Answer]) -> None:
+        held.value.listeners.discard(self._on_change)
+        await held.release()
