@@ -94,6 +94,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(copilot_catalogue, "time", found)
+    monkeypatch.setattr("jumpseat.system.clock.time", found)
     return found
 
 
