@@ -16,6 +16,7 @@ import pytest
 from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, environment_of, provider, running_daemon
 from tests.emulator import CopilotEmulator
+from tests.hub import Hub, running_hub
 
 if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
@@ -74,6 +75,13 @@ async def daemon(home: Path) -> AsyncIterator[Daemon]:
     """A new daemon process, not yet initialized."""
     async with running_daemon(home) as running:
         yield running
+
+
+@pytest.fixture
+async def hub(home: Path) -> AsyncIterator[Hub]:
+    """The daemon that several clients share; none runs yet."""
+    async with running_hub(home) as shared:
+        yield shared
 
 
 @pytest.fixture

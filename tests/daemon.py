@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 WAIT_SECONDS = 20.0
 """Much longer than any test needs, for a busy machine."""
 
-COMMAND = (sys.executable, "-m", "jumpseat", "serve")
+SERVE = (sys.executable, "-m", "jumpseat", "serve")
 
 TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
 """Variables in which the test machine may have a GitHub token."""
@@ -187,6 +187,7 @@ def environment_of(home: Path | str) -> dict[str, str]:
 async def running_daemon(
     home: Path | None,
     *flags: str,
+    command: Sequence[str] = SERVE,
     env: Mapping[str, str] | None = None,
     drain_stderr: bool = True,
     wait_seconds: float = WAIT_SECONDS,
@@ -197,7 +198,7 @@ async def running_daemon(
     the pipe until the end, as with clients that do not read it.
     """
     process = await asyncio.create_subprocess_exec(
-        *COMMAND,
+        *command,
         *flags,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

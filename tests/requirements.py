@@ -246,6 +246,14 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:status-and-chat-agree": "auth/status and a chat agree on a lost sign-in and on a lost seat",
     "8:host-moves": "a 421 leads to the host that the account has now",
     "8:expired-sign-in": "a revoked sign-in is 1000 with the command that fixes it",
+    # Section 9: attach.
+    "9:attach": "attached clients chat through one daemon, with the exit codes of serve",
+    "9:one-daemon": "any number of clients at once start one daemon",
+    "9:attach-dies": "a session ends with its attach process; the daemon and other clients go on",
+    "9:daemon-dies": "when the daemon is killed every attach ends with 1, and the next one starts another",
+    "9:idle": "the daemon ends after idle_minutes without clients, and leaves no file behind",
+    "9:status": "daemon status lists the clients; the asking command is none",
+    "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
 }
 
 _ADAPTERS = {

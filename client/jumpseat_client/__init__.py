@@ -7,18 +7,24 @@
 `SyncClient` is the same for programs without asyncio. Guide: `docs/client.md`.
 """
 
-from jumpseat_client.client import Client, default_command
-from jumpseat_client.errors import (
-    ChatFailed,
-    ClientError,
-    DaemonDied,
-    RequestFailed,
-    RequestTimeout,
-    StartFailed,
-)
-from jumpseat_client.results import ChatResult, Delta
-from jumpseat_client.stream import ChatStream
-from jumpseat_client.sync import SyncChat, SyncClient
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jumpseat_client.client import Client, default_command
+    from jumpseat_client.errors import (
+        ChatFailed,
+        ClientError,
+        DaemonDied,
+        RequestFailed,
+        RequestTimeout,
+        StartFailed,
+    )
+    from jumpseat_client.results import ChatResult, Delta
+    from jumpseat_client.stream import ChatStream
+    from jumpseat_client.sync import SyncChat, SyncClient
 
 __all__ = [
     "ChatFailed",
@@ -35,3 +41,19 @@ __all__ = [
     "SyncClient",
     "default_command",
 ]
+
+_MODULES = {
+    "client": ("Client", "default_command"),
+    "results": ("ChatResult", "Delta"),
+    "stream": ("ChatStream",),
+    "sync": ("SyncChat", "SyncClient"),
+}
+"""Where the names are; all others are errors. Imported at their first use: `jumpseat attach` needs none."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = next((module for module, names in _MODULES.items() if name in names), "errors")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return value

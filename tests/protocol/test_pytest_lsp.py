@@ -15,7 +15,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from tests.daemon import COMMAND, provider
+from tests.daemon import SERVE, provider
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def upstream() -> Iterator[ThreadedUpstream]:
         yield running
 
 
-@pytest_lsp.fixture(config=ClientServerConfig(server_command=[*COMMAND]))
+@pytest_lsp.fixture(config=ClientServerConfig(server_command=[*SERVE]))
 async def client(lsp_client: LanguageClient, upstream: ThreadedUpstream) -> Any:
     """An initialized connection; pytest-lsp ends it with shutdown and exit."""
     await lsp_client.initialize_session(

@@ -27,6 +27,7 @@ ORDER = (
     "providers",
     "engine",
     "rpc",
+    "hub",
 )
 """Every package of the server, lowest first: one may import those before it, and itself."""
 
@@ -52,6 +53,8 @@ CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__versi
 CLI_MAY_IMPORT = (
     *CLIENT_MAY_IMPORT,
     "jumpseat.rpc.serve",
+    "jumpseat.hub.attach",
+    "jumpseat.hub.command",
     "jumpseat.adapters.local.install",
     "jumpseat.system.environment",
     "jumpseat.system.paths",

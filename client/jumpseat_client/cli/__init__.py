@@ -8,10 +8,20 @@ import sys
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     # Editors start the daemon with this command, and importing click would delay the start.
-    if sys.argv[1:2] == ["serve"]:
-        from jumpseat.rpc.serve import main as serve
+    match sys.argv[1:]:
+        case ["attach", *arguments]:
+            from jumpseat.hub.attach import main as attach
 
-        sys.exit(serve(sys.argv[2:]))
+            sys.exit(attach(arguments))
+        case ["serve", *arguments]:
+            from jumpseat.rpc.serve import main as serve
+
+            sys.exit(serve(arguments))
+        case ["--version"]:
+            from jumpseat import __version__
+
+            print(f"jumpseat {__version__}")
+            sys.exit(0)
     from jumpseat_client.cli.commands import run
 
     sys.exit(run(sys.argv[1:]))

@@ -14,6 +14,7 @@ import click
 from jumpseat import __version__
 from jumpseat_client.cli.account_commands import accept_terms, login, logout
 from jumpseat_client.cli.config_commands import config_group
+from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
@@ -191,7 +192,7 @@ def status(config: Path | None, as_json: bool) -> int:
     return run_work(show_status(config=config, as_json=as_json), as_json=as_json)
 
 
-for command in (login, logout, accept_terms, settings, config_group):
+for command in (login, logout, accept_terms, settings, config_group, attach, daemon_group):
     jumpseat.add_command(command)
 
 

@@ -296,6 +296,15 @@ ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
 """A name without colons, or `provider:model` would be ambiguous."""
 
 
+class DaemonOptions(BaseModel):
+    """How the daemon that serves several clients behaves."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    idle_minutes: float = Field(default=10.0, ge=0, le=60 * 24 * 365)
+    """How long it waits for the next client; 0 ends it at once."""
+
+
 class Config(BaseModel):
     """The whole file."""
 
@@ -306,6 +315,8 @@ class Config(BaseModel):
     providers: dict[ProviderId, ProviderConfig] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values in the form of saved ones (`max_tokens`, `providers.<id>.<key>`), which they go before."""
+
+    daemon: DaemonOptions = Field(default_factory=DaemonOptions)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 from jumpseat.rpc.serving import (
     Descriptors,
@@ -17,16 +19,25 @@ from jumpseat.rpc.serving import (
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat.wire import claim_stdio
 
+logger = logging.getLogger(__name__)
 
-def run(options: SessionOptions) -> int:
-    """Serve one client on stdin and stdout, then end the process with the session's exit code."""
+
+def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
+    """Serve one client on stdin and stdout, then end the process with the session's exit code.
+
+    Args:
+        options: the command line.
+        not_shared: why this is not the shared daemon that the client asked for, for the log.
+    """
     environment = environment_of_process()
     descriptors = Descriptors(*claim_stdio(), _duplicate_of_stderr())
     try:
         log = open_session_log(options, environment, _duplicate_of_stderr(), of_process=True)
     except LogFileError as error:
         sys.exit(f"jumpseat serve: {error}")
-    _raise_the_mmap_threshold()
+    if not_shared is not None:
+        logger.warning("this client has a daemon of its own: %s", not_shared)
+    raise_the_mmap_threshold()
     with asyncio.Runner() as runner:
         code = runner.run(_serve(descriptors, environment, options))
         log.close()
@@ -42,7 +53,8 @@ def _duplicate_of_stderr() -> int | None:
         return None
 
 
-def _raise_the_mmap_threshold() -> None:
+def raise_the_mmap_threshold() -> None:
+    """Have the allocator keep the memory that each turn uses."""
     # asyncio receives into a 256 KiB buffer, above glibc's initial threshold for mmap, so that every read
     # would map and unmap memory; and the texts of a long chat would be given back and fetched again in every
     # turn. Freeing one larger block raises the threshold for good, and what is kept to twice of it: a quarter
@@ -53,17 +65,18 @@ def _raise_the_mmap_threshold() -> None:
 
 async def _serve(descriptors: Descriptors, environment: Environment, options: SessionOptions) -> int:
     stop = asyncio.Event()
-    _stop_on_signals(stop)
+    call_on_signals(stop.set)
     return await serve_connection(descriptors, environment, options, stop=stop)
 
 
-def _stop_on_signals(stop: asyncio.Event) -> None:
+def call_on_signals(end: Callable[[], None]) -> None:
+    """Call this on the event loop when the process gets SIGINT, SIGTERM or SIGHUP."""
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is None:
             continue
         try:
-            loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(number, end)
         except NotImplementedError:  # Windows' loop has no signal handlers; its signals come to the process.
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))

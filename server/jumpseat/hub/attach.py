@@ -1,0 +1,151 @@
+"""`jumpseat attach`: passes its standard streams to the user's daemon and waits for the exit code.
+
+Not one byte of the client's goes through this process. An editor waits for its start, so it imports little;
+`tests/unit/hub/test_attach_cost.py` holds that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jumpseat import __version__
+from jumpseat.hub.failures import CannotShareError, NoDaemonError
+
+END_SECONDS = 3
+"""How long the session may take to end after a signal."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Serve this client through the shared daemon, or by itself; returns the exit code of its session."""
+    options, log_file = _read_flags(argv)
+    try:
+        if sys.platform == "win32":
+            raise CannotShareError("Windows has no way to pass the client's streams to another process")
+        return _attach(options, log_file)
+    except CannotShareError as error:
+        reason = str(error)
+    from jumpseat.rpc.serve import main as serve
+
+    return serve(argv, not_shared=reason)
+
+
+def _read_flags(argv: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
+    """The session's options as the daemon gets them, and the log file."""
+    if not argv:
+        return {}, None
+    from jumpseat.rpc.flags import parse_flags
+
+    flags = parse_flags(argv, "attach")
+    options = {
+        "config_file": None if flags.config is None else str(flags.config),
+        "log_level": flags.log_level,
+        "client_process_id": flags.client_process_id,
+    }
+    return options, flags.log_file
+
+
+def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
+    from jumpseat.hub.client import find_or_start
+    from jumpseat.system.paths import places_of_process
+
+    # A Ctrl-C before the session has begun ends this process without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    blocking = _modes()
+    try:
+        places = places_of_process()
+        directory = str(Path.cwd())
+    except OSError as error:
+        raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
+    variables = dict(os.environ)
+    hello = {
+        "op": "attach",
+        "version": __version__,
+        "pid": os.getpid(),
+        "variables": variables,
+        "directory": directory,
+        "places": [str(place) for place in places],
+        "options": options,
+    }
+    log = 2 if log_file is None else _open_log(log_file)
+    from jumpseat.hub.control import ControlChannel, GarbageError
+
+    def use(channel: ControlChannel, deadline: float) -> ControlChannel:
+        try:
+            channel.send(hello, deadline, (0, 1, log))
+            if (channel.receive(deadline) or {}).get("ready") is not True:
+                raise NoDaemonError("the daemon is ending")
+        except TimeoutError:
+            channel.close()
+            raise CannotShareError("the daemon does not answer") from None
+        except (OSError, GarbageError) as error:
+            channel.close()
+            raise NoDaemonError(f"the daemon closed the connection ({error})") from None
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    channel = find_or_start(places.state_dir, variables, use)
+    _end_on_signals(channel)
+    try:
+        # The daemon reads the client's stream only from here on, so there is no way back.
+        channel.send({"op": "go"}, None)
+        end = channel.receive(None)
+        if end is not None and isinstance(end.get("exitCode"), int):
+            return int(end["exitCode"])
+    except (OSError, GarbageError, _TooLateError):
+        pass
+    # The daemon is gone or hangs; it may have left the descriptors in non-blocking mode.
+    for descriptor, mode in blocking.items():
+        with suppress(OSError):
+            os.set_blocking(descriptor, mode)
+    return 1
+
+
+def _open_log(file: Path) -> int:
+    # Here, and not in the daemon: `/dev/stderr` and the umask are this process's.
+    try:
+        return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        sys.exit(f"jumpseat attach: the log file {file} cannot be opened: {error.strerror}")
+
+
+def _modes() -> dict[int, bool]:
+    """Whether each standard stream blocks.
+
+    Raises:
+        CannotShareError: one is closed. A socket of ours would get its number.
+    """
+    try:
+        return {descriptor: os.get_blocking(descriptor) for descriptor in (0, 1, 2)}
+    except OSError:
+        raise CannotShareError("a standard stream is closed") from None
+
+
+class _TooLateError(Exception):
+    pass
+
+
+def _end_on_signals(channel: Any) -> None:
+    """Have SIGTERM, SIGINT and SIGHUP end the session in order: the exit code then comes as always."""
+
+    def end(*_: object) -> None:
+        import socket
+
+        with suppress(OSError):
+            channel.socket.shutdown(socket.SHUT_WR)
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(END_SECONDS)
+
+    def give_up(*_: object) -> None:
+        raise _TooLateError
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)

@@ -1,0 +1,77 @@
+"""How a client reaches the daemon: directly if it runs, else under the lock, where one client starts it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from jumpseat.hub.control import ControlChannel, connect
+from jumpseat.hub.failures import CannotShareError, NoDaemonError
+from jumpseat.hub.lock import try_lock
+from jumpseat.hub.names import DaemonFiles, daemon_files, read_pointer
+from jumpseat.hub.start import start_daemon
+
+ANSWER_SECONDS = 5.0
+"""How long a client tries to be served by the shared daemon, its start included."""
+
+_LOOK_SECONDS = 0.01
+"""How often a client looks for the daemon while another one starts it."""
+
+T = TypeVar("T")
+
+
+def connect_to_daemon(files: DaemonFiles, deadline: float) -> ControlChannel:
+    """Connect to the daemon that the pointer names.
+
+    Raises:
+        NoDaemonError: there is none.
+        CannotShareError: it does not answer until the deadline.
+    """
+    pointer = read_pointer(files.pointer)
+    if pointer is None:
+        raise NoDaemonError(f"{files.pointer} names no daemon")
+    return connect(pointer.socket, deadline)
+
+
+def find_or_start(
+    state_dir: Path, variables: Mapping[str, str], use: Callable[[ControlChannel, float], T]
+) -> T:
+    """Have the daemon do something; start it if there is none.
+
+    Args:
+        state_dir: the state directory.
+        variables: the environment of a daemon that is started; only a few are passed on.
+        use: called with a connection and the deadline. Raises `NoDaemonError` where the daemon had ended.
+
+    Raises:
+        CannotShareError: there is no daemon, or it did not answer in time.
+    """
+    deadline = time.monotonic() + ANSWER_SECONDS
+    files = daemon_files(state_dir)
+
+    def attempt() -> T:
+        return use(connect_to_daemon(files, deadline), deadline)
+
+    while True:
+        try:
+            return attempt()
+        except NoDaemonError:
+            lock = try_lock(files.lock)
+        if lock is not None:
+            break
+        if time.monotonic() > deadline:
+            raise CannotShareError("another client has been starting the daemon for too long")
+        time.sleep(_LOOK_SECONDS)
+    try:
+        try:
+            return attempt()  # Another client may have started it in between.
+        except NoDaemonError:
+            start_daemon(state_dir, files, lock, variables, deadline)
+            return attempt()
+    except NoDaemonError as error:
+        raise CannotShareError(f"the daemon ended when it had started ({error})") from None
+    finally:
+        os.close(lock)

@@ -1,0 +1,199 @@
+"""Messages on the control socket: a length of four bytes and a JSON object.
+
+Descriptors go with the first byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumpseat.hub.failures import CannotShareError, NoDaemonError
+from jumpseat.hub.run_directory import fault_of
+
+MAX_BYTES = 4 * 1024 * 1024
+"""The longest accepted message. Linux allows an environment of about 2 MiB by default."""
+
+LENGTH = struct.Struct("!I")
+
+MAX_DESCRIPTORS = 3
+"""Input, output and log."""
+
+_RETRY_SECONDS = 0.01
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # of <sys/un.h> on macOS and the BSDs
+
+
+class GarbageError(Exception):
+    """The other side sent something that is not a message."""
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """A message with its length. Undecodable bytes of variables (surrogates) survive as JSON escapes.
+
+    Raises:
+        CannotShareError: it is too long.
+    """
+    body = json.dumps(message).encode("ascii")
+    if len(body) > MAX_BYTES:
+        raise CannotShareError(f"the environment is larger than {MAX_BYTES // 1024 // 1024} MiB")
+    return LENGTH.pack(len(body)) + body
+
+
+def length_of(head: bytes) -> int:
+    """The length of the body after these four bytes.
+
+    Raises:
+        GarbageError: it is too long.
+    """
+    (length,) = LENGTH.unpack(head)
+    if length > MAX_BYTES:
+        raise GarbageError(f"a message of {length} bytes")
+    return int(length)
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The object in a message's body.
+
+    Raises:
+        GarbageError: it is not one.
+    """
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        raise GarbageError("not JSON") from None
+    if not isinstance(message, dict):
+        raise GarbageError("not a JSON object")
+    return message
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """The user of the process at the other end.
+
+    Raises:
+        OSError: the system does not say.
+    """
+    if hasattr(socket, "SO_PEERCRED"):
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        _, uid, _ = struct.unpack("3i", credentials)
+    else:
+        version, uid = struct.unpack_from("=II", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76))
+        if version != 0:
+            raise OSError("unknown form of credentials")
+    return int(uid)
+
+
+class ControlChannel:
+    """A client's end of the control socket. Every wait ends at the deadline, a `time.monotonic`."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+
+    def send(
+        self, message: Mapping[str, Any], deadline: float | None, descriptors: Sequence[int] = ()
+    ) -> None:
+        """Send a message with descriptors.
+
+        Raises:
+            OSError: the daemon is gone, or it is too late.
+        """
+        data = encode(message)
+        self.socket.settimeout(_remaining(deadline))
+        if descriptors:
+            data = data[socket.send_fds(self.socket, [data], list(descriptors)) :]
+        self.socket.sendall(data)
+
+    def receive(self, deadline: float | None) -> dict[str, Any] | None:
+        """The next message; None after the last one. A deadline of None waits for ever.
+
+        Raises:
+            OSError: the daemon is gone, or it is too late.
+            GarbageError: it is not a message.
+        """
+        head = self._exactly(LENGTH.size, deadline)
+        body = self._exactly(length_of(head), deadline) if head is not None else None
+        return decode(body) if body is not None else None
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+    def _exactly(self, count: int, deadline: float | None) -> bytes | None:
+        data = b""
+        while len(data) < count:
+            self.socket.settimeout(_remaining(deadline))
+            part = self.socket.recv(count - len(data))
+            if not part:
+                return None
+            data += part
+        return data
+
+
+def connect(path: Path, deadline: float) -> ControlChannel:
+    """Connect to a daemon's socket.
+
+    Raises:
+        NoDaemonError: no daemon of this user listens there, or its directory is not safe.
+        CannotShareError: the daemon has not accepted until the deadline.
+    """
+    fault = fault_of(path.parent)
+    if fault is not None:
+        raise NoDaemonError(f"{path.parent}: {fault}")
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        while True:
+            connection.settimeout(_remaining(deadline))
+            try:
+                connection.connect(os.fspath(path))
+                break
+            except BlockingIOError:  # The backlog is full; such a connect does not wait.
+                time.sleep(_RETRY_SECONDS)
+        if peer_uid(connection) != os.getuid():
+            raise NoDaemonError("the socket belongs to another user")
+    except TimeoutError:
+        connection.close()
+        raise CannotShareError("the daemon does not answer") from None
+    except (OSError, ValueError) as error:
+        connection.close()
+        raise NoDaemonError(f"{path}: {error}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return ControlChannel(connection)
+
+
+def close_all(descriptors: Sequence[int]) -> None:
+    """Close received descriptors."""
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def receive_with_descriptors(connection: socket.socket, count: int) -> tuple[bytes, list[int]]:
+    """Receive up to `count` bytes and the descriptors that come with them, which the caller must close.
+
+    Raises:
+        OSError: as `recv`.
+    """
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+    data, descriptors, _, _ = socket.recv_fds(connection, count, MAX_DESCRIPTORS, flags)
+    if sys.platform != "linux":
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+    return data, descriptors
+
+
+def _remaining(deadline: float | None) -> float | None:
+    if deadline is None:
+        return None
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError("the daemon does not answer")
+    return remaining

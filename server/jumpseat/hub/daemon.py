@@ -1,0 +1,105 @@
+"""The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK READY`.
+
+Started by `start`. LOCK and READY are descriptors: the lock, held until the daemon listens, and a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+READY = b"ready"
+"""What the daemon writes to its pipe; anything else is the reason why it cannot start."""
+
+MOST_LOG_BYTES = 1024 * 1024
+"""A log that is longer is renamed, and replaces the one that was renamed before."""
+
+MOST_OPEN_FILES = 16_384
+"""Each client has a few descriptors. The limit of the first client's shell may be 256."""
+
+
+def main() -> None:
+    """Detach, listen, report, serve, and end the process."""
+    if os.fork():
+        os._exit(0)
+    state_dir, directory = map(Path, sys.argv[1:3])
+    lock, ready = map(int, sys.argv[3:5])
+    for descriptor in (lock, ready):
+        os.set_inheritable(descriptor, False)
+    os.umask(0o077)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _raise_file_limit()
+    try:
+        _serve(state_dir, directory, lock, ready)
+    except Exception as error:
+        # The starter shows it to its client.
+        with suppress(OSError):
+            os.write(ready, f"{type(error).__name__}: {error}"[:1000].encode())
+        raise
+
+
+def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
+    from jumpseat.rpc.serve import import_the_daemon
+
+    import_the_daemon()
+    import asyncio
+
+    from jumpseat.hub.hub import Hub
+    from jumpseat.hub.names import daemon_files
+    from jumpseat.hub.ownership import Ownership
+    from jumpseat.rpc.process import call_on_signals, raise_the_mmap_threshold
+    from jumpseat.system.log_sink import LogSink
+    from jumpseat.system.logs import open_log
+
+    files = daemon_files(state_dir)
+    rotate(files.log)
+    log = open_log("info", LogSink(2), of_process=True)
+    raise_the_mmap_threshold()
+    ownership = Ownership(files, directory)
+    hub = Hub(ownership.take(), ownership, tidy=lambda: rotate(files.log))
+
+    async def run() -> None:
+        call_on_signals(hub.stop)
+        os.close(lock)
+        with suppress(OSError):  # The starter has given up.
+            os.write(ready, READY)
+        os.close(ready)
+        await hub.run()
+
+    with asyncio.Runner() as runner:
+        runner.run(run())
+        log.close()
+        # Threads may still be blocked; `daemon stop` waits for the end of the process.
+        os._exit(0)
+
+
+def rotate(log: Path) -> None:
+    """Point stderr at a new log if the log is long, or is not the file that stderr writes to."""
+    with suppress(OSError):
+        status = os.fstat(2)
+        with suppress(FileNotFoundError):
+            current = log.lstat()
+            if (current.st_dev, current.st_ino) == (status.st_dev, status.st_ino):
+                if status.st_size <= MOST_LOG_BYTES:
+                    return
+                log.replace(log.with_suffix(".log.1"))
+        new = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        os.dup2(new, 2)
+        os.close(new)
+
+
+def _raise_file_limit() -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+if __name__ == "__main__":
+    main()

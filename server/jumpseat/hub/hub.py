@@ -1,0 +1,241 @@
+"""The shared daemon: accepts connections on the control socket, and ends when no client needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jumpseat import __version__
+from jumpseat.hub.control import GarbageError, peer_uid
+from jumpseat.hub.control_connection import ControlConnection
+from jumpseat.hub.idle import Idle, idle_seconds
+from jumpseat.hub.ownership import Ownership
+from jumpseat.hub.sessions import AttachedClient
+from jumpseat.rpc.handlers.lifecycle import PROTOCOL_VERSION
+from jumpseat.system.shared import Shared
+
+logger = logging.getLogger(__name__)
+
+HELLO_SECONDS = 5.0
+"""How long a client may take for its hello and for its `go`."""
+
+MOST_WAITING = 64
+"""How many connections may be without a hello; with one more, the oldest is closed."""
+
+ACCEPT_AGAIN_SECONDS = 0.5
+"""When to accept again after the process ran out of descriptors."""
+
+END_SECONDS = 5.0
+"""How long the sessions may take to end; each of them has shorter limits of its own."""
+
+CLOSE_SECONDS = 1.0
+"""How long shared values may take to close at the end."""
+
+
+class Hub:
+    """One daemon. `run` returns when it has ended; the process then exits."""
+
+    def __init__(self, listener: socket.socket, ownership: Ownership, tidy: Callable[[], None]) -> None:
+        """
+        Args:
+            listener: the control socket, listening.
+            ownership: the pointer and the socket's path.
+            tidy: called now and then while no client is attached.
+        """
+        listener.setblocking(False)
+        self._listener = listener
+        self._ownership = ownership
+        self._tidy = tidy
+        self._started = time.monotonic()
+        self._shared = Shared()
+        self._clients: dict[AttachedClient, asyncio.Task[None]] = {}
+        self._waiting: dict[asyncio.Task[None], None] = {}
+        """Connections without a hello yet, the oldest first."""
+
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
+        self._stopping = False
+        self._idle = Idle(self._end_if_unused)
+
+    async def run(self) -> None:
+        """Serve until the daemon is stopped, or no client has needed it for long enough."""
+        self._listen()
+        self._idle.start(idle_seconds(None))
+        self._idle.resume()
+        await self._ended.wait()
+        self._close_listener()
+        for client in self._clients:
+            client.stop.set()
+        if self._clients:
+            await asyncio.wait(self._clients.values(), timeout=END_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._shared.aclose()
+
+    def stop(self) -> None:
+        """End in order: no new clients, turns end as cancelled, every attached client ends with 1."""
+        if not self._stopping:
+            self._stopping = True
+            self._close_listener()
+            task = asyncio.ensure_future(self._withdraw())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _withdraw(self) -> None:
+        await self._ownership.give_up()
+        self._ended.set()
+
+    # -- accepting
+
+    def _listen(self) -> None:
+        if self._listener.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def _close_listener(self) -> None:
+        if self._listener.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+
+    def _accept(self) -> None:
+        """Accept all that wait."""
+        while True:
+            try:
+                raw, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except ConnectionAbortedError:
+                continue
+            except OSError as error:
+                logger.error("no connection can be accepted: %s", error.strerror)
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(self._listener)
+                loop.call_later(ACCEPT_AGAIN_SECONDS, self._listen)
+                return
+            self._begin(raw)
+
+    def _begin(self, raw: socket.socket) -> None:
+        try:
+            trusted = peer_uid(raw) == os.getuid()
+        except OSError:
+            trusted = False
+        if not trusted:
+            raw.close()
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.cancel()
+        self._idle.pause()
+        task = asyncio.ensure_future(self._serve(ControlConnection(raw)))
+        self._tasks.add(task)
+        self._waiting[task] = None
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._waiting.pop(task, None)
+        if not self._tasks:
+            self._idle.resume()
+
+    # -- one connection
+
+    async def _serve(self, connection: ControlConnection) -> None:
+        try:
+            async with asyncio.timeout(HELLO_SECONDS):
+                message = await connection.receive()
+            self._waiting.pop(asyncio.current_task(), None)  # type: ignore[arg-type]  # within a task
+            match (message or {}).get("op"):
+                case "attach" if message is not None and not self._stopping:
+                    await self._attach(message, connection)
+                case "status":
+                    await connection.send(self.status())
+                case "stop":
+                    self.stop()
+                    # The process keeps this connection to its very end, which the client waits for.
+                    await asyncio.get_running_loop().create_future()
+        except (OSError, GarbageError) as error:  # TimeoutError is an OSError.
+            logger.info("a connection ended: %s", type(error).__name__)
+        except Exception:
+            logger.exception("a connection failed")
+        finally:
+            connection.close()
+
+    async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
+        client = AttachedClient.of_hello(message, self._shared)
+        message.clear()
+        await connection.send({"ready": True})
+        async with asyncio.timeout(HELLO_SECONDS):
+            answer = await connection.receive()
+        if (answer or {}).get("op") != "go":
+            return  # It has given up, and serves itself.
+        if self._stopping:
+            return
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a connection is a task
+        self._clients[client] = task
+        try:
+            code = await client.serve(connection)
+            await connection.send({"exitCode": 1 if self._stopping else code})
+        finally:
+            del self._clients[client]
+        if not self._clients and not self._stopping:
+            self._idle.start(await asyncio.to_thread(self._seconds_after, client))
+
+    def _seconds_after(self, client: AttachedClient) -> float:
+        """How long to wait for the next client; blocks."""
+        if self._ownership.other_version_runs():
+            return 0.0
+        return idle_seconds(client)
+
+    async def _end_if_unused(self) -> bool:
+        """End unless a client is there; False if another process is starting a daemon: try again soon."""
+        if self._stopping:
+            return True
+        self._tidy()
+        with self._ownership.locked() as locked:
+            if not locked:
+                return False
+            self._accept()
+            if self._tasks:
+                return True
+            self._stopping = True
+            self._close_listener()
+            self._ownership.remove()
+        self._ended.set()
+        return True
+
+    # -- status
+
+    def status(self) -> dict[str, Any]:
+        """What `jumpseat daemon status --json` prints."""
+        return {
+            "running": True,
+            "pid": os.getpid(),
+            "version": __version__,
+            "protocolVersion": PROTOCOL_VERSION,
+            "clients": [
+                client.status() for client in sorted(self._clients, key=lambda each: each.attached_at)
+            ],
+            "uptimeSeconds": round(time.monotonic() - self._started, 3),
+            "memoryBytes": memory_bytes(),
+            "socket": str(self._ownership.socket_path),
+        }
+
+
+def memory_bytes() -> int:
+    """The resident memory of this process; where the system has no cheap answer, its peak."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+        return pages * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

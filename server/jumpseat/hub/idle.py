@@ -1,0 +1,62 @@
+"""When a daemon without clients ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from jumpseat.config.daemon import idle_minutes
+
+if TYPE_CHECKING:
+    from jumpseat.hub.sessions import AttachedClient
+
+AGAIN_SECONDS = 0.5
+"""When to try again to end, while another process holds the lock."""
+
+
+def idle_seconds(client: AttachedClient | None) -> float:
+    """How long to wait after this client has left; blocks for the reading of its configuration file.
+
+    Without a client, the default.
+    """
+    if client is None:
+        return 60.0 * idle_minutes(None)
+    return 60.0 * idle_minutes(client.options.config_file or client.environment.places.config_file)
+
+
+class Idle:
+    """Calls `end` when no client was there for the time that the last one left."""
+
+    def __init__(self, end: Callable[[], Awaitable[bool]]) -> None:
+        """
+        Args:
+            end: ends the daemon if it can; returns False if it should be called again soon.
+        """
+        self._end = end
+        self._at: float | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, seconds: float) -> None:
+        """Count from now; takes effect with the next `resume`, or at once where nothing is under way."""
+        self._at = time.monotonic() + seconds
+        if self._task is not None:
+            self.pause()
+            self.resume()
+
+    def pause(self) -> None:
+        """Something is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def resume(self) -> None:
+        """Nothing is under way any more; the time goes on, also over short visits such as `status`."""
+        if self._task is None and self._at is not None:
+            self._task = asyncio.ensure_future(self._wait(self._at))
+
+    async def _wait(self, until: float) -> None:
+        await asyncio.sleep(max(0.0, until - time.monotonic()))
+        while not await self._end():  # noqa: ASYNC110 - the lock is another process's
+            await asyncio.sleep(AGAIN_SECONDS)

@@ -1,0 +1,29 @@
+"""The lock that a process holds while it starts or ends a daemon. The kernel frees it when a process dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from jumpseat.hub.failures import CannotShareError
+
+
+def try_lock(path: Path) -> int | None:
+    """Lock this file; returns the descriptor that holds the lock, or None if another process holds it.
+
+    Raises:
+        CannotShareError: the file cannot be locked.
+    """
+    descriptor = -1
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError as error:
+        if descriptor >= 0:
+            os.close(descriptor)
+        raise CannotShareError(f"{path} cannot be locked ({error.strerror})") from None
+    return descriptor

@@ -1,0 +1,94 @@
+"""Starts the daemon's process, which outlives its starter."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from jumpseat.hub.daemon import READY
+from jumpseat.hub.failures import CannotShareError
+from jumpseat.hub.names import DaemonFiles
+from jumpseat.hub.run_directory import run_directory
+
+_MOST_REASON_BYTES = 4096
+
+INHERITED = frozenset(
+    {
+        *("HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"),
+        # The keyring and a browser's window are the user's, whichever client asks for them.
+        *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
+        # Where Python finds jumpseat.
+        *("PYTHONHOME", "PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "SYSTEMROOT"),
+    }
+)
+"""The variables of the first client that the daemon gets. All others are each client's own."""
+
+
+def start_daemon(
+    state_dir: Path, files: DaemonFiles, lock: int, variables: Mapping[str, str], deadline: float
+) -> None:
+    """Start a daemon and return when it listens. The caller holds the lock.
+
+    Raises:
+        CannotShareError: it cannot be started, or does not listen until the deadline.
+    """
+    import subprocess  # Deferred: with a warm daemon nothing is started.
+
+    directory = run_directory(variables)
+    if not sys.executable:
+        raise CannotShareError("the Python interpreter's path is unknown")
+    reader, writer = os.pipe()
+    try:
+        log = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            # The daemon holds the lock too until it listens, should this process be killed before that.
+            started = subprocess.Popen(  # noqa: S603 - this interpreter, with paths of ours
+                [
+                    *(sys.executable, "-P", "-m", "jumpseat.hub.daemon"),
+                    *map(str, (state_dir, directory, lock, writer)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                pass_fds=(lock, writer),
+                cwd="/",
+                env={
+                    name: value
+                    for name, value in variables.items()
+                    if name in INHERITED or name.startswith("LC_")
+                },
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+        os.close(writer)
+        writer = -1
+        answer = _read_all(reader, deadline)
+        # It forks at once, so that the daemon is no child of this process.
+        started.wait(max(0.1, deadline - time.monotonic()))
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise CannotShareError(f"the daemon cannot be started ({error})") from None
+    finally:
+        os.close(reader)
+        if writer >= 0:
+            os.close(writer)
+    if answer != READY:
+        reason = answer.decode("utf-8", "replace") or f"see {files.log}"
+        raise CannotShareError(f"the daemon could not start ({reason})")
+
+
+def _read_all(descriptor: int, deadline: float) -> bytes:
+    data = b""
+    while len(data) < _MOST_REASON_BYTES:
+        if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            raise TimeoutError("it has not started in time")
+        part = os.read(descriptor, _MOST_REASON_BYTES)
+        if not part:
+            break
+        data += part
+    return data

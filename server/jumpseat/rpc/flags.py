@@ -1,0 +1,75 @@
+"""The command line of `serve` and `attach`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+EXAMPLES = """\
+examples:
+  jumpseat {command}                                  started by an editor, speaks on stdin and stdout
+  jumpseat {command} --log-level debug --log-file /tmp/jumpseat.log
+  jumpseat {command} --config ./jumpseat.toml         this configuration file and no other
+
+exit codes: 0 after shutdown and exit; 1 when the client left otherwise; 2 for wrong options."""
+
+DESCRIPTIONS = {
+    "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
+    "attach": "Use the daemon that serves all of your clients, as 'jumpseat serve' on stdin and stdout.",
+}
+
+
+class Flags(argparse.Namespace):
+    """The options, as they were written."""
+
+    config: Path | None
+    log_level: str
+    log_file: Path | None
+    client_process_id: int | None
+
+
+def parse_flags(argv: Sequence[str], command: str) -> Flags:
+    """The options of this command line; exits with 2 where it is wrong.
+
+    Args:
+        argv: the arguments after the command's name.
+        command: `serve` or `attach`.
+    """
+    return _parser(command).parse_args(argv, Flags())
+
+
+def _process_id(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text} is no process id")
+    return number
+
+
+def _parser(command: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"jumpseat {command}",
+        description=DESCRIPTIONS[command],
+        epilog=EXAMPLES.format(command=command),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--stdio", action="store_true", help="speak on stdin and stdout (the default)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file to read")
+    parser.add_argument(
+        "--log-level",
+        type=str.lower,
+        choices=("debug", "info", "warning", "error"),
+        default="warning",
+        help="what is logged (default: warning)",
+    )
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file, not to stderr")
+    parser.add_argument(
+        "--clientProcessId",
+        "--client-process-id",
+        dest="client_process_id",
+        type=_process_id,
+        metavar="PID",
+        help="end when this process is gone",
+    )
+    return parser

@@ -1,0 +1,141 @@
+"""The shared daemon in tests: attached clients, their daemon, and the check that nothing of it remains."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.daemon import WAIT_SECONDS, Daemon, environment_of, running_daemon
+from tests.processes import is_gone
+
+ATTACH = (sys.executable, "-m", "jumpseat", "attach")
+
+
+@dataclass
+class Hub:
+    """The daemon of one state directory, which need not run."""
+
+    home: Path
+    seen: set[tuple[int, Path]] = field(default_factory=set)
+    """Each daemon that the test saw: its process and its socket."""
+
+    def client(
+        self, *flags: str, env: Mapping[str, str] | None = None, **more: Any
+    ) -> AbstractAsyncContextManager[Daemon]:
+        """An attached client: a process of `jumpseat attach`, as `running_daemon` runs `serve`."""
+        return running_daemon(self.home, *flags, command=ATTACH, env=self._variables(env), **more)
+
+    def _variables(self, more: Mapping[str, str] | None) -> dict[str, str]:
+        # The daemon itself gets few variables of its first client, among them HOME.
+        return {"HOME": str(self.home), **(more or {})}
+
+    async def command(self, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
+        """Run `jumpseat WORDS`; returns its exit code and its output."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "jumpseat", *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, **environment_of(self.home), **self._variables(env)},
+        )
+        async with asyncio.timeout(WAIT_SECONDS):
+            output, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, output.decode("utf-8", "replace")
+
+    async def status(self) -> dict[str, Any]:
+        """What `jumpseat daemon status --json` prints."""
+        self.pointers()
+        code, output = await self.command("daemon", "status", "--json")
+        status: dict[str, Any] = json.loads(output)
+        assert code == (0 if status["running"] else 1)
+        return status
+
+    def pointers(self) -> list[dict[str, Any]]:
+        """The pointers in the state directory; usually one."""
+        pointers = [json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json")]
+        self.seen |= {(pointer["pid"], Path(pointer["socket"])) for pointer in pointers}
+        return pointers
+
+    @property
+    def pid(self) -> int:
+        """The process of the daemon; fails if the state directory has no pointer, or several."""
+        (pointer,) = self.pointers()
+        return int(pointer["pid"])
+
+    @property
+    def socket(self) -> Path:
+        """The control socket of the daemon."""
+        (pointer,) = self.pointers()
+        return Path(pointer["socket"])
+
+    @property
+    def log(self) -> str:
+        """The daemon's own log."""
+        logs = sorted(self.home.glob("daemon/*.log*"))
+        return "".join(path.read_text("utf-8", "replace") for path in logs)
+
+    def processes(self) -> set[int]:
+        """Every daemon of this state directory, also one without a pointer. Without a /proc, those seen."""
+        self.pointers()
+        processes = {pid for pid, _ in self.seen}
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = path.read_bytes().split(b"\0")
+                if b"jumpseat.hub.daemon" in words and os.fsencode(self.home) in words:
+                    processes.add(int(path.parent.name))
+        return {pid for pid in processes if _runs(pid)}
+
+    async def kill(self) -> None:
+        """Kill the daemon as the kernel does when memory is short, and wait for its end."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        assert await is_gone(pid)
+
+    async def ends(self) -> None:
+        """Wait until no daemon runs; fails if one remains, or a pointer or a socket does."""
+        for pid in self.processes():
+            assert await is_gone(pid), f"the daemon {pid} still runs"
+        assert self.pointers() == []
+        assert self.sockets() == []
+
+    def sockets(self) -> list[Path]:
+        """The sockets of daemons that the test saw and that still have a file."""
+        return [path for _, path in self.seen if path.exists()]
+
+    async def clean_up(self) -> None:
+        """Kill what still runs, and remove the sockets, which are outside of the test's directories."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            assert await is_gone(pid)
+        for path in self.sockets():
+            path.unlink()
+
+
+def _runs(pid: int) -> bool:
+    """Whether the process exists and is no zombie: in a container nothing may collect an orphan."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in ("Z", "X")
+
+
+@contextlib.asynccontextmanager
+async def running_hub(home: Path) -> AsyncIterator[Hub]:
+    """The shared daemon of this state directory; the first client starts it. It is killed at the end."""
+    hub = Hub(home)
+    try:
+        yield hub
+    finally:
+        await hub.clean_up()

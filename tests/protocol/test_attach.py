@@ -1,0 +1,168 @@
+"""Section 9 of the contract: clients of one shared daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import AsyncExitStack
+
+import pytest
+
+import jumpseat
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.daemon import Daemon, provider, user
+from tests.hub import Hub
+from tests.processes import is_gone
+
+END_SECONDS = 1.0
+"""How soon after its daemon an attach process ends."""
+
+
+@pytest.mark.requirement("9:attach")
+async def test_attached_clients_chat_through_one_daemon_with_the_exit_codes_of_serve(
+    hub: Hub, upstream: FakeUpstream
+) -> None:
+    upstream.default(Reply.events(completion_stream(["hello"])))
+    async with hub.client() as first, hub.client() as second:
+        for client in (first, second):
+            await client.initialize(provider(upstream.base_url))
+            exchange = await client.request("chat/start", {"messages": [user("hi")]})
+            assert exchange.result["text"] == "hello"
+        status = await hub.status()
+        await first.request("shutdown")
+        first.notify("exit")
+        second.close_stdin()
+
+        assert await first.exit_code() == 0
+        assert await second.exit_code() == 1
+    assert {client["pid"] for client in status["clients"]} == {first.process.pid, second.process.pid}
+    assert len(hub.processes()) == 1
+
+
+@pytest.mark.requirement("9:one-daemon")
+async def test_twenty_clients_at_once_start_one_daemon(hub: Hub) -> None:
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(hub.client()) for _ in range(20)]
+        await asyncio.gather(*(client.initialize() for client in clients))
+
+        status = await hub.status()
+        assert {client["pid"] for client in status["clients"]} == {each.process.pid for each in clients}
+        assert hub.processes() == {status["pid"]}
+    logs = "".join(client.log for client in clients if client.process.returncode != -signal.SIGKILL)
+    assert "daemon of its own" not in logs
+
+
+@pytest.mark.requirement("9:status")
+async def test_the_status_lists_the_clients_and_starts_no_daemon(hub: Hub) -> None:
+    assert await hub.status() == {"running": False}
+    async with hub.client() as client:
+        await client.initialize()
+        status = await hub.status()
+
+    (entry,) = status.pop("clients")
+    assert entry.pop("attachedAt").endswith("Z")
+    assert entry == {"pid": client.process.pid, "name": "tests", "version": "0", "turns": 0}
+    assert status.pop("uptimeSeconds") >= 0
+    assert status.pop("memoryBytes") > 1_000_000
+    assert status == {
+        "running": True,
+        "pid": hub.pid,
+        "version": jumpseat.__version__,
+        "protocolVersion": 1,
+        "socket": str(hub.socket),
+    }
+
+
+async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
+    """Start a chat whose answer stays incomplete; returns the request once its first words are there."""
+    upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
+    await client.initialize(provider(upstream.base_url))
+    request = client.start("chat/start", {"messages": [user("hi")]})
+    await client.read_delta("text_delta")
+    return request
+
+
+@pytest.mark.requirement("9:stop")
+async def test_stop_ends_turns_with_their_partials_and_returns_when_the_daemon_is_gone(
+    hub: Hub, upstream: FakeUpstream
+) -> None:
+    async with hub.client() as client, hub.client() as other:
+        await other.initialize()
+        request = await begin_turn(client, upstream)
+        pid, socket = hub.pid, hub.socket
+        assert (await hub.status())["clients"][0]["turns"] + (await hub.status())["clients"][1]["turns"] == 1
+
+        code, output = await hub.command("daemon", "stop")
+
+        assert (code, output) == (0, "")
+        assert hub.processes() == set()
+        assert not socket.exists()
+        error = (await client.read_until(request)).error
+        assert error["data"]["partial"]["text"] == "partial"
+        assert [await client.exit_code(), await other.exit_code()] == [1, 1]
+    assert await is_gone(pid)
+    await hub.ends()
+    assert await hub.command("daemon", "stop") == (1, "jumpseat: The daemon is not running.\n")
+
+
+@pytest.mark.requirement("9:daemon-dies")
+async def test_when_the_daemon_is_killed_every_attach_ends_and_the_next_starts_another(
+    hub: Hub, upstream: FakeUpstream
+) -> None:
+    async with hub.client() as client, hub.client() as other:
+        await other.initialize()
+        await begin_turn(client, upstream)
+        killed = hub.pid
+        os.kill(killed, signal.SIGKILL)
+        began = time.monotonic()
+        assert [await client.exit_code(), await other.exit_code()] == [1, 1]
+        assert time.monotonic() - began < END_SECONDS
+    async with hub.client() as client:
+        await client.initialize()
+        assert hub.pid != killed
+        assert len(hub.sockets()) == 1  # The socket of the killed daemon was removed.
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.requirement("9:attach-dies")
+async def test_a_killed_attach_process_ends_its_session_only(hub: Hub, upstream: FakeUpstream) -> None:
+    async with hub.client() as client, hub.client() as other:
+        await other.initialize()
+        await begin_turn(client, upstream)
+        client.process.kill()
+
+        await upstream.wait_for_disconnect()
+        assert (await other.request("providers/list")).result["providers"]
+        assert [each["pid"] for each in (await hub.status())["clients"]] == [other.process.pid]
+
+
+@pytest.mark.requirement("9:attach-dies")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_a_signal_to_attach_ends_its_session_in_order(
+    hub: Hub, upstream: FakeUpstream, number: signal.Signals
+) -> None:
+    async with hub.client() as client:
+        request = await begin_turn(client, upstream)
+        client.process.send_signal(number)
+
+        assert (await client.read_until(request)).error["data"]["partial"]["text"] == "partial"
+        assert await client.exit_code() == 1
+
+
+@pytest.mark.requirement("9:idle")
+async def test_the_daemon_ends_with_its_last_client_and_leaves_nothing_behind(hub: Hub) -> None:
+    (hub.home / "config.toml").write_text("[daemon]\nidle_minutes = 0\n")
+    async with hub.client() as first, hub.client() as second:
+        await first.initialize()
+        await second.initialize()
+        pid = hub.pid
+        first.close_stdin()
+        assert await first.exit_code() == 1
+        assert (await hub.status())["pid"] == pid
+        second.close_stdin()
+        assert await second.exit_code() == 1
+        assert await is_gone(pid)
+    await hub.ends()
