@@ -33,7 +33,7 @@ class OverTranscripts(AdapterContract):
                 yield Recording(each.name, each.body, form, {"headers": each.headers}, {"model": each.model})
 
     def request_of(self, recording):
-        return self.hello(model=recording.asked["model"], stream=recording.streamed)
+        return self.hello(model=recording.params["model"], stream=recording.streamed)
 
 
 CHECKS = (

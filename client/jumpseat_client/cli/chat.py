@@ -37,13 +37,13 @@ def daemon(
 
 def read_messages(question: Sequence[str]) -> list[dict[str, Any]] | None:
     """Build the conversation from the command line and stdin; None without a question."""
-    asked, piped = " ".join(question).strip(), _read_stdin(bool(question))
-    if not asked and not piped.strip():
+    typed, piped = " ".join(question).strip(), _read_stdin(bool(question))
+    if not typed and not piped.strip():
         return None
     content: list[dict[str, Any]] = []
-    if asked and piped.strip():
+    if typed and piped.strip():
         content.append({"type": "context", "text": piped, "label": "stdin"})
-    content.append({"type": "text", "text": asked or piped})
+    content.append({"type": "text", "text": typed or piped})
     return [{"role": "user", "content": content}]
 
 

@@ -22,7 +22,7 @@ class _Attempt:
     def __init__(self, spinner: Spinner) -> None:
         self._spinner = spinner
 
-    def notified(self, method: str, params: Any) -> None:
+    def show_prompt(self, method: str, params: Any) -> None:
         """Print the code of a prompt."""
         if method != "auth/prompt" or not isinstance(params, Mapping):
             return
@@ -31,7 +31,7 @@ class _Attempt:
         say(f"Then open this page and enter it: {clean_line(str(params.get('verificationUri', '')))}")
         self._spinner.show("Waiting for you to finish there")
 
-    async def asked(self, method: str, params: Any) -> Any:
+    async def answer_request(self, method: str, params: Any) -> Any:
         """Open the page in a browser at the daemon's request."""
         from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
@@ -71,7 +71,9 @@ async def log_in(*, provider: str | None, browser: bool, config: Path | None, as
     spinner.show("Asking for a code")
     attempt = _Attempt(spinner)
     try:
-        async with daemon(config, on_notification=attempt.notified, on_request=attempt.asked) as client:
+        async with daemon(
+            config, on_notification=attempt.show_prompt, on_request=attempt.answer_request
+        ) as client:
             status = await client.sign_in(provider=provider, open_browser=browser)
     finally:
         spinner.stop()

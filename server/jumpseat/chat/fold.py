@@ -172,9 +172,9 @@ def _is_replayable(block: ContentBlock) -> bool:
         case TextBlock():
             return block.text != ""
         case ThinkingBlock():
-            return block.signature is not None
+            return block.signature is not None  # Anthropic refuses thinking without its signature.
         case ToolUseBlock():
-            return block.arguments is not None
+            return block.arguments is not None  # None for a call that was cut off.
         case RedactedThinkingBlock() | OtherBlock():
             return True
         case ImageBlock() | ContextBlock() | ToolResultBlock():

@@ -11,8 +11,8 @@ import pydantic_core
 
 from jumpseat.wire import LARGE_JSON_BYTES, read_large_json
 
+# Matches in every number that is too large for a double, and in some others.
 _LONG_NUMBER = re.compile(r"\d[eE]\+?\d{3}|\d{200}")
-"""Matches in every number that is too large for a double, and in some others."""
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, str | None]:

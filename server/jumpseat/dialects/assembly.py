@@ -134,8 +134,8 @@ class BlockAssembler:
     def early_end(self) -> ProtocolError:
         """The error for an answer that ended before its end mark; it quotes the first skipped event."""
         provider = self._origin.provider
-        behind = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
-        return ProtocolError(f"{provider} ended its answer early{behind}", provider=provider)
+        suffix = f" after an event that is not JSON: {self._left_out}" if self._left_out else "."
+        return ProtocolError(f"{provider} ended its answer early{suffix}", provider=provider)
 
     @property
     def calls_seen(self) -> int:
@@ -205,6 +205,7 @@ class BlockAssembler:
             self._start_pending()  # Before the new one, whose number is higher.
             self._calls_begun += 1
             call = self._calls[key] = _Call(self._calls_begun)
+        # Not joined: Kimi repeats id and name in every delta, and Alibaba sends them empty after the first.
         call.provider_id = call.provider_id or id or ""
         call.name = call.name or name or ""
         call.opaque = call.opaque or opaque

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+# JSON readers disagree on larger integers.
 _MAX_COUNT = 2**53
-"""JSON readers disagree on larger integers."""
 
 
 def text_in(value: Any) -> str:

@@ -116,8 +116,9 @@ def read_fault(body: bytes | Any) -> ProviderFault:
         return ProviderFault("" if body is None else str(body))
     inner = body.get("error")
     if not isinstance(inner, dict):
+        # Ollama, xAI and Venice send `error` as text; Mistral sends `message` without `error`.
         text = inner if isinstance(inner, str) else body.get("message")
-        if text is None:
+        if text is None:  # Mistral's 401, and servers with FastAPI.
             text = _detail(body.get("detail"))
         return _fault(body, text)
     text = inner.get("message")
@@ -135,6 +136,7 @@ def read_fault(body: bytes | Any) -> ProviderFault:
 def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
     def word(key: str) -> str | None:
         value = source.get(key)
+        # An integer from llama.cpp, OpenRouter and Perplexity.
         return str(value) if isinstance(value, str | int) and value != "" else None
 
     code = word("code")
@@ -185,6 +187,7 @@ def classify(fault: ProviderFault, status: int | None, *, may_retry_soon: bool =
         return ContextExceededError
     if status in (400, 403, 422) and _FILTER.search(words):
         return ContentFilterError
+    # xAI answers a bad key with 400.
     if status == 401 or (status == 400 and _BAD_KEY.search(words)):
         return AuthenticationError
     if status == 429 or (status == 403 and _RATE.search(words)):

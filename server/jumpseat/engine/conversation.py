@@ -152,7 +152,7 @@ class Conversation:
         warnings += self._calls.warnings()
         # Anthropic's API refuses repeated ids.
         self._calls.make_ids_unique()
-        result = self._with_results_and_words(warnings)
+        result = self._not_empty(warnings)
         # The client's last message held only late results or blank text; the model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
@@ -162,10 +162,10 @@ class Conversation:
             warnings.append(WarningEvent("opening_added", added))
         return result
 
-    def _with_results_and_words(self, warnings: list[WarningEvent]) -> list[Message]:
+    def _not_empty(self, warnings: list[WarningEvent]) -> list[Message]:
         """The messages that are not empty, each call's result in the user message after it."""
         result: list[Message] = []
-        owed: list[ContentBlock] = []
+        pending: list[ContentBlock] = []
         empty = reasoning_alone = 0
         for index, message in enumerate(self._messages):
             if message.role == "assistant":
@@ -173,23 +173,23 @@ class Conversation:
                 if not any(map(_can_stand_alone, message.content)):
                     reasoning_alone += any(map(_is_reasoning, message.content))
                     continue
-                if owed:
-                    result.append(Message("user", tuple(owed)))
+                if pending:
+                    result.append(Message("user", tuple(pending)))
                 calls = self._calls.of_message(index)
                 result.append(with_unique_ids(message, calls))
                 # Chat completions and Anthropic's API refuse a call whose result does not follow directly;
                 # Responses refuses one without an output.
-                owed = [call.result() for call in calls]
+                pending = [call.result() for call in calls]
                 continue
             own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
-            words = [block for block in own if not _is_blank(block)]
-            empty += not words and len(own) == len(message.content)
-            if owed or words:
-                is_changed = owed or len(words) != len(message.content)
-                result.append(Message("user", (*owed, *words)) if is_changed else message)
-                owed = []
-        if owed:
-            result.append(Message("user", tuple(owed)))
+            content = [block for block in own if not _is_blank(block)]
+            empty += not content and len(own) == len(message.content)
+            if pending or content:
+                is_changed = pending or len(content) != len(message.content)
+                result.append(Message("user", (*pending, *content)) if is_changed else message)
+                pending = []
+        if pending:
+            result.append(Message("user", tuple(pending)))
         if not result:
             raise InvalidRequestError.at("messages", "no message has any content")
         if empty:

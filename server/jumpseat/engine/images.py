@@ -19,8 +19,8 @@ FEWEST_TOKENS = 20
 UNKNOWN_TOKENS = 1000
 """An image at a URL, or of another format: about one megapixel, as most providers scale it down."""
 
+# Characters of base64 to read: the size of a JPEG comes after its embedded preview.
 _HEAD_LENGTH = 96 * 1024
-"""Characters of base64 to read: the size of a JPEG comes after its embedded preview."""
 
 
 def image_tokens(block: ImageBlock) -> int:

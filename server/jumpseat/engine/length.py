@@ -47,9 +47,9 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
 def _limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
     """The longest prompt in tokens, and whether the provider or the user set it; None if it is unknown."""
     setting = target.adapter.traits.context_setting
-    asked = None if setting is None else request.settings.get(setting)
-    if type(asked) is int and asked > 0:
-        return asked, True
+    requested = None if setting is None else request.settings.get(setting)
+    if type(requested) is int and requested > 0:
+        return requested, True
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)
         if limit is not None:

@@ -24,11 +24,11 @@ MAX_ANSWERS = 1000
 MAX_BYTES = 32 << 20
 """Of all answers; the encrypted reasoning of one is rarely above 30 KiB, so both limits are similar."""
 
+# Bytes of a block and its index entries, without its texts.
 _BLOCK_OVERHEAD = 200
-"""Bytes of a block and its index entries, without its texts."""
 
+# The size of parsed JSON as a multiple of its text.
 _PARSED = 4
-"""The size of parsed JSON as a multiple of its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,9 @@ def plan(
     return Plan(_degraded(request, target, capabilities, warnings), warnings)
 
 
-def _max_tokens(asked: int | None, target: ResolvedModel) -> int:
+def _max_tokens(requested: int | None, target: ResolvedModel) -> int:
     limit = target.info.max_output_tokens if target.info else None
-    tokens = asked or target.adapter.traits.default_max_tokens
+    tokens = requested or target.adapter.traits.default_max_tokens
     return min(tokens, limit) if limit else tokens
 
 

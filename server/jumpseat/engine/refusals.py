@@ -31,7 +31,7 @@ MAX_REFUSED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _Accepted:
     """The provider accepted the block with this opaque data."""
 
     opaque: str | None
@@ -42,7 +42,7 @@ class Refusals:
 
     def __init__(self, *, max_refused: int = MAX_REFUSED) -> None:
         self._max_refused = max_refused
-        self._refused: OrderedDict[bytes, _Taken | None] = OrderedDict()
+        self._refused: OrderedDict[bytes, _Accepted | None] = OrderedDict()
 
     def note(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
         """Remember the blocks that were left out or sent in another form.
@@ -52,14 +52,14 @@ class Refusals:
             accepted: the messages that the provider accepted instead.
             origin: the provider and model of the request.
         """
-        kept = {_seal(block, origin) for block in _blocks(accepted)}
-        taken = {_seal(block, origin, bare=True): _Taken(block.opaque) for block in _blocks(accepted)}
+        kept = {_key(block, origin) for block in _blocks(accepted)}
+        forms = {_key(block, origin, bare=True): _Accepted(block.opaque) for block in _blocks(accepted)}
         for block in _blocks(sent):
-            seal = _seal(block, origin)
-            if seal is not None and seal not in kept:
-                bare = _seal(block, origin, bare=True)
-                self._refused[seal] = None if bare is None else taken.get(bare)
-                self._refused.move_to_end(seal)
+            key = _key(block, origin)
+            if key is not None and key not in kept:
+                bare = _key(block, origin, bare=True)
+                self._refused[key] = None if bare is None else forms.get(bare)
+                self._refused.move_to_end(key)
         while len(self._refused) > self._max_refused:
             self._refused.popitem(last=False)
 
@@ -74,21 +74,22 @@ class Refusals:
             block: a block to send.
             origin: the provider and model of the request.
         """
-        seal = _seal(block, origin)
-        if seal is None or seal not in self._refused:
+        key = _key(block, origin)
+        if key is None or key not in self._refused:
             return block
-        self._refused.move_to_end(seal)
-        taken = self._refused[seal]
-        if taken is None:
+        self._refused.move_to_end(key)
+        form = self._refused[key]
+        if form is None:
+            # The plan leaves out data of other origins, and no model has an empty name.
             return replace(block, origin=Origin(origin.provider, ""))
-        return replace(block, opaque=taken.opaque)
+        return replace(block, opaque=form.opaque)
 
 
 def _blocks(messages: Sequence[Message]) -> Iterator[ContentBlock]:
     return (block for message in messages for block in message.content)
 
 
-def _seal(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
+def _key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> bytes | None:
     """A digest of a block with provider data; None if it has no such data.
 
     Args:

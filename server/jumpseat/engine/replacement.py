@@ -41,8 +41,8 @@ _ONE_LINE = re.compile(r"(`{3,})(?P<text>[^`\n]+)\1")
 _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_BEGINS = re.compile(r"(?:diff --git |Index: |--- \S|@@ -\d)")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+# Characters of a line that two texts do not share by chance; `}` and `--` are shorter.
 _DISTINCTIVE = 3
-"""Characters of a line that two texts do not share by chance; `}` and `--` are shorter."""
 
 
 def asked_fence(target: str, language: str | None) -> str:

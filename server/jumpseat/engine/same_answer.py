@@ -24,8 +24,8 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.arguments import parse_arguments
 
+# The blocks up to a tool call, and that call; None at the end.
 _Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
-"""The blocks up to a tool call, and that call; None at the end."""
 
 
 def completed(
@@ -76,7 +76,7 @@ def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> li
     if not _is_same_text("".join(block.text for block in their_texts), [block.text for block in our_texts]):
         return None
     # The client kept provider data, so a block that it does not have was removed on purpose.
-    if any(_is_sealed(block) for block in theirs):
+    if any(_has_provider_data(block) for block in theirs):
         return theirs
     shown = "".join(block.thinking for block in theirs if isinstance(block, ThinkingBlock))
     thoughts = (block.thinking for block in ours if isinstance(block, ThinkingBlock))
@@ -88,7 +88,7 @@ def _completed_prose(theirs: list[ContentBlock], ours: list[ContentBlock]) -> li
     return [_kept(next(given), block) if isinstance(block, TextBlock) else block for block in ours]
 
 
-def _is_sealed(block: ContentBlock) -> bool:
+def _has_provider_data(block: ContentBlock) -> bool:
     """Whether a client that sends this block keeps what it does not understand."""
     match block:
         case ThinkingBlock():

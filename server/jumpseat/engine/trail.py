@@ -23,18 +23,18 @@ from jumpseat.chat import (
 LONG_TEXT = 200
 """Characters without white space: a text of this length does not occur twice by chance."""
 
+# Part of an id that is unique to a call; `call_1` and `functions.read_file:0` occur in many chats.
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
-"""Part of an id that is unique to a call; `call_1` and `functions.read_file:0` occur in many chats."""
 
 _ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 
+# All other white space in UTF-8, by its first byte, which most texts do not contain.
 _OTHER_SPACE = (
     (b"\xc2", re.compile(rb"\xc2[\x85\xa0]")),
     (b"\xe1", re.compile(rb"\xe1\x9a\x80")),
     (b"\xe2", re.compile(rb"\xe2(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)")),
     (b"\xe3", re.compile(rb"\xe3\x80\x80")),
 )
-"""All other white space in UTF-8, by its first byte, which most texts do not contain."""
 
 
 class MessageWords(NamedTuple):
@@ -53,13 +53,13 @@ class MessageWords(NamedTuple):
 class Trail:
     """A position in a conversation, with digests of the messages before it."""
 
-    __slots__ = ("_all", "_asked", "_near", "_said", "_said_length")
+    __slots__ = ("_all", "_assistant", "_assistant_length", "_near", "_user")
 
     def __init__(self) -> None:
         self._all = blake2b(digest_size=16, person=b"place")
-        self._asked = blake2b(digest_size=16, person=b"asked")
-        self._said = blake2b(digest_size=16, person=b"said")
-        self._said_length = 0
+        self._user = blake2b(digest_size=16, person=b"user")
+        self._assistant = blake2b(digest_size=16, person=b"assistant")
+        self._assistant_length = 0
         # The messages from the last assistant message on.
         self._near = blake2b(digest_size=16, person=b"near")
 
@@ -71,8 +71,8 @@ class Trail:
     def copy(self) -> Trail:
         """An independent copy."""
         other = Trail()
-        other._all, other._asked = self._all.copy(), self._asked.copy()
-        other._said, other._said_length = self._said.copy(), self._said_length
+        other._all, other._user = self._all.copy(), self._user.copy()
+        other._assistant, other._assistant_length = self._assistant.copy(), self._assistant_length
         other._near = self._near.copy()
         return other
 
@@ -83,12 +83,12 @@ class Trail:
             return
         if role == "user":
             self._all.update(b"u" + digest)
-            self._asked.update(digest)
+            self._user.update(digest)
             self._near.update(digest)
         else:
             self._all.update(b"a" + digest)
-            self._said.update(digest)
-            self._said_length += words.length
+            self._assistant.update(digest)
+            self._assistant_length += words.length
             self._near = blake2b(digest, digest_size=16, person=b"near")
 
     def signs(self, words: MessageWords) -> Iterator[tuple[bytes, bool]]:
@@ -99,9 +99,9 @@ class Trail:
         """
         yield _with(self._all, words), True
         # An earlier answer was edited.
-        yield _with(self._asked, words), True
+        yield _with(self._user, words), True
         # An earlier question was edited.
-        yield _with(self._said, words), self._said_length + words.length >= LONG_TEXT
+        yield _with(self._assistant, words), self._assistant_length + words.length >= LONG_TEXT
         # Old messages were removed, as agents do to shorten a conversation.
         yield _with(self._near, words), bool(words.calls)
         yield words.digest, words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls))

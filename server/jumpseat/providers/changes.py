@@ -55,7 +55,7 @@ class Changes:
 
     def announce(self, change: Change) -> None:
         """Call every listener; a failure is logged."""
-        for listener in list(self._listeners):
+        for listener in list(self._listeners):  # A copy, because a listener may unsubscribe.
             try:
                 listener(change)
             except Exception:

@@ -45,8 +45,8 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
 
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
 _LITERAL = "has a $NAME, which is taken literally; env:NAME as the whole value reads a variable"
+# Keys whose values may contain `${name}`, unless they name a source.
 _FILLED = ("env", "headers")
-"""Keys whose values may contain `${name}`, unless they name a source."""
 
 
 def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:

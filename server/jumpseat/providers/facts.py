@@ -18,16 +18,16 @@ logger = logging.getLogger(__name__)
 FactSource: TypeAlias = Literal["provider", "config", "snapshot"]
 
 _LIMITS = ("max_context_tokens", "max_prompt_tokens", "max_output_tokens")
+# A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot.
 _ABILITIES = {
     "supports_vision": "vision",
     "supports_tool_use": "tool_calls",
     "supports_thinking": "thinking",
     "supports_json": "json_mode",
 }
-"""A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot."""
 
+# Kinds whose lists have a label for every model, so a label that equals the id is no gap.
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
-"""Kinds whose lists have a label for every model, so a label that equals the id is no gap."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "vendor")
 
@@ -123,7 +123,7 @@ def _of_the_snapshot(table: ProviderConfig, model: str) -> Mapping[str, Any]:
     catalogue = catalogue_of(table)
     rows: Mapping[str, SnapshotRow] = snapshot().get(catalogue, {}) if catalogue is not None else {}
     names = candidates(model, rows)
-    if len(names) != 1:
+    if len(names) != 1:  # The facts of several candidates may differ.
         return {}
     row = rows[names[0]]
     facts = {fact: getattr(row, fact) for fact in (*_LIMITS, *_ABILITIES, "name", "family", "deprecated")}

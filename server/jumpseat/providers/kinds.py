@@ -64,6 +64,7 @@ def tables_of(config: Config) -> dict[str, ProviderConfig]:
         table.origin = TableOrigin(environment=config.environment)
     tables = {**built_in, **config.providers, **broken}
     for name, table in tables.items():
+        # A table that only changes a built-in provider needs no `kind`.
         if not table.kind and name in BUILT_IN:
             own = {"kind": name, "name": table.name or built_in[name].name}
             tables[name] = table.model_copy(update=own)

@@ -383,10 +383,10 @@ def _is_traits(value: Any) -> bool:
     )
 
 
+# The attributes that `fault_in` checks.
 _DECLARED: Mapping[str, Fits] = {
     "capabilities": _is(Capabilities),
     "settings_rows": _is_settings_rows,
     "traits": _is_traits,
     "account": _or_none(Account),
 }
-"""The attributes that `fault_in` checks."""

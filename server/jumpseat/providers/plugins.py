@@ -61,7 +61,7 @@ class Plugins:
             try:
                 self._loaded[kind] = self._factory(kind)
             except ConfigError as error:
-                self._loaded[kind] = error
+                self._loaded[kind] = error  # Another import would fail again, and slow down each use.
 
     def is_loaded(self, kind: str) -> bool:
         """Whether `make` will not block."""
@@ -148,6 +148,7 @@ _OTHER_VERSION = "Install a version of the plug-in that works with this daemon, 
 
 
 def _discover() -> dict[str, Plugin]:
+    # Slow to import, and needed only for kinds that are not built in.
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}

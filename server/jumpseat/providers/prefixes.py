@@ -15,18 +15,18 @@ from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.snapshot import CATALOGUES, catalogue_of, snapshot
 from jumpseat.providers.spellings import spelling
 
+# Ids are short and the user's own, so one letter of three may be wrong, or two of six.
 _NEAR_AN_ID = 0.65
-"""Ids are short and the user's own, so one letter of three may be wrong, or two of six."""
 
 _NEAR_A_VENDOR = 0.85
 
+# Tags of Ollama, OpenRouter and Bedrock after the colon of a model name: a size, a version, a variant.
 _TAG = re.compile(
     r"v?\d+(\.\d+)*"
     r"|(latest|cloud|free|beta|nitro|online|extended|exacto|floor|thinking|instruct|chat|text|code|base|vision"
     r"|mini|small|medium|large|[ae]?\d+(x\d+)?(\.\d+)?[bmk]|q\d\w*|fp?(8|16|32)|bf16)([-_.].*)?",
     re.IGNORECASE,
 )
-"""Tags of Ollama, OpenRouter and Bedrock after the colon of a model name: a size, a version, a variant."""
 
 
 def has_tag(name: str) -> bool:

@@ -31,13 +31,13 @@ CATALOGUES: Mapping[str, str] = {
 }
 """The hosts of the providers that the snapshot describes, by their names in its source."""
 
+# The catalogue of a kind whose table has no `base_url`.
 _OF_KIND: Mapping[str, str] = {
     "anthropic": "anthropic",
     "copilot": "github-copilot",
     "openai": "openai",
     "openai-responses": "openai",
 }
-"""The catalogue of a kind whose table has no `base_url`."""
 
 
 @dataclass(frozen=True, slots=True)

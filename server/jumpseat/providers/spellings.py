@@ -56,6 +56,7 @@ class Spelling:
 def spelling(name: str) -> Spelling:
     """Parse a name."""
     text = name.strip().casefold()
+    # Gemini's own list has this prefix.
     while text.startswith("models/"):
         text = text.removeprefix("models/").strip()
     vendor, _, last = text.rpartition("/")

@@ -61,7 +61,7 @@ class Recording:
     body: bytes
     form: Form
     expected: Mapping[str, Any]
-    asked: Mapping[str, Any]
+    params: Mapping[str, Any]
     """The params of the chat; empty if none were recorded."""
 
     @property
@@ -84,9 +84,9 @@ class Recording:
     @cached_property
     def request(self) -> ChatRequest | None:
         """The recorded chat, with an empty `model` if it has none; None if no chat was recorded."""
-        if not self.asked:
+        if not self.params:
             return None
-        ask = ask_from_wire(ChatStartParams.model_validate(self.asked))
+        ask = ask_from_wire(ChatStartParams.model_validate(self.params))
         request = ChatRequest(
             messages=ask.messages,
             model=ask.model or "",
@@ -108,17 +108,20 @@ class Recording:
         Raises:
             AssertionError: a value differs; the message names the key.
         """
-        got = _values_of(response)
-        for key, wanted in self.expected.items():
+        actual = _values_of(response)
+        for key, expected in self.expected.items():
             if key == "tool_calls":
-                _assert_calls(wanted, got[key])
+                _assert_calls(expected, actual[key])
             elif key == "usage":
-                found = {name: getattr(response.usage, name, None) for name in wanted}
-                check(found == wanted, f"{key} is {found!r}; the recording {self.name} expects {wanted!r}.")
-            elif key in got:
+                counts = {name: getattr(response.usage, name, None) for name in expected}
                 check(
-                    got[key] == wanted,
-                    f"{key} is {got[key]!r}; the recording {self.name} expects {wanted!r}.",
+                    counts == expected,
+                    f"{key} is {counts!r}; the recording {self.name} expects {expected!r}.",
+                )
+            elif key in actual:
+                check(
+                    actual[key] == expected,
+                    f"{key} is {actual[key]!r}; the recording {self.name} expects {expected!r}.",
                 )
 
 
@@ -178,8 +181,8 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
         raise ValueError(f"{name}.expected.json has unknown keys: {', '.join(unknown)}.")
     if expected.get("made") not in ("recorded", "written") or not expected.get("source"):
         raise ValueError(f"{name}.expected.json must say how the answer was `made`, and its `source`.")
-    asked = _object(folder / f"{name}.request.json", needed=False)
-    return Recording(name, body.read_bytes(), form, expected, asked)  # type: ignore[arg-type]
+    params = _object(folder / f"{name}.request.json", needed=False)
+    return Recording(name, body.read_bytes(), form, expected, params)  # type: ignore[arg-type]
 
 
 def _object(path: Path, *, needed: bool) -> dict[str, Any]:
@@ -206,9 +209,9 @@ def _values_of(response: Response) -> dict[str, Any]:
     }
 
 
-def _assert_calls(wanted: list[dict[str, Any]], calls: list[Any]) -> None:
-    check(len(calls) == len(wanted), f"there are {len(calls)} tool calls; {len(wanted)} are expected.")
-    for number, (call, want) in enumerate(zip(calls, wanted, strict=True)):
-        for key, value in want.items():
-            found = getattr(call, key)
-            check(found == value, f"tool_calls[{number}].{key} is {found!r}; {value!r} is expected.")
+def _assert_calls(expected: list[dict[str, Any]], calls: list[Any]) -> None:
+    check(len(calls) == len(expected), f"there are {len(calls)} tool calls; {len(expected)} are expected.")
+    for number, (call, values) in enumerate(zip(calls, expected, strict=True)):
+        for key, value in values.items():
+            actual = getattr(call, key)
+            check(actual == value, f"tool_calls[{number}].{key} is {actual!r}; {value!r} is expected.")

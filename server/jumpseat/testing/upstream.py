@@ -273,7 +273,7 @@ class FakeUpstream:
             try:
                 if not await _answer(self._reply_to(request), request, watch, writer):
                     return
-                first = await watch
+                first = await watch  # This byte belongs to the next request.
             except ConnectionError:
                 request.disconnected.set()
                 raise

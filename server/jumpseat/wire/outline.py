@@ -32,8 +32,8 @@ _STRING = rb'(?:[^"\\]++|\\.)*+'
 _TOKEN = re.compile(rb'"' + _STRING + rb'("?)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"' + _STRING + rb'"', re.DOTALL)
 _REST_OF_STRING = re.compile(_STRING, re.DOTALL)
+# A longer string is neither a key nor an id in use.
 _SHORT = 1024
-"""A longer string is neither a key nor an id in use."""
 
 # The id as one of the last members of the outermost object: only strings follow it, such as `method`.
 _ID_AT_THE_END = re.compile(

@@ -219,7 +219,7 @@ class Peer:
                         response.error.get("data"),
                     )
                 )
-                future.exception()
+                future.exception()  # Marked as retrieved, as in `close`.
 
     async def _serve(self, request: Request) -> None:
         try:

@@ -23,13 +23,13 @@ class Capabilities:
     resumable_streaming: bool = False
 
 
+# Fields of `Capabilities`, and the fields of `ModelInfo` for the same abilities.
 _FACTS = {
     "tool_calls": "supports_tool_use",
     "json_mode": "supports_json",
     "vision": "supports_vision",
     "thinking": "supports_thinking",
 }
-"""Fields of `Capabilities`, and the fields of `ModelInfo` for the same abilities."""
 
 
 def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:

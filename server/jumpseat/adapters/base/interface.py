@@ -41,6 +41,7 @@ class Adapter:
     options: ClassVar[type[BaseModel] | None] = None
     """A model of the keys of this kind, in addition to the common ones; for `read_options`."""
 
+    # For a plug-in whose constructor does not call this one.
     _provider: str = ""
 
     def __init__(

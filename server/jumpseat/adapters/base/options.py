@@ -26,6 +26,7 @@ def read_options(model: type[Options], provider: str, config: ProviderConfig) ->
     try:
         return model.model_validate(config.model_extra or {})
     except ValidationError as error:
+        # The input may be a secret.
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, ("providers", provider, *first["loc"])))
         message = first["msg"].removeprefix("Value error, ")

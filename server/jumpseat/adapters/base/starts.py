@@ -34,6 +34,7 @@ class StartBudget:
         Raises:
             ConnectionError: the program was started too often.
         """
+        # The deque keeps the last `MAX_STARTS` starts, so its first one is the oldest that counts.
         now = self._clock()
         if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
             wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])

@@ -9,10 +9,10 @@ from jumpseat.config import ProviderConfig
 from jumpseat.dialects.responses import ResponsesFacts
 from jumpseat.http import HttpClient
 
+# The members that the count accepts. Source: POST /responses/input_tokens of OpenAI's API reference.
 _COUNTED = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
 )
-"""The members that the count accepts. Source: POST /responses/input_tokens of OpenAI's API reference."""
 
 
 class OpenAIResponsesAdapter(EndpointAdapter):

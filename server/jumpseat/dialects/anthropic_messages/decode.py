@@ -146,10 +146,11 @@ class AnthropicMessagesDecoder:
                 for each in self._ended():
                     self._blocks.emit(each)
             case _:
-                pass
+                pass  # Anthropic adds event types within a version of the API.
 
     def _begin(self, message: Mapping[str, Any]) -> None:
         """Take the start of the answer, or of one that replaces the answer so far."""
+        # Gateways that try again upstream send a second `message_start`.
         if self._has_content:
             self._reset()
             self._sent_response = None
@@ -215,6 +216,7 @@ class AnthropicMessagesDecoder:
             case "thinking_delta", "thinking":
                 self._blocks.thinking(text_in(delta.get("thinking")))
             case "signature_delta", "thinking":
+                # One delta has the whole signature.
                 opened.signature = text_in(delta.get("signature"))
             case "input_json_delta", "tool_use":
                 piece = text_in(delta.get("partial_json"))
@@ -257,6 +259,7 @@ class AnthropicMessagesDecoder:
                     self._blocks.sign_thinking(opened.signature)
                 self._blocks.close_prose()
             case "tool_use":
+                # Some gateways send the input in the start event instead of deltas.
                 arguments = opened.whole.get("input")
                 if arguments and not any(opened.json):
                     self._blocks.tool_call(key, arguments=arguments_text(arguments))

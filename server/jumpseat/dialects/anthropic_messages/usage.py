@@ -32,6 +32,7 @@ class UsageCounter:
         """Take the `usage` of an event; a field that is absent or null keeps its value."""
         if not isinstance(usage, Mapping):
             return
+        # Overwritten, not added. For server tools, and from gateways, `message_start` has 0.
         for name in _FIELDS:
             count = count_in(usage.get(name))
             if count is not None:

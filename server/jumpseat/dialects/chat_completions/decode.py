@@ -68,6 +68,7 @@ class ChatCompletionsDecoder:
         if self.complete or not data or data.isspace():
             return []
         self._raise_failure()
+        # Complete now: some servers keep the connection open after it.
         if data.strip() == "[DONE]":
             if not self._begun:
                 raise ProtocolError(f"{self._provider} sent an empty answer.")
@@ -122,7 +123,7 @@ class ChatCompletionsDecoder:
         if self.complete:
             return []
         self._raise_failure()
-        # Some servers omit `[DONE]`; the finish reason is enough.
+        # Perplexity, Copilot, and Azure after a content filter send no `[DONE]`; the finish reason is enough.
         if self._finish_reason is None:
             raise self._blocks.early_end()
         return self._ended()
@@ -133,8 +134,10 @@ class ChatCompletionsDecoder:
             raise self._failure
 
     def _take_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
+        # In mid-stream, for example from Groq and OpenRouter; OpenRouter's may also have choices.
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
+        # Azure's first chunk has an empty id and model.
         self._response_id = self._response_id or text_in(chunk.get("id"))
         if not self._response_model:
             self._response_model = text_in(chunk.get("model"))
@@ -143,7 +146,7 @@ class ChatCompletionsDecoder:
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
-            self._usage = usage
+            self._usage = usage  # Not added: some servers report the total so far in every chunk.
         # `in` first: this runs for every chunk of every provider.
         if "copilot_usage" in chunk and (cost := cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
@@ -191,7 +194,7 @@ class ChatCompletionsDecoder:
         elif isinstance(content, list):
             self._take_parts(content)
         if isinstance(refusal, str) and refusal:
-            self._refused = True
+            self._refused = True  # The finish reason of a refusal is `stop`.
             self._flush_content()
             self._blocks.text(refusal)
         if "copilot_annotations" in delta:
@@ -331,6 +334,7 @@ class _CallKeys:
             begins_again: whether a delta with a name cannot continue the call with this key.
             whole: the delta is a complete call.
         """
+        # A key, not a position: the indices of some proxies begin with 1. Mistral and Gemini send none.
         if isinstance(index, int):
             key = self._by_index.get(index)
         elif call_id and call_id in self._by_id:
@@ -350,7 +354,7 @@ class _CallKeys:
         return key
 
     def _is_another(self, key: int, call_id: str, name: str) -> bool:
-        # Some servers give all calls the same index, and some the same id too.
+        # Gateways to Gemini give all calls the index 0, and some servers give them one id too.
         known_id, known_name = self._known[key]
         both = known_id != "" and call_id != ""
         return both and (call_id != known_id or (known_name != "" and name != known_name))

@@ -220,6 +220,7 @@ def _assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
                 pass  # Only in a user's message.
             case _:
                 assert_never(block)
+    # Null is valid only with tool calls; `_can_be_sent` leaves out a message with neither.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _thinking_parts(blocks, origin)

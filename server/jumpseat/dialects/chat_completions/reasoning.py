@@ -18,6 +18,8 @@ from typing import Any
 from jumpseat.dialects.cut_text import joined
 from jumpseat.dialects.opaque import read_opaque, write_opaque
 
+# `reasoning_content`: DeepSeek, Moonshot, llama.cpp, LM Studio, xAI. `reasoning`: OpenRouter, Groq, vLLM,
+# Cerebras. `reasoning_text`: Copilot.
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """The first one with text is used: servers that send two of them repeat the text."""
 

@@ -87,7 +87,7 @@ class OllamaChatDecoder:
         return ProtocolError(f"{self._provider} {what}: {plain_words(data[:80])}", provider=self._provider)
 
     def _take(self, part: Mapping[str, Any]) -> None:
-        if part.get("error"):
+        if part.get("error"):  # In mid-stream too, after status 200.
             raise error_from_fault(read_fault(part), self._provider)
         if not self._response_sent:
             self._response_sent = True

@@ -194,8 +194,8 @@ class ResponsesDecoder:
         self._blocks.end(raw, usage, refused=self._items.refused, unknown="pause_turn")
 
     def _ended_by_mark(self) -> list[StreamEvent]:
-        # Compatible servers may send `[DONE]` instead of a terminal event; that is enough if every item is
-        # complete.
+        # OpenRouter and LM Studio may send `[DONE]` instead of a terminal event. That is enough if every item
+        # is complete.
         if not (self._items.begun and self._items.all_done):
             raise self._blocks.early_end()
         self._end(None, None)

@@ -52,7 +52,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         if facts.obfuscates:
             body["stream_options"] = {"include_obfuscation": False}
     body["store"] = False
-    if may_reason(request.model):
+    if may_reason(request.model):  # The API refuses it for other models.
         body["include"] = [ENCRYPTED_REASONING]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]

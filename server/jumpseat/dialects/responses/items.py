@@ -142,7 +142,7 @@ class OutputItems:
         )
 
     def _known(self, index: int | None, name: str, kind: str) -> Item | None:
-        # The index goes before the id, because some servers change the id in each event.
+        # The index goes before the id, because Copilot changes the id in each event.
         alike = [item for item in reversed(self._items) if item.kind == kind]
         placed = next((item for item in alike if index is not None and item.index == index), None)
         named = next((item for item in alike if name and name in item.ids), None)
@@ -245,6 +245,7 @@ class OutputItems:
             self._blocks.whole(OtherBlock(item.kind or "unknown", opaque=write_opaque(item.fields)))
 
     def _close_reasoning(self, item: Item) -> None:
+        # Of the complete item: in `output_item.added` the encrypted content may be incomplete.
         signature = thinking_signature(item.fields)
         if signature:
             self._blocks.sign_thinking(signature)

@@ -36,6 +36,7 @@ def text_opaque(item: Mapping[str, Any], *, refusal: bool) -> str | None:
 
 def thinking_signature(item: Mapping[str, Any]) -> str:
     """The text by which the API accepts a reasoning item in a replay; empty if it cannot be replayed."""
+    # Compatible servers send an empty `encrypted_content`, which counts as absent.
     return text_in(item.get("encrypted_content")) or text_in(item.get("signature"))
 
 

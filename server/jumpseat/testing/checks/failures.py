@@ -161,6 +161,7 @@ class FailureChecks(ContractBase):
         self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]
     ) -> None:
         async with self.stage() as stage:
+            # One for the events, and one for the partial response below.
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []
             try:

@@ -49,7 +49,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 def watched_input_and_output() -> Iterator[list[str]]:
     """A line for each file, connection and process opened inside the block; imports do not count."""
     global _installed, _watched, _watching_thread
-    if not _installed:
+    if not _installed:  # Once, because Python cannot remove an audit hook.
         sys.addaudithook(_hook)
         _installed = True
     opened: list[str] = []

@@ -77,10 +77,10 @@ class ReplayChecks(ContractBase):
 
     async def _sent_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
         """The body of the next chat, which contains the message."""
-        asked = self.request_of(recording)
+        request = self.request_of(recording)
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
-        messages = (*asked.messages, message, _next_message(message))
-        await stage.chat(replace(asked, messages=messages, stream=True))
+        messages = (*request.messages, message, _next_message(message))
+        await stage.chat(replace(request, messages=messages, stream=True))
         return stage.sent()
 
     @bounded
@@ -111,7 +111,7 @@ class ReplayChecks(ContractBase):
             check(first < last, "the result is before its call.")
 
 
-def assert_valid_in_next_chat(events: Sequence[StreamEvent], asked: Sequence[Message] = (HELLO,)) -> None:
+def assert_valid_in_next_chat(events: Sequence[StreamEvent], before: Sequence[Message] = (HELLO,)) -> None:
     """The content of an answer, and of each partial answer after a cancel, is valid in the next chat.
 
     Raises:
@@ -128,7 +128,7 @@ def assert_valid_in_next_chat(events: Sequence[StreamEvent], asked: Sequence[Mes
     for message in (each for number, each in enumerate(given) if number == 0 or each != given[number - 1]):
         try:
             back = through_the_wire(message)
-            conversation = (*asked, back, _next_message(back))
+            conversation = (*before, back, _next_message(back))
             Conversation(conversation).arranged([])
         except ValueError as error:
             raise AssertionError(f"{message.content!r} was rejected: {error}") from error

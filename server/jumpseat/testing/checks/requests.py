@@ -30,8 +30,8 @@ class RequestChecks(ContractBase):
                 check(response.text == "Hello.", f"text is {response.text!r}.")
                 check([block.type for block in response.content] == ["text"], f"{response.content!r}")
                 check(response.stop_reason == "end_turn", f"it stops for {response.stop_reason!r}.")
-                asked = script.asks_to_stream(stage.chats[-1])
-                check(asked == streamed, f"stream is {streamed}, but the request has {asked}.")
+                requested = script.asks_to_stream(stage.chats[-1])
+                check(requested == streamed, f"stream is {streamed}, but the request has {requested}.")
 
     @bounded
     async def test_on_delta_gets_every_event(self) -> None:
