@@ -4,7 +4,7 @@ from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.count import TokenCount, count_tokens
 from jumpseat.engine.edit import Edit, run_edit
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.engine.reopened import with_what_is_remembered
+from jumpseat.engine.reopened import restore_answers
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn import run_turn
 
@@ -16,7 +16,7 @@ __all__ = [
     "TokenMemory",
     "TurnAsk",
     "count_tokens",
+    "restore_answers",
     "run_edit",
     "run_turn",
-    "with_what_is_remembered",
 ]

@@ -171,7 +171,9 @@ class Conversation:
             if message.role == "assistant":
                 # Reasoning alone is no answer; Anthropic's API also refuses an empty message.
                 if not any(map(_can_stand_alone, message.content)):
-                    reasoning_alone += any(map(_is_reasoning, message.content))
+                    reasoning_alone += any(
+                        isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in message.content
+                    )
                     continue
                 if pending:
                     result.append(Message("user", tuple(pending)))
@@ -216,10 +218,6 @@ def _can_stand_alone(block: ContentBlock) -> bool:
             return False  # Only in a user message.
         case _:
             assert_never(block)
-
-
-def _is_reasoning(block: ContentBlock) -> bool:
-    return isinstance(block, ThinkingBlock | RedactedThinkingBlock)
 
 
 def _is_blank(block: ContentBlock) -> bool:

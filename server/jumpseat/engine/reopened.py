@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from jumpseat.chat import (
-    ContentBlock,
     ContextBlock,
     ImageBlock,
     Message,
@@ -24,22 +23,20 @@ from jumpseat.chat import (
 from jumpseat.engine.memory import BlockMemory
 
 
-def with_what_is_remembered(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
+def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
     """The messages, one for one; unedited answers are complete again."""
-    # The memory recognises an answer by text and calls; blocks that a transcript keeps in part do not match.
-    known_by = [
-        Message(each.role, tuple(filter(_is_kept_whole, each.content))) if each.role == "assistant" else each
-        for each in messages
-    ]
-    recalled = memory.restored(known_by)
+    # The memory recognises an answer by text and calls. Other blocks would not match, because a transcript
+    # has only parts of them.
+    reduced = [_with_text_and_calls(each) if each.role == "assistant" else each for each in messages]
     return tuple(
         restored if restored is not thin and _shown(restored) == _shown(message) else message
-        for message, thin, restored in zip(messages, known_by, recalled, strict=True)
+        for message, thin, restored in zip(messages, reduced, memory.restored(reduced), strict=True)
     )
 
 
-def _is_kept_whole(block: ContentBlock) -> bool:
-    return isinstance(block, TextBlock | ToolUseBlock)
+def _with_text_and_calls(message: Message) -> Message:
+    kept = (block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))
+    return Message(message.role, tuple(kept))
 
 
 def _shown(message: Message) -> list[tuple[Any, ...]]:

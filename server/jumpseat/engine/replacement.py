@@ -69,6 +69,7 @@ def replacement_in(answer: str, target: str, language: str | None = None) -> str
         return None
     lines = answer.replace("\r\n", "\n").split("\n")
     old = target.replace("\r\n", "\n").split("\n")
+    # A short replacement may come as inline code, with or without the language.
     in_one_line = _ONE_LINE.fullmatch(answer.strip())
     block = None
     if in_one_line is not None and not target.lstrip().startswith("```"):

@@ -72,13 +72,6 @@ def spelling(name: str) -> Spelling:
     return Spelling(vendor.strip(), (stem[: found.start()] if found else stem).strip("-"), version, form)
 
 
-def normalised(name: str) -> str:
-    """The canonical spelling of a name: `vendor/stem-date`. Idempotent."""
-    listed_as = spelling(name)
-    vendor = f"{listed_as.vendor}/" if listed_as.vendor else ""
-    return f"{vendor}{listed_as.stem}{'-' if listed_as.version else ''}{listed_as.version}"
-
-
 def candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
     """The names of a list that match a name best: one, none, or several.
 

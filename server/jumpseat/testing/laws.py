@@ -39,9 +39,6 @@ from jumpseat.chat import (
     WarningEvent,
 )
 
-STARTS = (TextStartEvent, ThinkingStartEvent, ToolUseStartEvent)
-DELTAS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
-DONES = (TextDoneEvent, ThinkingDoneEvent, ToolUseDoneEvent)
 FINAL_STOP_REASONS = tuple(each for each in get_args(StopReason) if each not in ("cancelled", "error"))
 
 _CONTENT = {

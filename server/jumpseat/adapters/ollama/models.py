@@ -12,7 +12,7 @@ from typing import Any
 
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
-from jumpseat.dialects.loose_values import limit_in, mapping_in
+from jumpseat.dialects.loose_values import limit_in, mapping_in, texts_in
 
 # A model's limit may be 256k tokens, and its cache takes about 100 KiB per token: with its full context, a
 # small model fills the memory of a large machine.
@@ -140,8 +140,4 @@ def model_info(
 
 def _capabilities(value: Any) -> frozenset[str] | None:
     # Servers before 0.6.4 have no capabilities, so an empty list means unknown.
-    return frozenset(filter(_is_text, value)) or None if isinstance(value, list) else None
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return frozenset(texts_in(value)) or None

@@ -59,7 +59,8 @@ def assistant_part(block: ContentBlock, origin: Origin, *, keep_thinking: bool) 
             call_id = tool_id(own_id(block, origin))
             return {"type": "tool_use", "id": call_id, "name": block.name, "input": _input(block), **extra}
         case ThinkingBlock():
-            if not (ours and keep_thinking and _came_from_here(block)):
+            # Compatible endpoints send thinking without a signature; its origin shows that it is theirs.
+            if not (ours and keep_thinking and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
         case RedactedThinkingBlock():
@@ -102,11 +103,6 @@ def without_cut_off_calls(
         if parts:
             result.append({**message, "content": parts})
     return result
-
-
-def _came_from_here(block: ThinkingBlock) -> bool:
-    # Compatible endpoints send thinking without a signature, so an origin is enough.
-    return block.signature is not None or block.origin is not None
 
 
 def _input(block: ToolUseBlock) -> dict[str, Any]:

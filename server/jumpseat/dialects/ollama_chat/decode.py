@@ -55,7 +55,8 @@ class OllamaChatDecoder:
             self._blocks.leave_out(data)
             return self._blocks.take()
         if not isinstance(part, dict):
-            raise self._broken("sent a line that is not a JSON object", data)
+            message = f"{self._provider} sent a line that is not a JSON object: {plain_words(data[:80])}"
+            raise ProtocolError(message, provider=self._provider)
         self._take(part)
         return self._blocks.take()
 
@@ -82,9 +83,6 @@ class OllamaChatDecoder:
         if not self.complete:
             raise self._blocks.early_end()
         return []
-
-    def _broken(self, what: str, data: str) -> ProtocolError:
-        return ProtocolError(f"{self._provider} {what}: {plain_words(data[:80])}", provider=self._provider)
 
     def _take(self, part: Mapping[str, Any]) -> None:
         if part.get("error"):  # In mid-stream too, after status 200.

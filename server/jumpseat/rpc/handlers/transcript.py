@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError
 from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
-from jumpseat.engine import with_what_is_remembered
+from jumpseat.engine import restore_answers
 from jumpseat.providers import resolve_model
 from jumpseat.rpc.decode import messages_from_wire
 from jumpseat.rpc.encode import to_wire
@@ -22,7 +22,7 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParsePar
     front = await asyncio.to_thread(parse_front_matter, text)
     roles = await _roles(session, front.model)
     read = await asyncio.to_thread(parse, text, roles=roles, front=front)
-    messages = with_what_is_remembered(read.messages, session.memory)
+    messages = restore_answers(read.messages, session.memory)
     result: dict[str, Any] = {"messages": to_wire(messages), "turns": to_wire(read.turns)}
     if read.system is not None:
         result["system"] = read.system

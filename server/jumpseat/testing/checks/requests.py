@@ -84,7 +84,11 @@ class RequestChecks(ContractBase):
         script = self.answers()
         async with self.stage() as stage:
             bodies = []
-            for tools in (TOOLS, _as_mappings()):
+            mappings = [
+                {"name": each.name, "description": each.description, "parameters": each.parameters}
+                for each in TOOLS
+            ]
+            for tools in (TOOLS, mappings):
                 stage.answer(script.text_answer(["Yes."], streamed=False))
                 await stage.adapter.bind(self.model).chat(self.hello().messages, tools=tools)
                 bodies.append(stage.sent())
@@ -108,7 +112,8 @@ class RequestChecks(ContractBase):
             body = stage.sent()
             found = sum("Be-brief-prompt." in text for text in strings_in(body))
             check(found == 1, f"the system prompt is {found} times in the request: {body!r}")
-            users = [value for value in values_in(body) if isinstance(value, dict) and _is_users(value)]
+            objects = (value for value in values_in(body) if isinstance(value, dict))
+            users = [value for value in objects if value.get("role") == "user"]
             is_users = any("Be-brief-prompt." in text for user in users for text in strings_in(user))
             check(not is_users, f"the system prompt is sent as a message of the user: {body!r}")
 
@@ -157,15 +162,5 @@ class RequestChecks(ContractBase):
         return stage.sent()
 
 
-def _as_mappings() -> list[Mapping[str, Any]]:
-    return [
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in TOOLS
-    ]
-
-
 def _extends(value: Any, schema: Mapping[str, Any]) -> bool:
     return isinstance(value, Mapping) and schema.items() <= value.items()
-
-
-def _is_users(value: Mapping[str, Any]) -> bool:
-    return value.get("role") == "user"
