@@ -1,4 +1,4 @@
-"""The contract, passed by the adapter for Anthropic's Messages."""
+"""The contract suite for the adapter of Anthropic's Messages API."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The contract, passed by the Copilot adapter on each of its three routes."""
+"""The contract suite for the Copilot adapter, on each of its three routes."""
 
 from pathlib import Path
 

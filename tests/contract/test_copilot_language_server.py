@@ -1,4 +1,4 @@
-"""The contract, passed by the language server's provider by both its ways, against a scripted server."""
+"""The contract suite for both APIs of the language server, over a scripted server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND = "copilot-language-server"
 
 @pytest.fixture
 def command() -> Iterator[list[str]]:
-    """Starts a scripted server, which lives in a loop of its own: each check has another."""
+    """The command of a scripted server, which runs in its own loop because each check has another."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -37,7 +37,7 @@ def command() -> Iterator[list[str]]:
 
 
 class LanguageServerContract(AdapterContract):
-    """What both ways share; there is no HTTP that the suite could script."""
+    """Common parts of both APIs; without HTTP, so that the suite cannot script answers."""
 
     kind = KIND
     speaks_http = False

@@ -1,4 +1,4 @@
-"""Every kind of provider has its class of the contract, and its folder of recordings."""
+"""Every kind of provider has a contract class and a folder of recordings."""
 
 import importlib
 import json
@@ -11,13 +11,13 @@ from jumpseat.testing import AdapterContract, load_recordings
 
 HERE = Path(__file__).parent
 WITHOUT_HTTP = frozenset({"copilot-language-server"})
-"""Kinds that ask no HTTP server: there is nothing to record, so the suite asks them what they can answer."""
+"""Kinds without HTTP, which have no recordings; the suite sends their `live_request`."""
 
 FOLDERS = sorted(path for path in (HERE / "recordings").iterdir() if path.is_dir())
 
 
 def contracts():
-    """The classes of this folder's modules, by the kind that each names."""
+    """The contract classes of this folder's modules, with their kinds."""
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(f"tests.contract.{path.stem}")
         for value in vars(module).values():
@@ -36,7 +36,7 @@ def test_a_kind_has_its_contract_and_its_recordings(kind):
         assert all(cls.live_request is not None for cls in of_kind)
         return
     assert all(cls.script is not None and load_recordings(cls.recordings) for cls in of_kind)
-    # One that speaks several dialects passes with the recordings of the others, too.
+    # A kind with several dialects also uses the recordings of other kinds.
     assert HERE / "recordings" / kind in [cls.recordings for cls in of_kind]
 
 
@@ -45,7 +45,7 @@ def test_every_folder_of_recordings_belongs_to_a_contract():
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_recording_is_small_and_holds_no_key(folder):
+def test_a_recording_is_small_and_contains_no_key(folder):
     for path in folder.iterdir():
         data = path.read_bytes()
         assert len(data) < 16_384, path

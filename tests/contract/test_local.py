@@ -1,4 +1,4 @@
-"""The contract, passed by the local provider: behind a scripted llama.cpp, and with the real model."""
+"""The contract suite for the local provider: over a scripted llama.cpp, and with the real model."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,13 +12,13 @@ from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.testing import AdapterContract, ChatCompletionsScript
 
-# Looked up when this module is read, before a fixture moves the data directory.
+# Looked up at import, before a fixture moves the data directory.
 MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
 NAME = "smollm2-135m-instruct"
 
 
 class ScriptedServer:
-    """Stands for `LocalServer`, which would start llama.cpp: its address is that of the scripted server."""
+    """Replaces `LocalServer`, so that no llama.cpp is started; its address is that of the scripted server."""
 
     address = ""
     api_key = "sk-contract-0123456789abcdef"
@@ -44,7 +44,9 @@ class TestLocal(AdapterContract):
 
     @pytest.fixture(autouse=True)
     def _llama_cpp_is_scripted(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(local, "locate", lambda provider, model_path: tmp_path / "model.gguf")
+        model = tmp_path / "model.gguf"
+        model.touch()
+        monkeypatch.setattr(local, "locate", lambda provider, model_path: model)
         monkeypatch.setattr(local, "require_engine", lambda provider: None)
         self.monkeypatch = monkeypatch
 

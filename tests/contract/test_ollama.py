@@ -1,4 +1,4 @@
-"""The contract, passed by the adapter for Ollama."""
+"""The contract suite for the adapter of Ollama servers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The contract, passed by the adapter for chat completions."""
+"""The contract suite for the adapter of chat completions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The contract, passed by the adapter for OpenAI's Responses."""
+"""The contract suite for the adapter of OpenAI's Responses API."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tests of the real Copilot language server share."""
+"""Fixtures of the tests with the real Copilot language server."""
 
 from __future__ import annotations
 

@@ -30,24 +30,24 @@ INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" 
 TEE = Path(__file__).parents[1] / "fakes" / "tee.py"
 
 WAIT_SECONDS = 60.0
-"""A cold start of a program of 150 MB on a busy machine; a hang is for ever."""
+"""Enough for a cold start of a program of 150 MB on a busy machine."""
 
-Manner = Literal["direct", "npm", "tee"]
-"""How the daemon starts it: itself, by a parent as npm's entry is one, or by one that copies its input."""
+Launch = Literal["direct", "npm", "tee"]
+"""How the daemon starts the program: directly, through a parent like npm's, or through `tee.py`."""
 
 PROVIDER = "ls"
-"""The daemon's provider whose backend it is."""
+"""The daemon's provider that uses the program."""
 
 MODEL = "claude-sonnet-4.6"
-"""A model whose words the program hands on one by one."""
+"""A model whose deltas the program passes on one by one."""
 
 MESSAGES = "/v1/messages"
-"""Where this model is asked."""
+"""The path of this model's requests."""
 
 ENTERPRISE = "ghe.test"
-"""A GitHub that only the proxy knows."""
+"""A GitHub host that only the proxy resolves."""
 
-# On a Node that is too old for it, npm's entry starts the program with its own streams and waits.
+# With a Node.js that is too old, npm's entry point starts the program with its own streams and waits for it.
 _AS_NPM = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 _FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY", "NODE_")
@@ -75,7 +75,7 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "HTTPS_PROXY": proxy,
-        # Otherwise it uses the developer's keyring.
+        # Otherwise the program uses the developer's keyring.
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
     if emulator is None:
@@ -91,7 +91,7 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
 
 @dataclass(frozen=True)
 class Harness:
-    """A daemon with the program as its backend, and their surroundings."""
+    """A daemon with the program as its provider, and the program's proxy."""
 
     daemon: Daemon
     proxy: LoopbackProxy
@@ -110,39 +110,39 @@ class Harness:
 
     async def ask(self, text: str, **params: Any) -> Any:
         """The result of a chat; `messages` is the history."""
-        exchange = await self.daemon.request("chat/start", asking(text, **params))
+        exchange = await self.daemon.request("chat/start", chat_params(text, **params))
         return exchange.result
 
 
-def asking(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
+def chat_params(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
     """The params of a chat."""
     messages = [*params.pop("messages", ()), {"role": "user", "content": text}]
     return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
 
 
-async def begun(harness: Harness, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
-    """Start a chat whose answer stops after its first words; returns the request's id when they arrived."""
+async def begin_chat(harness: Harness, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
+    """Start a chat whose answer pauses after its first words; returns the request's id once they arrived."""
     emulator.script(MODEL, faults.gated(gate, after=8))
-    request = harness.daemon.start("chat/start", asking("Count to 30", model=MODEL, **params))
+    request = harness.daemon.start("chat/start", chat_params("Count to 30", model=MODEL, **params))
     await harness.daemon.read_delta("text_delta")
     return request
 
 
-def heard(result: Any) -> str:
+def echoed(result: Any) -> str:
     """The user's text in the echoed prompt; the server adds its own text around it."""
     found = re.search(r"<userRequest>\n(.*)\n</userRequest>", result["text"], re.DOTALL)
     assert found is not None, result
     return found[1]
 
 
-def answered(exchange: Any) -> str:
+def delta_text(exchange: Any) -> str:
     """The deltas of the text, joined."""
     return "".join(delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta")
 
 
 @contextlib.asynccontextmanager
 async def running_harness(
-    home: Path, emulator: CopilotEmulator | None, *flags: str, manner: Manner = "direct", **table: Any
+    home: Path, emulator: CopilotEmulator | None, *flags: str, launch: Launch = "direct", **table: Any
 ) -> AsyncIterator[Harness]:
     """An initialized daemon with the program as its only provider, `ls`.
 
@@ -150,12 +150,12 @@ async def running_harness(
         home: the home directory of the daemon and the program.
         emulator: the GitHub that the program is signed in to by its environment; None for none.
         flags: command-line flags of the daemon.
-        manner: how the daemon starts the program.
+        launch: how the daemon starts the program.
         table: more keys of the provider.
     """
     async with LoopbackProxy() as proxy:
         env = environment(home, proxy.url, emulator)
-        async with _daemon(home, env, flags, proxy, manner, table) as harness:
+        async with _daemon(home, env, flags, proxy, launch, table) as harness:
             yield harness
 
 
@@ -163,7 +163,7 @@ async def running_harness(
 async def enterprise_harness(
     home: Path, emulator: CopilotEmulator, authority: Authority, *flags: str
 ) -> AsyncIterator[Harness]:
-    """The same, signed out, with a GitHub Enterprise Server behind TLS and a proxy."""
+    """The same, signed out, with a GitHub Enterprise Server over TLS and through a proxy."""
     context = authority.server(ENTERPRISE, f"*.{ENTERPRISE}")
     async with contextlib.AsyncExitStack() as stack:
         github = await stack.enter_async_context(TlsFront(context, emulator.github_url))
@@ -183,7 +183,7 @@ async def _daemon(
     env: dict[str, str],
     flags: tuple[str, ...],
     proxy: LoopbackProxy,
-    manner: Manner,
+    launch: Launch,
     table: dict[str, Any],
 ) -> AsyncIterator[Harness]:
     copy = home / "received"
@@ -192,7 +192,7 @@ async def _daemon(
         "npm": [sys.executable, "-I", "-S", "-c", _AS_NPM],
         "tee": [sys.executable, "-I", "-S", str(TEE), str(copy)],
     }
-    rows = {"kind": "copilot-language-server", "command": [*parents[manner], program()], **table}
+    rows = {"kind": "copilot-language-server", "command": [*parents[launch], program()], **table}
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
     (home / "config.toml").write_text(f"[providers.{PROVIDER}]\n{text}", "utf-8")
     async with running_daemon(home, *flags, env=env, wait_seconds=WAIT_SECONDS) as daemon:

@@ -28,7 +28,7 @@ HAIKU = "copilot:claude-haiku-4.5"
 
 pytestmark = [
     pytest.mark.timeout(90),
-    pytest.mark.skipif(sys.platform == "win32", reason="terminals and the fake xdg-open are POSIX's"),
+    pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX terminals and a fake xdg-open"),
     pytest.mark.slow,
 ]
 
@@ -44,7 +44,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Path:
-    """The file in which the browser that is none notes the pages it is to open, each on a line."""
+    """The file to which the fake browser writes the pages that it opens, one per line."""
     return tmp_path / "opened"
 
 
@@ -59,7 +59,7 @@ def env(tmp_path: Path, home: Path, opened: Path) -> dict[str, str]:
 
 
 class Command:
-    """A command in pipes; nothing is piped in."""
+    """A running command with its output in pipes and an empty input."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -67,7 +67,7 @@ class Command:
 
     @classmethod
     async def run(cls, env: dict[str, str], *arguments: str) -> Command:
-        """Start it."""
+        """Start a command."""
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
             *arguments,
@@ -81,16 +81,16 @@ class Command:
         return cls(process)
 
     async def code(self) -> str:
-        """The code that it shows."""
+        """The code that the command shows."""
         assert self.process.stderr is not None
         while line := (await self.process.stderr.readline()).decode():
             self.said.append(line.rstrip("\n"))
             if found := re.search(r"copy this code: (\S+)", line):
                 return found[1]
-        raise AssertionError(f"it ended without a code: {self.said}")
+        raise AssertionError(f"the command ended without a code: {self.said}")
 
     async def end(self) -> tuple[int | None, str, str]:
-        """Its exit code, and what it wrote to stdout and to stderr."""
+        """The exit code, stdout and stderr."""
         out, err = await self.process.communicate()
         return self.process.returncode, out.decode(), "\n".join([*self.said, err.decode()])
 
@@ -106,7 +106,7 @@ async def log_in(env: dict[str, str], emulator: CopilotEmulator, *more: str) -> 
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_in_a_pipe_shows_code_and_page_opens_nothing_and_says_as_whom(env, emulator, opened):
+async def test_a_login_in_a_pipe_shows_code_page_and_user_and_opens_nothing(env, emulator, opened):
     code, out, said = await log_in(env, emulator)
 
     assert (code, out) == (0, "")
@@ -118,7 +118,7 @@ async def test_a_login_in_a_pipe_shows_code_and_page_opens_nothing_and_says_as_w
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_as_json_prints_the_status_alone_even_if_a_browser_makes_noise(env, emulator, opened):
+async def test_a_login_as_json_prints_only_the_status_even_if_the_browser_prints_text(env, emulator, opened):
     code, out, said = await log_in(env, emulator, "--json", "--browser")
     status = json.loads(out)
 
@@ -131,7 +131,7 @@ async def test_a_login_as_json_prints_the_status_alone_even_if_a_browser_makes_n
 @pytest.mark.requirement("copilot:login-command")
 @pytest.mark.parametrize("how", ["deny", "expire"])
 @pytest.mark.parametrize("as_json", [False, True])
-async def test_a_login_that_was_not_finished_is_exit_code_1_and_says_what_to_do(env, emulator, how, as_json):
+async def test_an_unfinished_login_is_exit_code_1_with_a_hint(env, emulator, how, as_json):
     sign_ins = Path(env["JUMPSEAT_HOME"], "auth", "sign_ins.json")
     command = await Command.run(env, "login", *(["--json"] if as_json else []))
     getattr(emulator, how)(await command.code())
@@ -181,7 +181,7 @@ def wait_for(path: Path | None) -> None:
 
 @pytest.mark.requirement("copilot:login-command")
 @pytest.mark.parametrize(("flag", "opens"), [(None, True), ("--browser", True), ("--no-browser", False)])
-async def test_on_a_terminal_the_page_is_opened_unless_that_is_not_wanted(env, emulator, opened, flag, opens):
+async def test_on_a_terminal_the_page_is_opened_unless_a_flag_forbids_it(env, emulator, opened, flag, opens):
     terminal = Terminal([*COMMAND, "login", *filter(None, [flag])], env)
     shown = re.compile(rb"copy this code: ([A-Z0-9]+-[A-Z0-9]+)")
     await asyncio.to_thread(terminal.read_until, lambda seen: bool(shown.search(seen)) and b"device" in seen)
@@ -211,7 +211,7 @@ async def test_ctrl_c_on_a_terminal_ends_a_login(env, emulator):
 
 
 @pytest.mark.requirement("copilot:logout-command")
-async def test_a_logout_forgets_the_sign_in_and_says_so(env, emulator):
+async def test_a_logout_deletes_the_sign_in_and_reports_it(env, emulator):
     await log_in(env, emulator)
     code, out, said = await run(env, "logout")
     again, status, _ = await run(env, "logout", "--json")
@@ -221,7 +221,7 @@ async def test_a_logout_forgets_the_sign_in_and_says_so(env, emulator):
 
 
 @pytest.mark.requirement("copilot:logout-command")
-async def test_a_logout_says_where_a_sign_in_is_still_configured(env, emulator, home):
+async def test_a_logout_reports_a_sign_in_that_is_still_configured(env, emulator, home):
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     code, _, said = await run(env, "logout")
 
@@ -237,7 +237,7 @@ def signed_in(emulator: CopilotEmulator, home: Path) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_terms_are_shown_and_without_a_person_or_yes_nothing_is_accepted(env, signed_in):
+async def test_without_a_terminal_or_yes_terms_are_shown_and_not_accepted(env, signed_in):
     code, out, said = await run(env, "accept-terms", HAIKU)
 
     assert (code, out) == (2, "")
@@ -247,7 +247,7 @@ async def test_terms_are_shown_and_without_a_person_or_yes_nothing_is_accepted(e
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_yes_accepts_them_once_and_for_all(env, signed_in):
+async def test_yes_accepts_the_terms_once(env, signed_in):
     code, out, said = await run(env, "accept-terms", "--yes", "--json", HAIKU)
     again = await run(env, "accept-terms", HAIKU)
 
@@ -262,7 +262,7 @@ async def test_yes_accepts_them_once_and_for_all(env, signed_in):
     ("keys", "code", "policy"),
     [(b"y\n", 0, "enabled"), (b"n\n", 1, "unconfigured"), (b"\x03", 130, "unconfigured")],
 )
-async def test_a_person_is_asked(env, signed_in, keys, code, policy):
+async def test_the_terminal_asks_for_acceptance(env, signed_in, keys, code, policy):
     terminal = Terminal([*COMMAND, "accept-terms", HAIKU], env)
     await asyncio.to_thread(terminal.read_until, lambda seen: b"accept these terms?" in seen)
     terminal.type(keys)
@@ -283,7 +283,7 @@ async def test_a_person_is_asked(env, signed_in, keys, code, policy):
         ("copilot:claude-opus-4.7", 1, "The plan does not include it"),
     ],
 )
-async def test_a_wrong_name_or_one_that_the_plan_lacks_is_said(env, signed_in, model, code, words):
+async def test_an_unknown_or_unavailable_model_is_reported(env, signed_in, model, code, words):
     ended, _, said = await run(env, "accept-terms", "--yes", model)
 
     assert ended == code

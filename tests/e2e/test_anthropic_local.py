@@ -1,4 +1,4 @@
-"""The `anthropic` adapter against a real server that is not ours: llama.cpp's own /v1/messages."""
+"""The `anthropic` adapter against a real third-party server: llama.cpp's own /v1/messages."""
 
 import asyncio
 from importlib.util import find_spec
@@ -15,15 +15,15 @@ from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
 
 WAIT_SECONDS = 60.0
-"""A loaded machine computes slowly; a hang is for ever."""
+"""Enough for the model on a loaded machine."""
 
-# Looked up when this module is read, before a fixture moves the data directory.
+# Looked up at import, before a fixture moves the data directory.
 MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
-    # One server for all of them, so that one worker runs them all.
+    # All tests share one server, so that one worker runs them all.
     pytest.mark.xdist_group("anthropic-local"),
     pytest.mark.slow,
     # The server's process belongs to the event loop that started it.
@@ -61,7 +61,7 @@ def adapter_for(server, http, **config):
 
 
 async def response_to(server, *messages, **more):
-    """One answer over a connection of its own.
+    """One answer over a new connection.
 
     llama.cpp closes the connection after a streamed answer although it promised keep-alive. A request that
     follows at once can be sent before the close is seen; in the daemon the engine retries it.
@@ -80,7 +80,7 @@ async def response_to(server, *messages, **more):
     return fold.response(), events
 
 
-async def test_llama_cpp_answers_streamed_and_whole_alike(server):
+async def test_llama_cpp_gives_the_same_answer_streamed_and_whole(server):
     streamed, events = await response_to(server)
     assert "Paris" in streamed.text
     assert (streamed.stop_reason, streamed.raw_stop_reason) == ("end_turn", "end_turn")
@@ -119,7 +119,7 @@ async def test_a_wrong_key_is_refused(server, http):
         await asyncio.wait_for(anext(events), WAIT_SECONDS)
 
 
-async def test_leaving_the_answer_frees_the_server_for_the_next(server, http):
+async def test_closing_the_stream_frees_the_server_for_the_next_chat(server, http):
     adapter = adapter_for(server, http)
     story = ChatRequest(messages=(Message.user("Tell a long story."),), model="small", max_tokens=4000)
     async with asyncio.timeout(WAIT_SECONDS):

@@ -1,4 +1,4 @@
-"""The installed command, the real daemon and a provider on loopback: nothing of ours is replaced."""
+"""The installed command and the real daemon, with a fake provider on loopback."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_status_names_the_default_provider(environment: dict[str, str]) -> None:
     assert status["default"] == "fake"
 
 
-def test_a_configuration_file_can_be_named(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_configuration_file_can_be_given(environment: dict[str, str], tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(
         '[providers.other]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n', encoding="utf-8"
@@ -74,7 +74,9 @@ def test_a_configuration_file_can_be_named(environment: dict[str, str], tmp_path
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
-def test_an_interrupt_reaches_the_provider(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+def test_an_interrupt_closes_the_providers_connection(
+    environment: dict[str, str], upstream: ThreadedUpstream
+) -> None:
     events = completion_stream(["Hel", "lo"])
     upstream.script(Reply.events([*events[:2], Gate(), *events[2:]]))
     with subprocess.Popen(
@@ -92,7 +94,7 @@ def test_an_interrupt_reaches_the_provider(environment: dict[str, str], upstream
     assert process.returncode == 130
 
 
-async def test_breaking_out_of_the_loop_of_the_client_reaches_the_provider(
+async def test_leaving_the_clients_loop_closes_the_providers_connection(
     environment: dict[str, str], upstream: ThreadedUpstream
 ) -> None:
     events = completion_stream(["Hel", "lo"])

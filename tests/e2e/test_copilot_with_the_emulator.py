@@ -1,4 +1,4 @@
-"""The real daemon at an emulated GitHub: whole conversations, and no credential where it does not belong."""
+"""The real daemon at an emulated GitHub: whole conversations, and the hosts that get each credential."""
 
 import asyncio
 
@@ -47,8 +47,8 @@ def result_of(call, text):
         ("gpt-5.3-codex", "/responses"),
     ],
 )
-async def test_two_tools_go_round_and_only_the_users_turn_is_charged(signed_in, emulator, model, path):
-    """The emulator refuses thinking that does not come back as it was sent, so this shows that it does."""
+async def test_two_tools_are_called_and_only_the_users_turn_is_charged(signed_in, emulator, model, path):
+    """The emulator refuses thinking that is changed on its way back."""
     question = user("use the tools weather and time")
     thinking = {} if model == "gpt-4.1" else {"thinking": "low"}
     called = await ask(signed_in, model, question, tools=TOOLS, **thinking)
@@ -82,7 +82,7 @@ async def test_a_token_that_expires_between_two_chats_costs_one_exchange(signed_
     assert emulator.exchanges == 2
 
 
-async def test_a_token_that_expires_in_mid_answer_does_not_end_it(signed_in, emulator):
+async def test_a_token_that_expires_in_mid_answer_does_not_end_the_answer(signed_in, emulator):
     gate = Gate()
     emulator.script("gpt-4.1", faults.gated(gate, after=4))
     params = {"model": "gh:gpt-4.1", "messages": [user("Count to 30")]}
@@ -95,7 +95,7 @@ async def test_a_token_that_expires_in_mid_answer_does_not_end_it(signed_in, emu
     assert ended.result["text"].endswith("29 30")
 
 
-async def test_every_credential_stays_where_it_belongs(signed_in, emulator):
+async def test_each_credential_is_sent_only_to_its_host(signed_in, emulator):
     emulator.add_account("someone-else")
     await ask(signed_in, "gpt-4.1", user("Hi"))
     await signed_in.request("auth/status", {"provider": "gh", "refresh": True})
@@ -106,7 +106,7 @@ async def test_every_credential_stays_where_it_belongs(signed_in, emulator):
 
 
 @pytest.mark.parametrize("client_id", ["Ov23li8tweQw6odWQebz", "178c6fc778ccc68e1d6a"])
-async def test_an_oauth_apps_token_is_used_as_it_is_at_the_host_of_its_plan(daemon, emulator, client_id):
+async def test_an_oauth_apps_token_is_used_directly_at_the_host_of_its_plan(daemon, emulator, client_id):
     emulator.set_plan("business")
     table = emulator.provider(github_token=emulator.issue_token(client_id=client_id))
     await daemon.initialize({"providers": {"gh": table}})
@@ -115,7 +115,7 @@ async def test_an_oauth_apps_token_is_used_as_it_is_at_the_host_of_its_plan(daem
     assert emulator.credentials_seen_by("copilot-business") == {"gho"}
 
 
-async def test_what_the_account_may_not_do_is_reported_by_kind(signed_in, emulator):
+async def test_refusals_of_an_account_are_reported_by_kind(signed_in, emulator):
     async def kind(model="gpt-4.1", text="Hi"):
         params = {"model": f"gh:{model}", "messages": [user(text)]}
         return (await signed_in.request("chat/start", params)).error["data"]["kind"]

@@ -63,7 +63,7 @@ def question(upstream: ThreadedUpstream) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def test_the_new_text_of_the_lines_is_printed_to_the_byte(
+def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     answers(upstream, "Sure:\n```python\nb = 20\n\nc = '\x0c'\n```\n")
@@ -77,7 +77,7 @@ def test_the_new_text_of_the_lines_is_printed_to_the_byte(
     assert file.read_bytes() == BEFORE
 
 
-def test_in_place_changes_these_lines_alone_and_keeps_the_mode(
+def test_in_place_changes_only_these_lines_and_keeps_the_mode(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     answers(upstream, "```\nd = 5\n```")
@@ -89,7 +89,7 @@ def test_in_place_changes_these_lines_alone_and_keeps_the_mode(
     assert sorted(each.name for each in file.parent.iterdir()) == ["a file.py", "home"]
 
 
-def test_without_lines_the_whole_file_is_meant(
+def test_without_lines_the_whole_file_is_edited(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     answers(upstream, "```\nx\n```")
@@ -98,7 +98,7 @@ def test_without_lines_the_whole_file_is_meant(
 
 
 @pytest.mark.parametrize(("text", "reason"), [("```\nx", "length"), ("", "stop")])
-def test_an_answer_that_did_not_end_well_changes_nothing(
+def test_an_incomplete_answer_changes_nothing(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path, text: str, reason: str
 ) -> None:
     answers(upstream, text, reason)
@@ -109,7 +109,7 @@ def test_an_answer_that_did_not_end_well_changes_nothing(
     assert file.read_bytes() == BEFORE
 
 
-def test_a_file_that_was_changed_in_the_meantime_is_left_alone(
+def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     gate = Gate()

@@ -1,4 +1,4 @@
-"""`python -m tests.emulator` as a person uses it: a process, a page, a table for config.toml."""
+"""`python -m tests.emulator` as a program: its output, its sign-in page, its table for config.toml."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ async def running(*options):
         await process.communicate()
 
 
-async def test_it_prints_a_table_that_leads_to_it_and_a_page_that_signs_in():
+async def test_the_printed_table_and_page_sign_in_to_the_emulator():
     async with running("--port", "0", "--plan", "business", "--token") as process:
         printed = b""
         while b"Approve codes at" not in printed:
@@ -62,7 +62,7 @@ async def test_it_prints_a_table_that_leads_to_it_and_a_page_that_signs_in():
         assert token.encode() not in line
 
 
-async def test_its_help_has_examples():
+async def test_the_help_has_examples():
     async with running("--help") as process:
         printed, _ = await process.communicate()
     assert b"--plan business" in printed

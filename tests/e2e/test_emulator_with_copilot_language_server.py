@@ -37,14 +37,14 @@ class LanguageServer:
             self.progress.append((params["token"], params["value"]))
 
 
-async def answer_it(method: str, params: Any) -> Any:
-    """What it asks of an editor has no answer that matters here."""
+async def answer_request(method: str, params: Any) -> Any:
+    """Answers the program's requests to an editor."""
     return [{}, None] if method == "conversation/context" else None
 
 
 @contextlib.asynccontextmanager
 async def language_server(emulator: CopilotEmulator, home: Path) -> AsyncIterator[LanguageServer]:
-    """The program, signed in as octocat by its environment, initialized; gone at the end."""
+    """The program, initialized and signed in as octocat through its environment; ended at the end."""
     async with LoopbackProxy() as proxy, _running(emulator, home, proxy.url) as server:
         yield server
 
@@ -65,7 +65,7 @@ async def _running(emulator: CopilotEmulator, home: Path, proxy: str) -> AsyncIt
     peer = Peer(
         process.stdin.write,
         on_notification=lambda method, params: notes[0].note(method, params),
-        on_request=answer_it,
+        on_request=answer_request,
     )
     notes.append(LanguageServer(peer))
     pump = asyncio.ensure_future(_pump(process.stdout, peer))
@@ -99,7 +99,7 @@ async def _running(emulator: CopilotEmulator, home: Path, proxy: str) -> AsyncIt
 async def _pump(stdout: asyncio.StreamReader, peer: Peer) -> None:
     while data := await stdout.read(1 << 16):
         peer.feed(data)
-    peer.close("The language server is gone.")
+    peer.close("The language server has ended.")
 
 
 def question(token: str, text: str, model: str) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def question(token: str, text: str, model: str) -> dict[str, Any]:
     }
 
 
-def said(reports: list[dict[str, Any]]) -> list[str]:
-    """The pieces of the answer, wherever this mode puts them."""
+def text_pieces(reports: list[dict[str, Any]]) -> list[str]:
+    """The pieces of the answer, from either field that can hold them."""
     return [
         piece
         for value in reports
@@ -124,7 +124,7 @@ def said(reports: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-async def test_it_signs_in_lists_the_models_reads_the_quota_and_completes(emulator, tmp_path):
+async def test_the_server_signs_in_lists_models_reads_the_quota_and_completes(emulator, tmp_path):
     document = {"uri": (tmp_path / "x.py").as_uri(), "version": 1}
     place = {"textDocument": document, "position": {"line": 1, "character": 0}}
     async with language_server(emulator, tmp_path) as server:
@@ -146,7 +146,7 @@ async def test_it_signs_in_lists_the_models_reads_the_quota_and_completes(emulat
     assert emulator.credentials_seen_by("github") == set()
 
 
-async def test_it_streams_what_each_vendors_model_says_and_words_an_exhausted_quota(emulator, tmp_path):
+async def test_the_server_streams_each_vendors_model_and_reports_an_exhausted_quota(emulator, tmp_path):
     routes = {
         "gpt-4.1": "/chat/completions",
         "claude-sonnet-4.6": "/v1/messages",
@@ -158,7 +158,7 @@ async def test_it_streams_what_each_vendors_model_says_and_words_an_exhausted_qu
             before = len(emulator.requests(path=path))
             await server.request("conversation/create", question(model, f"Is {model} on?", model))
             reports = server.reports(model)
-            pieces = said(reports)
+            pieces = text_pieces(reports)
             assert "You said: " in "".join(pieces)
             assert f"Is {model} on?" in "".join(pieces)
             assert len(pieces) > 1
@@ -172,13 +172,13 @@ async def test_it_streams_what_each_vendors_model_says_and_words_an_exhausted_qu
     assert end["error"]["code"] == 402
 
 
-async def test_it_exchanges_again_when_its_token_has_expired(emulator, tmp_path):
+async def test_the_server_exchanges_an_expired_token_again(emulator, tmp_path):
     async with language_server(emulator, tmp_path) as server:
         await server.request("conversation/create", question("t1", "One", "gpt-4.1"))
         before = emulator.exchanges
         emulator.expire_copilot_tokens()
-        # The first request fails with the expired token, the next one has a new token.
+        # The first request fails with the expired token; the next one uses a new token.
         await server.request("conversation/create", question("t2", "Two", "gpt-4.1"))
         await server.request("conversation/create", question("t3", "Three", "gpt-4.1"))
-        assert "Three" in "".join(said(server.reports("t3")))
+        assert "Three" in "".join(text_pieces(server.reports("t3")))
     assert emulator.exchanges > before

@@ -11,9 +11,9 @@ from tests.e2e.language_server_harness import (
     ENTERPRISE,
     MODEL,
     PROVIDER,
-    asking,
+    chat_params,
+    echoed,
     enterprise_harness,
-    heard,
     running_harness,
 )
 from tests.emulator import faults
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 
 @pytest.mark.requirement("language-server:status", "language-server:quotas", "8:auth-status", "8:quotas")
-async def test_the_account_its_plan_and_its_quotas_are_the_servers(harness, emulator):
+async def test_the_server_gives_the_account_plan_and_quotas(harness, emulator):
     emulator.account().premium.charge(75)
     status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
     assert {key: status[key] for key in ("provider", "state", "login", "plan", "host")} == {
@@ -39,12 +39,12 @@ async def test_the_account_its_plan_and_its_quotas_are_the_servers(harness, emul
 
 
 @pytest.mark.requirement("language-server:models")
-async def test_the_models_are_those_that_the_server_offers_for_chats(harness):
+async def test_the_servers_chat_models_are_listed(harness):
     answer = (await harness.daemon.request("models/list", {"provider": PROVIDER})).result
     rows = {row["model"]: row for row in answer["models"]}
     assert answer["errors"] == []
     assert {"gpt-4.1", "gpt-5-mini", MODEL, "gpt-5.3-codex", "gemini-2.5-pro"} <= set(rows)
-    assert "gpt-41-copilot" not in rows, "it only completes code"
+    assert "gpt-41-copilot" not in rows, "a completion model"
     assert rows[MODEL]["id"] == f"{PROVIDER}:{MODEL}"
     assert rows[MODEL]["maxContextTokens"] > 0
     assert rows[MODEL]["policy"] == "enabled"
@@ -53,7 +53,7 @@ async def test_the_models_are_those_that_the_server_offers_for_chats(harness):
 
 
 @pytest.mark.requirement("language-server:terms", "3:set-policy")
-async def test_terms_are_accepted_by_the_server_and_that_is_checked(harness, emulator):
+async def test_terms_are_accepted_at_the_server_and_checked(harness, emulator):
     model = f"{PROVIDER}:claude-haiku-4.5"
     listed = (await harness.daemon.request("models/list", {"provider": PROVIDER})).result["models"]
     before = next(row for row in listed if row["id"] == model)["policy"]
@@ -65,15 +65,15 @@ async def test_terms_are_accepted_by_the_server_and_that_is_checked(harness, emu
     assert untouched == []
     (accepted,) = emulator.requests(path="/models/claude-haiku-4.5/policy")
     assert accepted.json == {"status": "enabled"}
-    assert heard(chat) == "Hello"
+    assert echoed(chat) == "Hello"
 
 
 @pytest.mark.requirement("language-server:expired-token", "8:token-expires")
-async def test_a_token_that_expires_between_two_chats_goes_unnoticed(harness, emulator):
+async def test_a_token_that_expires_between_two_chats_is_replaced(harness, emulator):
     await harness.ask("Hello")
     emulator.expire_copilot_tokens()
-    chat = await harness.daemon.request("chat/start", asking("Again"))
-    assert heard(chat.result) == "Again"
+    chat = await harness.daemon.request("chat/start", chat_params("Again"))
+    assert echoed(chat.result) == "Again"
     assert chat.delta_types.count("response") == 1
 
 
@@ -83,7 +83,7 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(harness,
     for credential in emulator.credentials.all():
         credential.revoked = True
     emulator.expire_copilot_tokens()
-    chats = [await harness.daemon.request("chat/start", asking("Again")) for _ in range(2)]
+    chats = [await harness.daemon.request("chat/start", chat_params("Again")) for _ in range(2)]
     status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
     assert [chat.error["code"] for chat in chats] == [1000, 1000]
     assert all("jumpseat login" in chat.error["data"]["hint"] for chat in chats)
@@ -99,7 +99,7 @@ async def test_an_account_without_copilot_is_1001(home, emulator):
     emulator.suspend()
     async with running_harness(home, emulator) as harness:
         status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
-        chat = (await harness.daemon.request("chat/start", asking("Hello"))).error
+        chat = (await harness.daemon.request("chat/start", chat_params("Hello"))).error
     assert status["state"] == "not_authorized"
     assert chat["code"] == 1001
     assert "octocat" in chat["message"]
@@ -124,7 +124,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
     assert prompt["provider"] == PROVIDER
     assert (signed_in.result["state"], signed_in.result["login"]) == ("signed_in", "octocat")
     assert "auth/didChange" in [message["method"] for message in signed_in.notifications]
-    assert heard(chat) == "Hello"
+    assert echoed(chat) == "Hello"
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel", "language-server:sign-out", "8:sign-in")
@@ -138,7 +138,7 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
         daemon.notify("$/cancelRequest", {"id": request})
         cancelled = (await daemon.read_until(request)).error
         emulator.approve(code)
-        # This one is polled for as long as the first would have been.
+        # The second sign-in outlasts the polling of the first.
         request = daemon.start("auth/signIn", where)
         emulator.deny((await prompted(daemon))["userCode"])
         denied = (await daemon.read_until(request)).error
@@ -151,7 +151,9 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
     assert denied["code"] == 1000
     assert "denied" in denied["message"]
     assert cancelled["code"] == -32800
-    assert (given_up.user_code, given_up.state) == (code, "approved"), "its token was never requested"
+    assert (given_up.user_code, given_up.state) == (code, "approved"), (
+        "the cancelled sign-in was never polled again"
+    )
     states = [status["state"] for status in (afterwards, signed_in, signed_out)]
     assert states == ["signed_out", "signed_in", "signed_out"]
 
@@ -165,10 +167,10 @@ async def test_no_credential_leaves_the_server(home, emulator):
         seen: list[Any] = [
             await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True}),
             await daemon.request("models/list", {"provider": PROVIDER, "refresh": True}),
-            await daemon.request("chat/start", asking("Hello")),
+            await daemon.request("chat/start", chat_params("Hello")),
         ]
         emulator.script(MODEL, faults.unauthorized())
-        seen.append(await daemon.request("chat/start", asking("Hello")))
+        seen.append(await daemon.request("chat/start", chat_params("Hello")))
         (child,) = descendants(daemon.process.pid)
         shown = command_line(child)
         log = await daemon.whole_log()

@@ -12,17 +12,17 @@ from tests.e2e.language_server_harness import (
     MESSAGES,
     MODEL,
     PROVIDER,
-    answered,
-    asking,
-    begun,
-    heard,
+    begin_chat,
+    chat_params,
+    delta_text,
+    echoed,
     running_harness,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-emulator")]
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-PICTURE = {"type": "image", "source": PNG, "mediaType": "image/png"}
+IMAGE = {"type": "image", "source": PNG, "mediaType": "image/png"}
 """One pixel."""
 
 
@@ -36,13 +36,13 @@ PICTURE = {"type": "image", "source": PNG, "mediaType": "image/png"}
         ("gpt-5.3-codex", "/responses"),
     ],
 )
-async def test_an_answer_streams_whichever_way_the_server_takes(harness, emulator, model, path):
-    # In lines: for some models the server forwards only whole lines.
+async def test_an_answer_streams_through_each_api_of_the_server(harness, emulator, model, path):
+    # In two lines, because for some models the server forwards only whole lines.
     question = "One line\nand another"
-    chat = await harness.daemon.request("chat/start", asking(question, model=model))
+    chat = await harness.daemon.request("chat/start", chat_params(question, model=model))
 
-    assert answered(chat) == chat.result["text"]
-    assert heard(chat.result) == question
+    assert delta_text(chat) == chat.result["text"]
+    assert echoed(chat.result) == question
     assert chat.delta_types.count("text_delta") > 1
     assert chat.result["stopReason"] == "end_turn"
     assert chat.result["model"] == model
@@ -51,7 +51,7 @@ async def test_an_answer_streams_whichever_way_the_server_takes(harness, emulato
     (request,) = emulator.requests(path=path)
     assert request.json["model"] == model
     assert not request.json.get("tools"), "the server's own tools read the user's files"
-    assert [charge.model for charge in emulator.charges] == [model], "nothing else was asked for"
+    assert [charge.model for charge in emulator.charges] == [model], "no other model is requested"
 
 
 @pytest.mark.requirement("language-server:history")
@@ -60,7 +60,7 @@ async def test_an_answer_streams_whichever_way_the_server_takes(harness, emulato
     [("gpt-4.1", "/chat/completions"), (MODEL, MESSAGES), ("gpt-5.3-codex", "/responses")],
 )
 async def test_the_system_prompt_and_an_image_reach_the_model(harness, emulator, model, path):
-    content = [{"type": "text", "text": "What is this?"}, PICTURE]
+    content = [{"type": "text", "text": "What is this?"}, IMAGE]
     params = {"model": f"{PROVIDER}:{model}", "messages": [user(content)], "system": "Speak like a pirate."}
     chat = (await harness.daemon.request("chat/start", params)).result
 
@@ -71,9 +71,9 @@ async def test_the_system_prompt_and_an_image_reach_the_model(harness, emulator,
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_starts_a_new_one(home, emulator):
+async def test_a_chat_continues_its_conversation_and_an_edited_one_creates_another(home, emulator):
     system = "Speak like a pirate."
-    async with running_harness(home, emulator, manner="tee") as harness:
+    async with running_harness(home, emulator, launch="tee") as harness:
         first = await harness.ask("My name is Ada.", system=system)
         before = [user("My name is Ada."), {"role": "assistant", "content": first["content"]}]
         second = await harness.ask("Repeat my first message", messages=before, system=system)
@@ -86,72 +86,72 @@ async def test_a_chat_goes_on_in_its_conversation_and_an_edited_one_starts_a_new
         "conversation/turn",
         "conversation/create",
     ]
-    assert heard(second).endswith("\nMy name is Ada.")
+    assert echoed(second).endswith("\nMy name is Ada.")
     # The server adds its text around the current message only, not around the history.
     assert third["text"].endswith("\nMy name is Grace.")
-    asked = emulator.requests(path=MESSAGES)
-    roles = [[message["role"] for message in request.json["messages"]] for request in asked]
+    sent = emulator.requests(path=MESSAGES)
+    roles = [[message["role"] for message in request.json["messages"]] for request in sent]
     assert roles == [["user"], ["user", "assistant", "user"], ["user", "assistant", "user"]]
-    assert [str(request.json["messages"][0]).count(system) for request in asked] == [1, 1, 1]
-    assert not any(request.json.get("tools") for request in asked)
+    assert [str(request.json["messages"][0]).count(system) for request in sent] == [1, 1, 1]
+    assert not any(request.json.get("tools") for request in sent)
 
 
 async def test_two_chats_at_once_do_not_mix(harness, emulator):
     gate = Gate()
-    slow = await begun(harness, emulator, gate)
-    quick = harness.daemon.start("chat/start", asking("Are you there?", stream=False))
+    slow = await begin_chat(harness, emulator, gate)
+    quick = harness.daemon.start("chat/start", chat_params("Are you there?", stream=False))
     async with asyncio.timeout(WAIT_SECONDS):
         while (message := await harness.daemon.read()).get("id") != quick:
-            assert "id" not in message, "the slow one is held back"
+            assert "id" not in message, "the slow chat is paused"
     gate.open()
     ended = (await harness.daemon.read_until(slow)).result
-    assert heard(message["result"]) == "Are you there?"
+    assert echoed(message["result"]) == "Are you there?"
     assert ended["text"].endswith("29 30")
 
 
 @pytest.mark.requirement("language-server:completion", "language-server:capabilities", "2:degradation")
-async def test_a_completion_is_an_answer_in_one_piece_and_says_what_it_cannot_do(home, emulator):
+async def test_a_completion_is_one_delta_and_reports_unsupported_features(home, emulator):
     async with running_harness(home, emulator, chat_api="completion") as harness:
         providers = (await harness.daemon.request("providers/list", {})).result["providers"]
-        chat = await harness.daemon.request("chat/start", asking("What is a monad?"))
-        picture = (
-            await harness.daemon.request("chat/start", asking("Look", messages=[user([PICTURE])]))
+        chat = await harness.daemon.request("chat/start", chat_params("What is a monad?"))
+        image_error = (
+            await harness.daemon.request("chat/start", chat_params("Look", messages=[user([IMAGE])]))
         ).error
         tool = {"name": "t", "description": "A tool.", "parameters": {"type": "object"}}
-        tools = (await harness.daemon.request("chat/start", asking("Use it", tools=[tool]))).error
-        json_mode = await harness.daemon.request("chat/start", asking("Hello", outputMode="json"))
+        tools = (await harness.daemon.request("chat/start", chat_params("Use it", tools=[tool]))).error
+        json_mode = await harness.daemon.request("chat/start", chat_params("Hello", outputMode="json"))
 
     (row,) = [row for row in providers if row["id"] == PROVIDER]
     capabilities = ("streaming", "toolCalls", "jsonMode", "vision", "thinking")
     assert {row["capabilities"][key] for key in capabilities} == {False}
     assert chat.delta_types.count("text_delta") == 1
-    assert answered(chat) == chat.result["text"]
+    assert delta_text(chat) == chat.result["text"]
     assert chat.result["text"].startswith("# completion 1 of:")
-    asked = emulator.requests(path="/v1/engines/gpt-41-copilot/completions")
-    assert "What is a monad?" in asked[0].json["prompt"]
-    assert [error["code"] for error in (picture, tools)] == [1004, 1004]
+    sent = emulator.requests(path="/v1/engines/gpt-41-copilot/completions")
+    assert "What is a monad?" in sent[0].json["prompt"]
+    assert [error["code"] for error in (image_error, tools)] == [1004, 1004]
     assert "warning" in json_mode.delta_types
     assert emulator.requests(path=MESSAGES) == []
 
 
 @pytest.mark.requirement("language-server:history")
 @pytest.mark.parametrize("words", ["/help me with this", "/tests", "@github what is this?"])
-async def test_what_looks_like_a_command_of_an_editors_reaches_the_model(harness, emulator, words):
+async def test_text_that_looks_like_an_editors_command_reaches_the_model(harness, emulator, words):
     first = await harness.ask(words)
     before = [user(words), {"role": "assistant", "content": first["content"]}]
     second = await harness.ask(words, messages=before)
-    assert [heard(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
+    assert [echoed(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
     assert len(emulator.charges) == 2
 
 
 @pytest.mark.requirement("2:thinking")
-async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(harness, emulator):
+async def test_an_effort_reaches_the_model_or_is_dropped_with_a_warning(harness, emulator):
     chat = await harness.ask("Hello", model="gemini-2.5-pro", thinking="low")
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
-    # For models that it reaches through another endpoint the server drops the effort and the thinking.
-    dropped = await harness.daemon.request("chat/start", asking("Hello", thinking="low"))
+    # For models at another endpoint the server drops the effort and the thinking.
+    dropped = await harness.daemon.request("chat/start", chat_params("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"
     (request,) = emulator.requests(path=MESSAGES)
@@ -159,14 +159,14 @@ async def test_an_effort_reaches_the_model_or_a_warning_says_that_it_did_not(har
 
 
 @pytest.mark.requirement("4:default-provider")
-async def test_a_chat_that_names_nothing_goes_to_the_servers_own_default_model(harness):
+async def test_a_chat_without_a_model_uses_the_servers_default(harness):
     chat = (await harness.daemon.request("chat/start", {"messages": [user("Hello")]})).result
-    assert (chat["provider"], chat["model"], heard(chat)) == (PROVIDER, "gpt-4.1", "Hello")
+    assert (chat["provider"], chat["model"], echoed(chat)) == (PROVIDER, "gpt-4.1", "Hello")
 
 
 @pytest.mark.requirement("language-server:cancel", "2:cancel-request")
 async def test_a_cancel_drops_the_upstream_connection_at_once(harness, emulator):
-    request = await begun(harness, emulator, Gate())
+    request = await begin_chat(harness, emulator, Gate())
     harness.daemon.notify("$/cancelRequest", {"id": request})
     ended = await harness.daemon.read_until(request)
     upstream = await emulator.wait_for(MESSAGES)
@@ -175,4 +175,4 @@ async def test_a_cancel_drops_the_upstream_connection_at_once(harness, emulator)
     assert ended.error["code"] == -32800
     assert ended.error["data"]["partial"]["text"].startswith("1")
     assert ended.deltas[-1]["stopReason"] == "cancelled"
-    assert heard(await harness.ask("Still there?")) == "Still there?"
+    assert echoed(await harness.ask("Still there?")) == "Still there?"

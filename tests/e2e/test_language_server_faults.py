@@ -1,4 +1,4 @@
-"""What goes wrong with the real Copilot language server: refusals of the emulator, and processes that end."""
+"""Faults with the real Copilot language server: refusals of the emulator, and processes that end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import pytest
 
 from jumpseat.testing.upstream import Gate
 from tests.attempts import is_quick
-from tests.e2e.language_server_harness import MESSAGES, MODEL, PROVIDER, asking, begun, heard, running_harness
+from tests.e2e.language_server_harness import (
+    MESSAGES,
+    MODEL,
+    PROVIDER,
+    begin_chat,
+    chat_params,
+    echoed,
+    running_harness,
+)
 from tests.emulator import faults
 from tests.processes import descendants, is_gone
 
@@ -22,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 async def test_an_error_of_the_service_is_reported_by_kind(harness, emulator):
     async def error_of(*behaviours: Any) -> Any:
         emulator.script(MODEL, *behaviours)
-        return (await harness.daemon.request("chat/start", asking("Hello"))).error
+        return (await harness.daemon.request("chat/start", chat_params("Hello"))).error
 
     assert (await harness.ask("Hello"))["stopReason"] == "end_turn"
     refusals = {
@@ -37,46 +45,46 @@ async def test_an_error_of_the_service_is_reported_by_kind(harness, emulator):
         assert error["data"]["provider"] == PROVIDER
         assert error["data"]["hint"]
         assert "Request ID" not in error["message"]
-    unknown = (await harness.daemon.request("chat/start", asking("Hello", model="gpt-99"))).error
+    unknown = (await harness.daemon.request("chat/start", chat_params("Hello", model="gpt-99"))).error
     assert unknown["code"] == 1004
     assert "gpt-99" in unknown["message"]
 
 
 @pytest.mark.requirement("language-server:limits", "6:rate-limit", "2:retry")
-async def test_a_wait_that_the_server_keeps_itself_is_not_kept_again_by_the_daemon(harness, emulator):
+async def test_the_daemon_does_not_repeat_a_wait_of_the_server(harness, emulator):
     emulator.script(MODEL, *[faults.rate_limited(1)] * 12)
-    chat = await harness.daemon.request("chat/start", asking("Hello"))
+    chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     assert chat.error["code"] == 1002
     assert chat.error["data"]["retryable"] is True
     assert "retry" not in chat.delta_types
-    assert len(emulator.requests(path=MESSAGES)) == 4, "the server's own tries"
+    assert len(emulator.requests(path=MESSAGES)) == 4, "the server's own retries"
 
 
 @pytest.mark.requirement("language-server:terms", "6:authorization")
 async def test_a_model_with_unaccepted_terms_is_1001(harness, emulator):
-    chat = await harness.daemon.request("chat/start", asking("Hello", model="claude-haiku-4.5"))
+    chat = await harness.daemon.request("chat/start", chat_params("Hello", model="claude-haiku-4.5"))
     assert chat.error["code"] == 1001
     assert f"`jumpseat accept-terms {PROVIDER}:claude-haiku-4.5`" in chat.error["data"]["hint"]
     assert emulator.charges == []
 
 
 @pytest.mark.requirement("2:retry", "6:server")
-async def test_a_service_that_fails_is_retried_by_the_daemon_too(harness, emulator):
-    # The server itself tries twice.
+async def test_the_daemon_retries_a_failure_of_the_service_too(harness, emulator):
+    # The server itself makes two attempts.
     emulator.script(MODEL, faults.server_error(), faults.server_error())
-    chat = await harness.daemon.request("chat/start", asking("Hello"))
+    chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]
     assert retry["error"]["code"] == 1007
-    assert heard(chat.result) == "Hello"
+    assert echoed(chat.result) == "Hello"
 
 
 @pytest.mark.requirement("language-server:crash", "2:error-in-mid-stream", "6:protocol")
-@pytest.mark.parametrize("manner", ["direct", "npm"])
-async def test_a_server_that_is_killed_in_mid_chat_costs_that_chat_alone(home, emulator, manner):
-    async with running_harness(home, emulator, manner=manner) as harness:
+@pytest.mark.parametrize("launch", ["direct", "npm"])
+async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, emulator, launch):
+    async with running_harness(home, emulator, launch=launch) as harness:
 
         async def seconds_until_it_is_reported() -> float:
-            request = await begun(harness, emulator, Gate())
+            request = await begin_chat(harness, emulator, Gate())
             started = descendants(harness.daemon.process.pid)
             killed = time.monotonic()
             os.kill(started[0], signal.SIGKILL)
@@ -87,30 +95,30 @@ async def test_a_server_that_is_killed_in_mid_chat_costs_that_chat_alone(home, e
             assert ended.error["code"] == 1009
             assert ended.error["data"]["partial"]["text"].startswith("1")
             assert "signal 9" in ended.error["message"]
-            assert heard(again) == "Still there?"
+            assert echoed(again) == "Still there?"
             last = emulator.requests(path=MESSAGES)[-1].json
-            assert not last.get("tools"), "the new one has its tools again"
-            assert all([await is_gone(pid) for pid in started]), "npm's entry had started the server"
+            assert not last.get("tools"), "the new server must unregister its tools again"
+            assert all([await is_gone(pid) for pid in started]), "a process of the killed server is left"
             return took
 
         await is_quick(seconds_until_it_is_reported, within=1)
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:stdin-eof")
-@pytest.mark.parametrize("manner", ["direct", "npm"])
-async def test_a_daemon_that_is_killed_in_mid_chat_leaves_no_process(home, emulator, manner):
-    async with running_harness(home, emulator, manner=manner) as harness:
-        await begun(harness, emulator, Gate())
+@pytest.mark.parametrize("launch", ["direct", "npm"])
+async def test_a_daemon_that_is_killed_in_mid_chat_leaves_no_process(home, emulator, launch):
+    async with running_harness(home, emulator, launch=launch) as harness:
+        await begin_chat(harness, emulator, Gate())
         started = descendants(harness.daemon.process.pid)
         harness.daemon.process.kill()
         await harness.daemon.exit_code()
-        assert len(started) == (1 if manner == "direct" else 2)
+        assert len(started) == (1 if launch == "direct" else 2)
         assert all([await is_gone(pid) for pid in started])
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:exit-code", "1:shutdown-cancels")
 async def test_a_daemon_that_is_shut_down_in_mid_chat_leaves_no_process(harness, emulator):
-    await begun(harness, emulator, Gate())
+    await begin_chat(harness, emulator, Gate())
     started = descendants(harness.daemon.process.pid)
     shutdown = harness.daemon.start("shutdown")
     while (await harness.daemon.read()).get("id") != shutdown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.language_server_harness import PROVIDER, asking, running_harness
+from tests.e2e.language_server_harness import PROVIDER, chat_params, running_harness
 from tests.processes import descendants, is_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-signed-out")]
@@ -22,7 +22,7 @@ async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home,
         status = (await daemon.request("auth/status", {"provider": PROVIDER})).result
         refreshed = (await daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
         models = (await daemon.request("models/list", {"provider": PROVIDER})).result
-        chat = await daemon.request("chat/start", asking("Hello"))
+        chat = await daemon.request("chat/start", chat_params("Hello"))
 
     assert (status["state"], refreshed["state"]) == ("signed_out", "signed_out")
     assert LOGIN in status["message"]
@@ -36,7 +36,7 @@ async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home,
 
 
 @pytest.mark.requirement("8:sign-in-errors")
-async def test_a_sign_in_that_cannot_reach_github_says_so(home):
+async def test_a_sign_in_that_cannot_reach_github_is_an_error_that_names_it(home):
     async with running_harness(home, None) as harness:
         error = (await harness.daemon.request("auth/signIn", {"provider": PROVIDER})).error
         status = (await harness.daemon.request("auth/status", {"provider": PROVIDER})).result
@@ -48,22 +48,22 @@ async def test_a_sign_in_that_cannot_reach_github_says_so(home):
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:exit-code")
-@pytest.mark.parametrize("manner", ["direct", "npm"])
-async def test_shutdown_leaves_no_process_behind(home, manner):
-    async with running_harness(home, None, manner=manner) as harness:
+@pytest.mark.parametrize("launch", ["direct", "npm"])
+async def test_a_shutdown_leaves_no_process(home, launch):
+    async with running_harness(home, None, launch=launch) as harness:
         daemon = harness.daemon
         await daemon.request("auth/status", {"provider": PROVIDER})
         started = descendants(daemon.process.pid)
         await daemon.request("shutdown")
         daemon.notify("exit")
         assert await daemon.exit_code() == 0
-        assert len(started) == (1 if manner == "direct" else 2)
+        assert len(started) == (1 if launch == "direct" else 2)
         assert all([await is_gone(pid) for pid in started])
 
 
 @pytest.mark.requirement("language-server:initialize", "language-server:shutdown")
-async def test_the_server_gets_the_name_of_the_editor_and_its_shutdown(home):
-    async with running_harness(home, None, manner="tee") as harness:
+async def test_the_server_gets_the_editors_name_and_a_shutdown_request(home):
+    async with running_harness(home, None, launch="tee") as harness:
         await harness.daemon.request("auth/status", {"provider": PROVIDER})
         opened = harness.received()
         await harness.daemon.request("shutdown")

@@ -1,4 +1,4 @@
-"""The local model counts its own tokens, once it is loaded and not before."""
+"""Token counts of the local model, before and after it is loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL = next((file for file in (installed_file(), packaged_file()) if file and f
 @pytest.mark.local_model
 @pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform")
 @pytest.mark.requirement("5:count-tokens")
-async def test_the_local_model_counts_as_it_reports_and_is_not_loaded_for_a_count() -> None:
+async def test_a_count_matches_the_reported_usage_and_does_not_load_the_model() -> None:
     assert MODEL is not None, "the model is missing: run `jumpseat local install`"
     http = HttpClient()
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(MODEL)), http)

@@ -1,4 +1,4 @@
-"""A real answer: the real daemon, the real adapter, the real model, and nothing scripted."""
+"""Answers of the real local model through the real daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_fi
 from tests.daemon import Daemon, running_daemon, user
 from tests.processes import children, is_gone
 
-# Looked up when this module is read, before a fixture moves the data directory.
+# Looked up at import, before a fixture moves the data directory.
 MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
 
 pytestmark = [
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp has no wheel for this platform"),
 ]
 
-needs_prctl = pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+needs_prctl = pytest.mark.skipif(sys.platform != "linux", reason="uses Linux's prctl")
 
 QUESTION = "What is the capital of France? Answer with one word."
 
@@ -59,7 +59,7 @@ async def test_the_local_model_answers_through_the_daemon(local_daemon: Daemon) 
 
 @pytest.mark.slow
 @pytest.mark.requirement("2:cancel-request")
-async def test_a_cancelled_local_answer_leaves_the_model_ready_for_the_next(local_daemon: Daemon) -> None:
+async def test_the_model_answers_the_next_chat_after_a_cancel(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
     params = {"messages": [user("Write a very long story about a dragon.")], "maxTokens": 4000}
     chat = local_daemon.start("chat/start", params)
@@ -73,7 +73,7 @@ async def test_a_cancelled_local_answer_leaves_the_model_ready_for_the_next(loca
 
 
 @pytest.mark.requirement("2:degradation", "6:request")
-async def test_the_local_model_says_what_it_cannot_do(local_daemon: Daemon) -> None:
+async def test_unsupported_requests_to_the_local_model_are_refused(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
     tools = {"messages": [user("hi")], "tools": [{"name": "f"}]}
     assert (await local_daemon.request("chat/start", tools)).error["code"] == 1004
@@ -85,7 +85,7 @@ async def test_the_local_model_says_what_it_cannot_do(local_daemon: Daemon) -> N
 
 
 @pytest.mark.slow
-async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) -> None:
+async def test_the_local_model_follows_a_json_schema(local_daemon: Daemon) -> None:
     await local_daemon.initialize()
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     params = {
@@ -97,8 +97,8 @@ async def test_a_json_schema_is_kept_by_the_local_model(local_daemon: Daemon) ->
 
 
 @pytest.mark.slow
-async def test_the_small_model_does_not_fall_into_repeating_itself(local_daemon: Daemon) -> None:
-    """Without llama.cpp's guards the same eight words are in this answer five times."""
+async def test_the_small_model_does_not_repeat_itself(local_daemon: Daemon) -> None:
+    """Without DRY sampling, this answer repeats the same eight words five times."""
     await local_daemon.initialize()
     params = {"messages": [user("Write a very long story about a dragon.")], "maxTokens": 300}
     words = (await local_daemon.request("chat/start", params)).result["text"].split()
@@ -109,7 +109,7 @@ async def test_the_small_model_does_not_fall_into_repeating_itself(local_daemon:
 @pytest.mark.slow
 @pytest.mark.requirement("1:stdin-eof")
 @pytest.mark.parametrize("is_stopped", [False, pytest.param(True, marks=needs_prctl)])
-async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daemon, is_stopped: bool) -> None:
+async def test_a_killed_daemon_leaves_no_model_process(local_daemon: Daemon, is_stopped: bool) -> None:
     await local_daemon.initialize()
     await local_daemon.request("chat/start", {"messages": [user(QUESTION)], "maxTokens": 5})
     (child,) = children(local_daemon.process.pid)
@@ -117,4 +117,4 @@ async def test_a_daemon_that_is_killed_leaves_no_model_behind(local_daemon: Daem
         os.kill(child, signal.SIGSTOP)
     local_daemon.process.kill()
     await local_daemon.exit_code()
-    assert await is_gone(child), "the model runs on without its daemon"
+    assert await is_gone(child), "the model's process outlives its daemon"

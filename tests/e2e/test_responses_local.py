@@ -1,4 +1,4 @@
-"""The `openai-responses` adapter against a real server that is not ours: llama.cpp's own /v1/responses."""
+"""The `openai-responses` adapter against a real third-party server: llama.cpp's own /v1/responses."""
 
 import asyncio
 import contextlib
@@ -25,15 +25,15 @@ from jumpseat.http import HttpClient
 from jumpseat.testing import assert_laws
 
 WAIT_SECONDS = 60.0
-"""A loaded machine computes slowly; a hang is for ever."""
+"""Enough for the model on a loaded machine."""
 
-# Looked up when this module is read, before a fixture moves the data directory.
+# Looked up at import, before a fixture moves the data directory.
 MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
-    # One server for all of them, so that one worker runs them all.
+    # All tests share one server, so that one worker runs them all.
     pytest.mark.xdist_group("responses-local"),
     pytest.mark.slow,
     # The server's process belongs to the event loop that started it.
@@ -54,10 +54,10 @@ async def server():
 
 
 @contextlib.asynccontextmanager
-async def asking(server, **config):
-    """An adapter with connections of its own: now and then llama.cpp closes one that it was to keep.
+async def running_adapter(server, **config):
+    """An adapter with its own connections, because llama.cpp sometimes closes one despite keep-alive.
 
-    The turn engine would try again; this is below it.
+    In the daemon the engine retries such a request.
     """
     table = {
         "kind": "openai-responses",
@@ -76,7 +76,7 @@ async def asking(server, **config):
 async def response_to(server, *messages, config=None, **more):
     fold, events = Fold("llama", "small"), []
     request = ChatRequest(**{"messages": messages or (QUESTION,), "model": "small", "max_tokens": 20, **more})
-    async with asyncio.timeout(WAIT_SECONDS), asking(server, **(config or {})) as adapter:
+    async with asyncio.timeout(WAIT_SECONDS), running_adapter(server, **(config or {})) as adapter:
         async for event in adapter.stream(request):
             events.append(event)
             fold.add(event)
@@ -85,7 +85,7 @@ async def response_to(server, *messages, config=None, **more):
 
 
 @pytest.mark.requirement("responses:llama-cpp", "responses:unnumbered")
-async def test_llama_cpp_answers_streamed_and_whole_alike(server):
+async def test_llama_cpp_gives_the_same_answer_streamed_and_whole(server):
     streamed, events = await response_to(server)
     assert "Paris" in streamed.text
     assert (streamed.stop_reason, streamed.raw_stop_reason) == ("end_turn", "completed")
@@ -97,7 +97,7 @@ async def test_llama_cpp_answers_streamed_and_whole_alike(server):
 
 
 @pytest.mark.requirement("responses:llama-cpp")
-async def test_llama_cpp_takes_the_conversation_back_with_calls_and_results(server):
+async def test_llama_cpp_accepts_a_history_with_calls_and_results(server):
     first, _ = await response_to(server, system="You are a geographer.", thinking="low")
     call = Message("assistant", (ToolUseBlock("c-1", "weather", {"city": "Rome"}, '{"city": "Rome"}'),))
     result = Message("user", (ToolResultBlock("c-1", "Sunny"),))
@@ -111,9 +111,9 @@ async def test_a_wrong_key_is_refused(server):
         await response_to(server, config={"api_key": "wrong"})
 
 
-async def test_leaving_the_answer_frees_the_server_for_the_next(server):
+async def test_closing_the_stream_frees_the_server_for_the_next_chat(server):
     story = ChatRequest(messages=(Message.user("Tell a long story."),), model="small", max_tokens=4000)
-    async with asyncio.timeout(WAIT_SECONDS), asking(server) as adapter:
+    async with asyncio.timeout(WAIT_SECONDS), running_adapter(server) as adapter:
         events = adapter.stream(story)
         async for event in events:
             if isinstance(event, TextDeltaEvent):

@@ -1,6 +1,6 @@
-"""LiteLLM's own proxy as a process, in front of a fake upstream. It can reach no other host.
+"""Runs LiteLLM's proxy in front of a fake upstream. The proxy can reach no other host.
 
-It has a virtual environment of its own, because its pinned versions conflict with ours; `make test-slow`
+It has a separate virtual environment, because its pinned versions conflict with jumpseat's; `make test-slow`
 creates it.
 """
 
@@ -21,21 +21,21 @@ from pathlib import Path
 import pytest
 
 ENVIRONMENT = Path(f"{sys.prefix}-litellm")
-"""Beside that of the tests."""
+"""The proxy's virtual environment, beside that of the tests."""
 
 PYTHON = ENVIRONMENT / "bin" / "python"
 READY = ENVIRONMENT / ".ready"
 
 START_SECONDS = 90.0
-"""Its imports alone take ten seconds on an idle machine."""
+"""The proxy's imports alone take ten seconds on an idle machine."""
 
 LISTENS = "Uvicorn running on"
-"""In the line that it writes when it is ready."""
+"""Part of the line that the proxy writes when it is ready."""
 
 KEY = "sk-of-the-gateway"
-"""The key of its clients."""
+"""The key that the proxy's clients send."""
 
-# It ends with its standard input, so that it cannot outlive the test run.
+# The program ends with its standard input, so that it cannot outlive the test run.
 _PROGRAM = """
 import os, sys, threading
 
@@ -56,7 +56,7 @@ class Gateway:
 
     origin: str
     upstream_port: int
-    """The port of its models' providers, on loopback."""
+    """The loopback port of the fake upstream."""
 
     process: subprocess.Popen[str]
     output: Sequence[str]
@@ -68,7 +68,7 @@ def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
 
     Args:
         home: an empty directory for its files.
-        models: the name of each, and what LiteLLM calls it: `openai/gpt-4o`.
+        models: names of models, with LiteLLM's names for them (`openai/gpt-4o`).
     """
     if not READY.exists():
         pytest.skip(f"LiteLLM is not installed: run `make {ENVIRONMENT.name}/.ready`")
@@ -101,7 +101,7 @@ def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
 
 
 def _read(process: subprocess.Popen[str], output: list[str], ready: threading.Event) -> None:
-    """Collect its output; `ready` is set when it listens, and when it has ended."""
+    """Collect the output; set `ready` when the proxy listens, and when it has ended."""
     assert process.stdout is not None
     for line in process.stdout:
         output.append(line)
@@ -112,7 +112,7 @@ def _read(process: subprocess.Popen[str], output: list[str], ready: threading.Ev
 
 def _config(models: Mapping[str, str], origin: str) -> dict[str, object]:
     def upstream(model: str) -> dict[str, str]:
-        # LiteLLM adds the version to Anthropic's address alone.
+        # LiteLLM adds the version to Anthropic's address only.
         base = origin if model.startswith("anthropic/") else f"{origin}/v1"
         return {"model": model, "api_base": base, "api_key": "sk-of-the-upstream"}
 
@@ -120,14 +120,14 @@ def _config(models: Mapping[str, str], origin: str) -> dict[str, object]:
         "model_list": [
             {"model_name": name, "litellm_params": upstream(model)} for name, model in models.items()
         ],
-        # The tests need to see each failure unchanged, and once.
+        # Each failure must reach the tests unchanged and once.
         "router_settings": {"num_retries": 0, "disable_cooldowns": True},
         "general_settings": {"master_key": KEY},
     }
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of the caller's environment, no price list from the internet, and no network."""
+    """An environment without the caller's variables, LiteLLM's online price list, and network access."""
     nowhere = "http://127.0.0.1:9"
     return {
         "PATH": f"{PYTHON.parent}:/usr/bin:/bin",

@@ -1,4 +1,4 @@
-"""The real LiteLLM proxy between the daemon and a fake provider, by each of the dialects that it serves."""
+"""The real LiteLLM proxy between the daemon and a fake provider, through each dialect that it serves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ANSWERS = {
 TOOL = {"name": "weather", "description": "The weather of a city", "parameters": {"type": "object"}}
 
 pytestmark = [
-    # One gateway for all of them, so that one worker runs them all.
+    # All tests share one gateway, so that one worker runs them all.
     pytest.mark.xdist_group("litellm"),
     pytest.mark.slow,
 ]
@@ -47,7 +47,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture
 async def behind(gateway: Gateway) -> AsyncIterator[FakeUpstream]:
-    """The provider behind the gateway, which says OK in whichever dialect it is asked."""
+    """The provider behind the gateway, which answers OK in each dialect."""
     async with FakeUpstream(gateway.upstream_port) as upstream:
         for path, events in ANSWERS.items():
             upstream.default(Reply.events(events), path)
@@ -55,8 +55,8 @@ async def behind(gateway: Gateway) -> AsyncIterator[FakeUpstream]:
 
 
 @pytest.fixture
-async def asking(home: Path, gateway: Gateway, behind: FakeUpstream) -> AsyncIterator[Daemon]:
-    """A daemon that has the gateway as one provider of each kind, named like it."""
+async def daemon(home: Path, gateway: Gateway, behind: FakeUpstream) -> AsyncIterator[Daemon]:
+    """A daemon with the gateway as one provider of each kind, `by-KIND`."""
     async with running_daemon(home, wait_seconds=60) as daemon:
         bases = {kind: gateway.origin if kind == "anthropic" else f"{gateway.origin}/v1" for kind in KINDS}
         await daemon.initialize(
@@ -93,13 +93,13 @@ def codes(result: dict[str, Any]) -> list[str]:
 
 
 def held(events: list[Event], gate: Gate) -> Reply:
-    """An answer that stops before the event with its last piece until the gate is open."""
+    """An answer that pauses before its last piece until the gate is open."""
     place = next(number for number, event in enumerate(events) if "'K'" in repr(event))
     return Reply.events([*events[:place], gate, *events[place:]])
 
 
 def hold(behind: FakeUpstream) -> Gate:
-    """Let every answer stop after its first piece."""
+    """Make every answer pause after its first piece."""
     gate = Gate()
     for path, events in ANSWERS.items():
         behind.default(held(events, gate), path)
@@ -108,15 +108,13 @@ def hold(behind: FakeUpstream) -> Gate:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", ["alias-4o", "alias-m", "alias-c"])
-async def test_an_answer_comes_piece_by_piece(
-    asking: Daemon, behind: FakeUpstream, kind: str, model: str
-) -> None:
+async def test_an_answer_is_streamed(daemon: Daemon, behind: FakeUpstream, kind: str, model: str) -> None:
     gate = hold(behind)
-    request = asking.start("chat/start", chat(kind, model))
-    first = await asking.read_delta("text_delta")
+    request = daemon.start("chat/start", chat(kind, model))
+    first = await daemon.read_delta("text_delta")
     assert first["delta"]["text"] == "O"
     gate.open()
-    exchange = await asking.read_until(request)
+    exchange = await daemon.read_until(request)
     assert exchange.result["text"] == "OK"
     assert exchange.result["stopReason"] == "end_turn"
     assert exchange.result["usage"]["outputTokens"] > 0
@@ -124,26 +122,26 @@ async def test_an_answer_comes_piece_by_piece(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_tool_is_called_and_its_result_comes_back(
-    asking: Daemon, behind: FakeUpstream, kind: str
+async def test_a_tool_is_called_and_its_result_reaches_the_model(
+    daemon: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     if kind == "openai":
         call = FakeCall("call_1", "weather", ('{"city": ', '"Rome"}'))
         behind.script(Reply.events(completion_stream(tool_calls=[call])))
     else:
-        # It asks OpenAI's models by Responses for a client that speaks Messages.
+        # For clients of the Messages API, LiteLLM calls OpenAI's models through the Responses API.
         behind.script(
             Reply.events(response_stream(function_call("call_1", "weather", '{"city": ', '"Rome"}')))
         )
     tools = {"tools": [TOOL]}
-    first = (await asking.request("chat/start", chat(kind, "alias-4o", **tools))).result
+    first = (await daemon.request("chat/start", chat(kind, "alias-4o", **tools))).result
     assert first["stopReason"] == "tool_use"
     (called,) = first["toolCalls"]
     assert (called["name"], called["arguments"]) == ("weather", {"city": "Rome"})
     result = {"type": "tool_result", "toolUseId": called["id"], "content": "Sunny"}
     round_trip = [user("Hi"), {"role": "assistant", "content": first["content"]}]
     round_trip.append({"role": "user", "content": [result]})
-    second = await asking.request("chat/start", chat(kind, "alias-4o", *round_trip, **tools))
+    second = await daemon.request("chat/start", chat(kind, "alias-4o", *round_trip, **tools))
     assert (second.result["text"], codes(second.result)) == ("OK", [])
     sent = behind.requests[-1].body.decode()
     assert "Sunny" in sent
@@ -186,41 +184,41 @@ REFUSED = [
 @pytest.mark.requirement(
     "chat:refused-parameter", "responses:refused-parameter", "messages:refused-parameter"
 )
-@pytest.mark.parametrize(("kind", "model", "asked", "name", "code"), REFUSED)
-async def test_what_it_refuses_is_left_out_with_a_warning(
-    asking: Daemon,
+@pytest.mark.parametrize(("kind", "model", "params", "name", "code"), REFUSED)
+async def test_a_parameter_that_the_gateway_refuses_is_dropped_with_a_warning(
+    daemon: Daemon,
     behind: FakeUpstream,
     kind: str,
     model: str,
-    asked: dict[str, Any],
+    params: dict[str, Any],
     name: str,
     code: str,
 ) -> None:
     for _ in range(2):
-        result = (await asking.request("chat/start", chat(kind, model, **asked))).result
+        result = (await daemon.request("chat/start", chat(kind, model, **params))).result
         assert (result["text"], codes(result)) == ("OK", [code])
     for request in behind.requests:
         assert name not in {**request.json, **(request.json.get("reasoning") or {})}
 
 
-async def test_what_it_refuses_one_by_one_is_left_out_within_one_chat(
-    asking: Daemon, behind: FakeUpstream
+async def test_parameters_that_the_gateway_refuses_in_turn_are_dropped_within_one_chat(
+    daemon: Daemon, behind: FakeUpstream
 ) -> None:
-    asked = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
-    result = (await asking.request("chat/start", chat("openai", "alias-p", **asked))).result
+    params = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
+    result = (await daemon.request("chat/start", chat("openai", "alias-p", **params))).result
     assert result["text"] == "OK"
     assert sorted(codes(result)) == ["parameter_dropped", "parameter_dropped", "thinking_dropped"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_the_provider_behind_it_refuses_is_left_out_too(
-    asking: Daemon, behind: FakeUpstream, kind: str
+async def test_a_parameter_that_the_provider_behind_it_refuses_is_dropped(
+    daemon: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     words = "Unsupported parameter: 'temperature' is not supported with this model."
     refusal = {"message": words, "type": "invalid_request_error", "param": "temperature"}
     behind.script(Reply.json({"error": {**refusal, "code": "unsupported_parameter"}}, 400))
-    asked = {"settings": {"temperature": 0.2}}
-    result = (await asking.request("chat/start", chat(kind, "alias-4o", **asked))).result
+    params = {"settings": {"temperature": 0.2}}
+    result = (await daemon.request("chat/start", chat(kind, "alias-4o", **params))).result
     assert (result["text"], codes(result)) == ("OK", ["parameter_dropped"])
     first, second = behind.requests
     assert first.json["temperature"] == 0.2
@@ -238,22 +236,22 @@ async def test_what_the_provider_behind_it_refuses_is_left_out_too(
     ],
 )
 async def test_an_error_of_the_provider_behind_it_keeps_its_kind(
-    asking: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
+    daemon: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
 ) -> None:
     behind.script(Reply.json({"error": {"message": words, "code": code}}, status))
-    failed = (await asking.request("chat/start", chat(kind, "alias-4o"))).error
+    failed = (await daemon.request("chat/start", chat(kind, "alias-4o"))).error
     assert failed["code"] == error, failed
     assert KEY not in str(failed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cancel_reaches_the_provider_behind_it(
-    asking: Daemon, behind: FakeUpstream, kind: str
+    daemon: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     hold(behind)
-    request = asking.start("chat/start", chat(kind, "alias-4o", turnId="t"))
-    await asking.read_delta("text_delta")
-    asking.notify("$/cancelRequest", {"id": request})
-    failed = (await asking.read_until(request)).error
+    request = daemon.start("chat/start", chat(kind, "alias-4o", turnId="t"))
+    await daemon.read_delta("text_delta")
+    daemon.notify("$/cancelRequest", {"id": request})
+    failed = (await daemon.read_until(request)).error
     assert (failed["code"], failed["data"]["partial"]["text"]) == (-32800, "O")
     await behind.wait_for_disconnect()

@@ -1,4 +1,4 @@
-"""What users install: the built wheel in an environment of its own, far from the sources."""
+"""The built wheel, installed in a new virtual environment away from the sources."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from tests.daemon import environment_of
 
 ROOT = Path(__file__).parents[2]
 COMMAND_SECONDS = 100.0
-"""Installing downloads a few megabytes; a command that takes longer than this hangs."""
+"""Enough for an installation that downloads a few megabytes."""
 
-# One build serves all tests here, so one worker runs them all.
+# All tests share one build, so that one worker runs them all.
 pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.slow]
 
 IMPORTED_BY_IMPORT = """
@@ -41,8 +41,8 @@ class Environment:
     directory: Path
 
     def run(self, program: str, *arguments: str, stdin: bytes = b"") -> str:
-        """The standard output of one of its programs, which must succeed."""
-        # Nothing of the environment that runs the tests may help.
+        """Run one of the environment's programs, which must succeed; returns its standard output."""
+        # No Python settings of the test run's environment are passed on.
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))
         }
@@ -91,7 +91,7 @@ def installed(wheel, tmp_path_factory):
     return environment
 
 
-def test_the_command_tells_its_version(installed, wheel):
+def test_the_command_prints_its_version(installed, wheel):
     version = wheel.name.split("-")[1]
     assert version in installed.run("jumpseat", "--version")
 
@@ -119,7 +119,7 @@ def test_the_installed_daemon_answers_initialize(installed):
 
 
 def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
-    """Everything that is imported only when it is needed is among the dependencies too."""
+    """Shows that lazily imported modules are among the dependencies too."""
     home = installed.directory / "home"
     home.mkdir(exist_ok=True)
     with ThreadedUpstream() as upstream:
@@ -130,7 +130,7 @@ def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
     assert answered.strip() == "Hello."
 
 
-def test_the_wheel_holds_both_packages_their_types_and_the_licence(wheel):
+def test_the_wheel_contains_both_packages_their_types_and_the_licence(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     packages = {name.partition("/")[0] for name in names if ".dist-info" not in name}

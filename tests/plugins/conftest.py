@@ -1,4 +1,4 @@
-"""The example package, installed as a user installs it, but into a directory of its own."""
+"""Fixtures: the example package, installed with pip into a separate directory, and a daemon that finds it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INSTALL_SECONDS = 100.0
 
 @pytest.fixture(scope="session")
 def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory for the search path of modules, with the example's distribution in it. Needs no network."""
+    """A directory for the module search path, with the example's distribution in it. Needs no network."""
     site = tmp_path_factory.mktemp("site")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
     done = subprocess.run(
@@ -42,7 +42,7 @@ def plugged(installed_example: Path) -> dict[str, str]:
 
 @pytest.fixture
 async def parlour() -> AsyncIterator[FakeParlour]:
-    """A scriptable parlour."""
+    """A fake parlour."""
     async with FakeParlour() as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""A parlour that gives out leases one by one, and remembers which have come back, and after what."""
+"""A fake parlour that numbers its leases, and records their return and the stop reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 
 class FakeParlour(FakeUpstream):
-    """The server."""
+    """The parlour's server."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,17 +19,17 @@ class FakeParlour(FakeUpstream):
 
     @property
     def visits(self) -> list[RecordedRequest]:
-        """The chats that were asked for."""
+        """The requests for chats."""
         return [request for request in self.requests if request.path == "/converse"]
 
     def _lease(self, request: RecordedRequest) -> Reply:
         lease = f"lease-{len(self.given) + 1}"
         self.given.append(lease)
-        self.default(self._take_back, f"/leases/{lease}/return")
+        self.default(self._return, f"/leases/{lease}/return")
         return Reply.json({"lease": lease})
 
-    def _take_back(self, request: RecordedRequest) -> Reply:
+    def _return(self, request: RecordedRequest) -> Reply:
         lease = request.path.split("/")[2]
-        assert lease not in self.returned, f"{lease} came back twice"
+        assert lease not in self.returned, f"{lease} was returned twice"
         self.returned[lease] = request.json["after"]
         return Reply.json({})

@@ -1,4 +1,4 @@
-"""The page for authors of plug-ins shows the example as it is; the example imports only what is public."""
+"""The code on the page for authors of plug-ins is the example's; the example imports only public names."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PUBLIC = {
 
 @pytest.mark.requirement("7:plugins")
 @pytest.mark.parametrize("block", [block for each in ("python", "toml") for block in fences(PLUGINS, each)])
-def test_every_block_of_code_stands_in_the_example_as_it_is_shown(block: str, tmp_path: Path) -> None:
-    if block.startswith("[providers."):  # Configuration: a user's, and no part of the example.
+def test_every_block_of_code_on_the_page_is_in_the_example(block: str, tmp_path: Path) -> None:
+    if block.startswith("[providers."):  # A user's configuration is not part of the example.
         file = tmp_path / "config.toml"
         file.write_text(block, "utf-8")
         (table_of_it,) = load_config(file, None, built_in=BUILT_IN, kinds=KINDS).providers.values()
         assert f"\n{table_of_it.kind} = " in read(EXAMPLE / "pyproject.toml")
         return
-    # A block may show several pieces, each from one blank line to another.
+    # A block may consist of several pieces, separated by blank lines.
     pieces = [block] if any(block in read(path) for path in SOURCES) else block.split("\n\n")
     assert [piece for piece in pieces if not any(piece.strip("\n") in read(path) for path in SOURCES)] == []
 
@@ -62,7 +62,7 @@ def test_the_smallest_provider_is_ten_lines_long() -> None:
     assert adapter.end_lineno - adapter.lineno + 1 <= 10
 
 
-def test_the_table_of_hooks_has_those_of_the_base_class_in_its_order() -> None:
+def test_the_table_of_hooks_lists_the_hooks_of_the_base_class_in_order() -> None:
     hooks = names_in(table(PLUGINS, "hook", "gives"))
     methods = [
         name for name, value in vars(HttpAdapter).items() if inspect.isfunction(value) and name[0] != "_"
@@ -78,7 +78,7 @@ def test_the_table_of_hooks_has_those_of_the_base_class_in_its_order() -> None:
 @pytest.mark.parametrize(
     "path", [path for path in SOURCES if path.suffix == ".py"], ids=lambda path: path.name
 )
-def test_the_example_imports_nothing_of_ours_but_what_is_public(path: Path) -> None:
+def test_the_example_imports_only_public_names_of_jumpseat(path: Path) -> None:
     imported: set[str] = set()
     for node in ast.walk(ast.parse(read(path))):
         if isinstance(node, ast.Import):

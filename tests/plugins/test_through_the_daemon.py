@@ -1,4 +1,4 @@
-"""The example's providers behind the real daemon: what a client sees of a plug-in."""
+"""The example's providers behind the real daemon, as a client sees them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
     return await daemon.request("chat/start", {"messages": list(messages) or [user("hi")], **params})
 
 
-async def test_a_chat_streams_and_its_lease_comes_back(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_chat_streams_and_its_lease_is_returned(visited: Daemon, parlour: FakeParlour) -> None:
     parlour.script(
         lines({"voice": "alto-2", "visit": "v1"}, {"say": "Hel"}, {"say": "lo"}, END), path="/converse"
     )
@@ -48,7 +48,7 @@ async def test_a_chat_streams_and_its_lease_comes_back(visited: Daemon, parlour:
     assert parlour.returned == {"lease-1": "end_turn"}
 
 
-async def test_an_answer_that_is_not_streamed_is_the_same(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_an_unstreamed_answer_is_the_same(visited: Daemon, parlour: FakeParlour) -> None:
     parlour.script(whole({"ponder": "Hm", "seal": "s1"}, {"say": "Hello"}), path="/converse")
     exchange = await chat(visited, stream=False)
 
@@ -58,7 +58,9 @@ async def test_an_answer_that_is_not_streamed_is_the_same(visited: Daemon, parlo
     assert parlour.visits[0].json["live"] is False
 
 
-async def test_tools_and_sealed_thinking_go_back_as_they_came(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_tool_calls_and_sealed_thinking_are_sent_back_unchanged(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
     parlour.script(
         lines(
             {"ponder": "A tool"},
@@ -98,7 +100,7 @@ async def test_tools_and_sealed_thinking_go_back_as_they_came(visited: Daemon, p
 
 
 @pytest.mark.parametrize("first", [[], [{"say": "Hel"}]], ids=["before the first byte", "in mid-stream"])
-async def test_a_cancel_closes_the_connection_and_gives_the_lease_back(
+async def test_a_cancel_closes_the_connection_and_returns_the_lease(
     visited: Daemon, parlour: FakeParlour, first: list[dict[str, Any]]
 ) -> None:
     parlour.script(lines(*first, Gate(), END), path="/converse")
@@ -129,10 +131,10 @@ async def test_a_cancel_closes_the_connection_and_gives_the_lease_back(
         (lines({"trouble": {"whose": "guest", "words": "rude"}}), 1004, "rude"),
         (lines({"say": "Hel"}), 1009, "early"),
         (lines({"say": "Hel"}, b'{"say": "l'), 1009, "early"),
-        (lines({"say": "Hel"}, {"say": 7}), 1009, "is no text"),
+        (lines({"say": "Hel"}, {"say": 7}), 1009, "is not a string"),
     ],
 )
-async def test_a_failure_has_its_code_and_gives_the_lease_back(
+async def test_a_failure_has_its_code_and_returns_the_lease(
     visited: Daemon, parlour: FakeParlour, reply: Reply, code: int, words: str
 ) -> None:
     parlour.script(reply, path="/converse")
@@ -144,7 +146,7 @@ async def test_a_failure_has_its_code_and_gives_the_lease_back(
     assert parlour.returned == {"lease-1": "error"}
 
 
-async def test_each_attempt_of_a_retried_chat_has_a_lease_of_its_own(
+async def test_each_attempt_of_a_retried_chat_has_its_own_lease(
     visited: Daemon, parlour: FakeParlour
 ) -> None:
     busy = Reply.json({"error": {"message": "busy"}}, 503, retry_after="0")
@@ -156,7 +158,7 @@ async def test_each_attempt_of_a_retried_chat_has_a_lease_of_its_own(
     assert parlour.returned == {"lease-1": "error", "lease-2": "end_turn"}
 
 
-async def test_a_set_up_that_refuses_ends_the_chat_before_it_is_sent(
+async def test_a_refusing_set_up_ends_the_chat_before_it_is_sent(
     visited: Daemon, parlour: FakeParlour
 ) -> None:
     parlour.default(Reply.json({"come_back_in": 900}), path="/leases")
@@ -167,7 +169,7 @@ async def test_a_set_up_that_refuses_ends_the_chat_before_it_is_sent(
     assert parlour.visits == []
 
 
-async def test_what_the_dialect_cannot_say_is_a_warning(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_parameter_that_the_dialect_lacks_is_a_warning(visited: Daemon, parlour: FakeParlour) -> None:
     parlour.script(lines({"say": "Hi"}, END), path="/converse")
     exchange = await chat(visited, stopSequences=["."])
 
@@ -175,7 +177,9 @@ async def test_what_the_dialect_cannot_say_is_a_warning(visited: Daemon, parlour
     assert warning["code"] == "parameter_dropped"
 
 
-async def test_its_models_capabilities_and_settings_are_listed(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_plug_ins_models_capabilities_and_settings_are_listed(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
     (model,) = (await visited.request("models/list", {"provider": "den"})).result["models"]
     assert (model["id"], model["name"], model["maxContextTokens"]) == ("den:alto", "Alto", 4000)
     assert (model["isDefault"], model["supportsVision"]) == (True, False)
@@ -189,7 +193,7 @@ async def test_its_models_capabilities_and_settings_are_listed(visited: Daemon, 
     ]
 
 
-async def test_it_counts_tokens_itself(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_plug_in_can_count_tokens(visited: Daemon, parlour: FakeParlour) -> None:
     parlour.script(Reply.json({"tokens": 42}), path="/measure")
     counted = await visited.request("chat/countTokens", {"messages": [user("hi")], "system": "Be brief."})
 
@@ -202,9 +206,9 @@ async def test_it_counts_tokens_itself(visited: Daemon, parlour: FakeParlour) ->
 @pytest.mark.parametrize(
     ("answer", "replacement"),
     [("Here you are: <<x = 2>> Enjoy!", "x = 2"), ("```python\nx = 2\n```", "x = 2")],
-    ids=["its own form", "the daemon's"],
+    ids=["the plug-in's format", "the daemon's format"],
 )
-async def test_it_may_find_the_replacement_of_an_edit_in_its_own_way(
+async def test_a_plug_in_can_extract_the_replacement_of_an_edit(
     visited: Daemon, parlour: FakeParlour, answer: str, replacement: str
 ) -> None:
     parlour.script(lines({"say": answer}, END), path="/converse")
@@ -222,7 +226,7 @@ async def test_a_setting_that_breaks_its_row_is_refused(visited: Daemon) -> None
 
 
 @pytest.mark.requirement("7:plugin-hooks")
-async def test_what_a_chat_with_no_http_says_it_says(home: Path, plugged: dict[str, str]) -> None:
+async def test_a_plug_in_without_http_answers_a_chat(home: Path, plugged: dict[str, str]) -> None:
     (home / "config.toml").write_text('[providers.parrot]\nkind = "echo"\ndefault_model = "polly"\n', "utf-8")
     async with running_daemon(home, env=plugged) as daemon:
         await daemon.initialize()
@@ -249,7 +253,7 @@ async def test_a_workspace_may_choose_a_plug_in_but_not_set_its_own_keys(
 
 
 @pytest.mark.requirement("6:config")
-async def test_a_wrong_key_of_a_plug_in_is_named_and_hides_no_other_provider(
+async def test_a_wrong_key_of_a_plug_in_is_reported_and_other_providers_work(
     home: Path, plugged: dict[str, str]
 ) -> None:
     (home / "config.toml").write_text(
@@ -268,7 +272,7 @@ async def test_a_wrong_key_of_a_plug_in_is_named_and_hides_no_other_provider(
 
 
 @pytest.mark.requirement("7:unknown-keys")
-async def test_a_declared_key_is_not_warned_about_and_another_one_is(
+async def test_only_an_undeclared_key_of_a_plug_in_causes_a_warning(
     home: Path, plugged: dict[str, str], parlour: FakeParlour
 ) -> None:
     (home / "config.toml").write_text(

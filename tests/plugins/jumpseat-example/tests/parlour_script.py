@@ -1,4 +1,4 @@
-"""What a parlour answers, for the contract suite and other tests."""
+"""Scripted answers of a parlour, for the contract suite and other tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END = {"stop": "finished", "spent": SPENT}
 
 
 def lines(*what: Line) -> Reply:
-    """An answer in lines of JSON, each in a write of its own."""
+    """An answer in lines of JSON, each in a separate write."""
     pieces = [each if isinstance(each, Gate | bytes) else json.dumps(each).encode() + b"\n" for each in what]
     return Reply(tuple(pieces), 200, {"content-type": "application/x-ndjson"}, chunked=True)
 

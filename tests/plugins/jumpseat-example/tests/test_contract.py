@@ -1,4 +1,4 @@
-"""The example passes the suite that every adapter passes."""
+"""The contract suite for the example's adapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite cannot know of the parlour's dialect."""
+"""Rules of the parlour's dialect that the contract suite does not check."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from jumpseat.chat import ChatRequest, Message, Origin, ThinkingBlock
         (None, False),
     ],
 )
-def test_a_seal_goes_back_to_the_voice_that_made_it_and_to_no_other(
-    origin: Origin | None, goes_back: bool
-) -> None:
+def test_a_seal_is_sent_only_to_the_voice_that_made_it(origin: Origin | None, goes_back: bool) -> None:
     pondered = ThinkingBlock("Hm", origin=origin, opaque="seal")
     request = ChatRequest(messages=(Message("assistant", (pondered,)), Message.user("Go on.")), model="alto")
     host, _ = turns(request, "den")

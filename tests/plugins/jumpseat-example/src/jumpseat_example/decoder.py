@@ -1,4 +1,4 @@
-"""Answers in the parlour's dialect, line by line or whole."""
+"""Decodes answers in the parlour's dialect, streamed or whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ParlourDecoder:
         self._answer = BlockAssembler(provider, model, thinking_opaque=self._take_seal)
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        """Take one line."""
+        """Decode one line."""
         if self.complete or not data.strip():
             return []
         try:
@@ -56,7 +56,7 @@ class ParlourDecoder:
         return self._answer.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Take an answer that came as one object: its parts are what the lines would have been."""
+        """Decode an unstreamed answer; its parts have the format of the lines."""
         try:
             answer = json.loads(body)
         except ValueError:
@@ -69,7 +69,7 @@ class ParlourDecoder:
         return [event for line in lines for event in self.feed_event("message", json.dumps(line))]
 
     def finish(self) -> list[StreamEvent]:
-        """Take the end of the input, which the last line should have announced."""
+        """Raise the error of an answer that ends without its last line."""
         raise self._answer.early_end()
 
     def _take(self, line: dict[str, Any]) -> None:
@@ -90,7 +90,7 @@ class ParlourDecoder:
     def _text(self, line: dict[str, Any], key: str) -> str:
         text = line.get(key, "")
         if not isinstance(text, str):
-            raise ProtocolError(f"The parlour's {key} is no text.", provider=self._provider)
+            raise ProtocolError(f"The parlour's {key} is not a string.", provider=self._provider)
         return text
 
     def _end(self, line: dict[str, Any]) -> None:

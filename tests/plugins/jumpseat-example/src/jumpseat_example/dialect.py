@@ -1,4 +1,4 @@
-"""Requests in the parlour's dialect: pure functions of the chat request."""
+"""Encodes chat requests in the parlour's dialect, with pure functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parameters(request: ChatRequest) -> dict[str, Any]:
 
 
 def turns(request: ChatRequest, provider: str) -> list[dict[str, Any]]:
-    """The conversation. Seals go back to the model that made them, and to no other."""
+    """The conversation. A seal is sent only to the model that made it."""
     here = Origin(provider, request.model)
     said = []
     for message in request.messages:

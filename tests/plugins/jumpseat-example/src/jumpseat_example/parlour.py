@@ -1,7 +1,6 @@
-"""The parlour: an imaginary provider with its own dialect, its own way to sign requests, and leases.
+"""The parlour: a fictitious provider with its own dialect, its own key header, and leases.
 
-`POST /converse` answers in lines of JSON. Every chat holds a lease meanwhile, which is had from `/leases`
-and has to be given back.
+`POST /converse` answers in lines of JSON. Every chat needs a lease from `/leases` and must return it.
 """
 
 from __future__ import annotations
