@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.testing.scripts import (
+from jumpseat.testing import (
     AnthropicMessagesScript,
     ChatCompletionsScript,
     OllamaChatScript,

@@ -53,7 +53,7 @@ error_from_response fetch get_json host_of is_loopback stream_events
 """
 
 TESTING = """
-AdapterContract AnthropicMessagesScript ChatCompletionsScript FakeUpstream Gate OllamaChatScript
+AdapterContract Answer AnthropicMessagesScript ChatCompletionsScript FakeUpstream Gate OllamaChatScript
 RecordedRequest Recording Reply ResponsesScript Script Stage ThreadedUpstream assert_laws assert_response
 assert_usage load_recordings
 """

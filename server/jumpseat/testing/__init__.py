@@ -28,22 +28,21 @@ try:
 except ImportError as missing:
     raise ImportError("jumpseat.testing needs pytest: run `pip install 'jumpseat[testing]'`.") from missing
 
+from jumpseat.testing.answers.anthropic_messages import AnthropicMessagesScript
+from jumpseat.testing.answers.chat_completions import ChatCompletionsScript
+from jumpseat.testing.answers.ollama_chat import OllamaChatScript
+from jumpseat.testing.answers.responses import ResponsesScript
 from jumpseat.testing.contract import AdapterContract
 from jumpseat.testing.laws import assert_laws, assert_response, assert_usage
 from jumpseat.testing.recordings import Recording, load_recordings
-from jumpseat.testing.scripts import (
-    AnthropicMessagesScript,
-    ChatCompletionsScript,
-    OllamaChatScript,
-    ResponsesScript,
-    Script,
-)
+from jumpseat.testing.scripts import Answer, Script
 from jumpseat.testing.stage import Stage
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 
 __all__ = [
     "AdapterContract",
+    "Answer",
     "AnthropicMessagesScript",
     "ChatCompletionsScript",
     "FakeUpstream",

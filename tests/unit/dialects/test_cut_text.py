@@ -14,7 +14,7 @@ from jumpseat.dialects.cut_text import CutText, Joiner, joined
 from jumpseat.testing import Reply
 from tests.unit.dialects.anthropic_messages import answers as messages
 from tests.unit.dialects.chat_completions.answers import answer, chunk, stream
-from tests.unit.dialects.every_dialect import DIALECTS, Said, in_every_dialect
+from tests.unit.dialects.every_dialect import DIALECTS, Answer, in_every_dialect
 from tests.unit.dialects.responses import answers as responses
 
 pytestmark = pytest.mark.requirement("2:split-characters")
@@ -46,7 +46,7 @@ def deltas_of(events, kind):
 @pytest.mark.parametrize("name", CASES)
 def test_text_and_thinking_are_joined(dialect, name):
     pieces, whole = CASES[name]
-    said = Said(pieces, thinking=pieces)
+    said = Answer(pieces, thinking=pieces)
     events = dialect.events(said, streamed=True)
     assert deltas_of(events, TextDeltaEvent) == whole
     assert deltas_of(events, ThinkingDeltaEvent) == whole
@@ -56,13 +56,13 @@ def test_text_and_thinking_are_joined(dialect, name):
 
 @in_every_dialect
 def test_a_body_has_the_whole_character(dialect):
-    assert dialect.read(Said(CUT), streamed=False).text == WHOLE
+    assert dialect.read(Answer(CUT), streamed=False).text == WHOLE
 
 
-@pytest.mark.parametrize("name", ["chat completions", "messages", "responses"])
+@pytest.mark.parametrize("name", ["chat_completions", "anthropic_messages", "responses"])
 def test_arguments_are_joined(name):
     dialect = DIALECTS[name]
-    said = Said(["a\ud83d"], [("c-1", "f", ('{"a":"\ud83d', '\udc4b"}')), ("c-2", "f", ('{"a":"b"}',))])
+    said = Answer(["a\ud83d"], [("c-1", "f", ('{"a":"\ud83d', '\udc4b"}')), ("c-2", "f", ('{"a":"b"}',))])
     got = dialect.read(said, streamed=True)
     assert [call.arguments for call in got.tool_calls] == [{"a": HAND}, {"a": "b"}]
     assert got.tool_calls[0].raw == f'{{"a":"{HAND}"}}'

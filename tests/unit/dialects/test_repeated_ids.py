@@ -9,15 +9,15 @@ from jumpseat.dialects import BlockAssembler
 from jumpseat.dialects.opaque import read_opaque
 from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.testing.recordings import through_the_wire, values_in
+from jumpseat.testing.recordings import strings_in, through_the_wire, values_in
 from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, stream
-from tests.unit.dialects.every_dialect import Said, however_it_comes, in_every_dialect
+from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
 from tests.unit.dialects.responses import answers as responses
 from tests.unit.engine.blocks import trail_of
 
 pytestmark = pytest.mark.requirement("2:call-ids-unique")
 
-TWICE = Said(calls=[("c-0", "f", ('{"a"', ":1}")), ("c-0", "g", ('{"b":2}',)), ("c-1", "f", ("{}",))])
+TWICE = Answer(calls=[("c-0", "f", ('{"a"', ":1}")), ("c-0", "g", ('{"b":2}',)), ("c-1", "f", ("{}",))])
 OWN = ["c-0", "c-0", "c-1"]
 HI = Message.user("Hi")
 
@@ -27,18 +27,31 @@ def results_of(response, *texts):
     return Message("user", tuple(map(ToolResultBlock, ids, texts)))
 
 
-def pairs_in(request):
-    """The names of the calls and the texts of the results of a request's body, each with its id, in order."""
+def pairs_in(request, response):
+    """The names of the calls and the texts of the results of a request's body, each with its id, in order.
+
+    They are in the smallest objects with an id and a name or a text, so that this holds for every dialect.
+    """
+    ids = {*OWN, *(each.id for each in response.tool_calls)}
     names, texts = [], []
-    for value in values_in(request):
-        if not isinstance(value, dict):
-            continue
-        function = value.get("function", value)
-        text = value.get("output", value.get("content"))
-        if (answered := value.get("tool_call_id", value.get("tool_use_id"))) or "output" in value:
-            texts.append((answered or value["call_id"], text))
-        elif "name" in function and ("id" in value or "call_id" in value):
-            names.append((value.get("call_id", value.get("id")), function["name"]))
+
+    def collect(value):
+        """Whether a pair is in it."""
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        is_inside = [collect(each) for each in inner]
+        if any(is_inside) or not isinstance(value, dict):
+            return any(is_inside)
+        strings = list(strings_in(value))
+        own = [each for each in strings if each in ids]
+        text = [each for each in strings if each in ("one", "two", "three")]
+        name = [each for each in strings if each in ("f", "g")]
+        if own and text:  # It may have the name of the call too.
+            texts.append((own[0], text[0]))
+        elif own and name:
+            names.append((own[0], name[0]))
+        return bool(own and (text or name))
+
+    collect(request)
     return names, texts
 
 
@@ -51,7 +64,7 @@ def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     assert (ids[0], ids[2]) == ("c-0", "c-1")
     message = through_the_wire(response.as_message())
     conversation = Conversation([HI, message, results_of(response, "one", "two", "three")]).arranged([])
-    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")))
+    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")), response)
     assert names == [("c-0", "f"), ("c-0", "g"), ("c-1", "f")]
     assert texts == [("c-0", "one"), ("c-0", "two"), ("c-1", "three")]
     # The results of a client may come in any order: they are matched by our ids.
@@ -59,14 +72,14 @@ def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     other = dialect.encode(
         ChatRequest(messages=Conversation([HI, message, turned]).arranged([]), model="asked")
     )
-    assert pairs_in(other) == (names, texts)
+    assert pairs_in(other, response) == (names, texts)
 
 
 @in_every_dialect
 def test_another_model_gets_the_unique_ids(dialect):
     response = dialect.read(TWICE, streamed=True)
     conversation = [HI, response.as_message(), results_of(response, "one", "two", "three")]
-    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="another")))
+    names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="another")), response)
     ids = [each.id for each in response.tool_calls]
     assert [each for each, _ in names] == [each for each, _ in texts] == ids
 
@@ -80,7 +93,7 @@ def test_a_client_that_keeps_texts_and_calls_only_loses_no_id(dialect):
     thin = Message("assistant", tuple(bare))
     sent = memory.restored([HI, thin, results_of(response, "one", "two", "three")], Origin("acme", "asked"))
     names, texts = pairs_in(
-        dialect.encode(ChatRequest(messages=Conversation(sent).arranged([]), model="asked"))
+        dialect.encode(ChatRequest(messages=Conversation(sent).arranged([]), model="asked")), response
     )
     assert [each for each, _ in names] == [each for each, _ in texts] == OWN
 

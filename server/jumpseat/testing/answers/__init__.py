@@ -1,1 +1,1 @@
-"""Bodies of answers, one module for each dialect, for scripts of the server in `upstream`."""
+"""One module for each dialect: bodies of answers, and the `Script` that makes them for the contract."""

@@ -5,11 +5,13 @@ Shapes: the streaming and whole answers of POST /v1/messages in Anthropic's API 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jumpseat.testing.upstream import Event
+from jumpseat.testing.scripts import Answer, Script
+from jumpseat.testing.upstream import Event, FakeUpstream, Reply
 
 MESSAGE_ID = "msg_fake"
 MODEL = "claude-fake"
@@ -144,3 +146,45 @@ def _whole(block: FakeBlock) -> dict[str, Any]:
             return {**start, "input": {"a": 1} if block.input is None else block.input}
         case _:
             return start
+
+
+class AnthropicMessagesScript(Script):
+    """Anthropic's Messages."""
+
+    def __init__(self, *, base_path: str = "", chat_path: str = "/v1/messages") -> None:
+        super().__init__(base_path=base_path, chat_path=chat_path)
+
+    def answer(self, answer: Answer, *, streamed: bool) -> Reply:
+        """See `Script`."""
+        blocks: list[FakeBlock] = []
+        if answer.thinking:
+            blocks.append(Thought(answer.thinking))
+        if answer.text:
+            blocks.append(Words(answer.text))
+        for call_id, name, pieces in answer.calls:
+            blocks.append(Call(call_id, name, pieces, json.loads("".join(pieces) or "{}")))
+        if streamed:
+            return Reply.events(message_stream(*blocks, stop_reason=answer.stop))
+        return Reply.json(message_body(*blocks, stop_reason=answer.stop))
+
+    def error_answer(self, status: int, message: str, **headers: str) -> Reply:
+        """See `Script`."""
+        kinds = {
+            400: "invalid_request_error",
+            401: "authentication_error",
+            402: "billing_error",
+            403: "permission_error",
+            404: "not_found_error",
+            422: "invalid_request_error",
+            429: "rate_limit_error",
+            529: "overloaded_error",
+        }
+        body = error_body(kinds.get(status, "api_error"), message)
+        return Reply.json(body, status, **headers)
+
+    def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
+        """The list of models, and a count of tokens."""
+        rows = [{"type": "model", "id": name, "display_name": name.title()} for name in models]
+        listed = {"data": rows, "has_more": False, "first_id": None, "last_id": None}
+        upstream.default(Reply.json(listed), path=self.chat_path.replace("/messages", "/models"))
+        upstream.default(Reply.json({"input_tokens": 7}), path=f"{self.chat_path}/count_tokens")

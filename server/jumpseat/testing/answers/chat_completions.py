@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jumpseat.testing.upstream import Event
+from jumpseat.testing.scripts import Answer, Script
+from jumpseat.testing.upstream import Event, FakeUpstream, Reply
 
 RESPONSE_ID = "chatcmpl-fake"
 MODEL = "fake-model"
@@ -101,3 +102,33 @@ def completion_body(
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": usage,
     }
+
+
+class ChatCompletionsScript(Script):
+    """OpenAI's chat completions."""
+
+    def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/chat/completions") -> None:
+        super().__init__(base_path=base_path, chat_path=chat_path)
+
+    def answer(self, answer: Answer, *, streamed: bool) -> Reply:
+        """See `Script`."""
+        calls = [FakeCall(*call) for call in answer.calls]
+        if streamed:
+            return Reply.events(
+                completion_stream(
+                    answer.text, reasoning=answer.thinking, tool_calls=calls, finish_reason=answer.stop
+                )
+            )
+        text, thinking = "".join(answer.text) or None, "".join(answer.thinking) or None
+        return Reply.json(
+            completion_body(text, reasoning=thinking, tool_calls=calls, finish_reason=answer.stop)
+        )
+
+    def error_answer(self, status: int, message: str, **headers: str) -> Reply:
+        """See `Script`."""
+        return Reply.json({"error": {"message": message, "type": "error"}}, status, **headers)
+
+    def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
+        """The list of models."""
+        rows = [{"id": name, "object": "model", "created": 1, "owned_by": "contract"} for name in models]
+        upstream.default(Reply.json({"object": "list", "data": rows}), path=f"{self.base_path}/models")

@@ -6,10 +6,11 @@ Shapes: the streamed and whole answers of POST /api/chat in Ollama's API referen
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jumpseat.testing.upstream import Gate, Reply
+from jumpseat.testing.scripts import Answer, Script
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 
 CREATED_AT = "2026-01-02T03:04:05.678901234Z"
 STATS = {
@@ -62,3 +63,47 @@ def ndjson(*objects: Mapping[str, Any]) -> bytes:
 def error(message: str, status: int, **extra: Any) -> Reply:
     """A refusal."""
     return Reply.json({"error": message, **extra}, status)
+
+
+class OllamaChatScript(Script):
+    """Ollama's own dialect."""
+
+    def __init__(self, *, base_path: str = "", chat_path: str = "/api/chat") -> None:
+        super().__init__(base_path=base_path, chat_path=chat_path)
+
+    def answer(self, answer: Answer, *, streamed: bool) -> Reply:
+        """See `Script`."""
+        calls = [
+            call(name, json.loads("".join(pieces) or "{}"), call_id=call_id)
+            for call_id, name, pieces in answer.calls
+        ]
+        stop = answer.stop or "stop"
+        if streamed:
+            return lines(
+                *(part(thinking=piece) for piece in answer.thinking),
+                *(part(piece) for piece in answer.text),
+                *(part(tool_calls=[each]) for each in calls),
+                last(stop),
+            )
+        whole = last(stop, "".join(answer.text))
+        whole["message"] |= {"thinking": "".join(answer.thinking), "tool_calls": calls}
+        return Reply.json(whole)
+
+    def error_answer(self, status: int, message: str, **headers: str) -> Reply:
+        """See `Script`."""
+        return Reply.json({"error": message}, status, **headers)
+
+    def asks_to_stream(self, request: RecordedRequest) -> bool:
+        """Streaming is the default of this dialect."""
+        return self.sent(request).get("stream") is not False
+
+    def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
+        """The list of models, and the same facts of each."""
+        rows = [{"name": name, "model": name, "details": {"family": "contract"}} for name in models]
+        upstream.default(Reply.json({"models": rows}), path="/api/tags")
+        shown = {
+            "details": {"family": "contract"},
+            "model_info": {"general.architecture": "contract", "contract.context_length": 32_768},
+            "capabilities": ["completion", "tools", "thinking", "vision"],
+        }
+        upstream.default(Reply.json(shown), path="/api/show")

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jumpseat.testing.upstream import Event
+from jumpseat.testing.answers.chat_completions import ChatCompletionsScript
+from jumpseat.testing.scripts import Answer
+from jumpseat.testing.upstream import Event, FakeUpstream, Reply
 
 RESPONSE_ID = "resp_fake"
 MODEL = "fake-model"
@@ -144,3 +146,31 @@ def _arguments(item: Item, place: dict[str, Any]) -> list[dict[str, Any]]:
         *({"type": f"{kind}.delta", **place, "delta": piece} for piece in item["_pieces"]),
         {"type": f"{kind}.done", **place, "arguments": item["arguments"]},
     ]
+
+
+class ResponsesScript(ChatCompletionsScript):
+    """OpenAI's Responses; errors and the list of models are those of chat completions."""
+
+    def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/responses") -> None:
+        super().__init__(base_path=base_path, chat_path=chat_path)
+
+    def answer(self, answer: Answer, *, streamed: bool) -> Reply:
+        """See `Script`."""
+        items = [reasoning("".join(answer.thinking), encrypted="sealed")] if answer.thinking else []
+        if answer.text:
+            items.append(message(*answer.text))
+        items += [
+            function_call(call_id, name, *pieces, item_id=f"fc_{number}")
+            for number, (call_id, name, pieces) in enumerate(answer.calls)
+        ]
+        status = "incomplete" if answer.stop else "completed"
+        details = {"reason": answer.stop} if answer.stop else None
+        if streamed:
+            return Reply.events(response_stream(*items, end=status, incomplete_details=details))
+        return Reply.json(response(items, status=status, incomplete_details=details))
+
+    def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
+        """The list of models, and a count of tokens."""
+        super().prepare(upstream, models)
+        counted = {"object": "response.input_tokens", "input_tokens": 7}
+        upstream.default(Reply.json(counted), path=f"{self.chat_path}/input_tokens")
