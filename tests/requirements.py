@@ -8,15 +8,10 @@ that has no test yet says why in `deferred`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 
-from tests.dialect_rows import (
-    anthropic_messages,
-    chat_completions,
-    copilot,
-    language_server,
-    ollama_chat,
-    responses,
-)
+from tests import dialect_rows
 
 
 @dataclass(frozen=True)
@@ -263,21 +258,17 @@ _ADAPTERS = {
 }
 """The interface of adapters, which plug-ins implement too."""
 
-_DIALECTS = {
-    "chat": chat_completions.ROWS,
-    "responses": responses.ROWS,
-    "messages": anthropic_messages.ROWS,
-    "ollama": ollama_chat.ROWS,
-    "copilot": copilot.ROWS,
-    "language-server": language_server.ROWS,
-}
+_DIALECTS = [
+    import_module(f"{dialect_rows.__name__}.{module.name}") for module in iter_modules(dialect_rows.__path__)
+]
 
 
 def _requirements() -> dict[str, Requirement]:
     sourced = [(key, row, f"protocol page, section {key[0]}") for key, row in _ROWS.items()]
     sourced += [(f"adapters:{key}", row, "adapters/base/interface.py") for key, row in _ADAPTERS.items()]
-    for dialect, rows in _DIALECTS.items():
-        sourced += [(f"{dialect}:{key}", row, f"the {dialect} dialect") for key, row in rows.items()]
+    for dialect in _DIALECTS:
+        name = dialect.PREFIX
+        sourced += [(f"{name}:{key}", row, f"the {name} dialect") for key, row in dialect.ROWS.items()]
     return {
         key: Requirement(row, source)
         if isinstance(row, str)

@@ -1,5 +1,6 @@
 """What the dialect "Anthropic messages" must do, row by row."""
 
+PREFIX = "messages"
 ROWS: dict[str, str | tuple[str, str]] = {
     # Headers.
     "headers": "x-api-key, anthropic-version 2023-06-01, configured headers such as anthropic-beta",

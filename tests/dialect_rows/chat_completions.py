@@ -1,5 +1,6 @@
 """What the dialect "chat completions" must do, row by row."""
 
+PREFIX = "chat"
 ROWS: dict[str, str | tuple[str, str]] = {
     # The request.
     "request": "POST {base_url}/chat/completions with the key as a bearer token",

@@ -1,5 +1,6 @@
 """What the provider "GitHub Copilot" must do beyond the dialects it speaks, row by row."""
 
+PREFIX = "copilot"
 ROWS: dict[str, str | tuple[str, str]] = {
     # Whole chats.
     "recordings": "recorded answers come through whole, and what is sealed in them goes back byte for byte",

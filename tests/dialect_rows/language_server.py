@@ -1,5 +1,6 @@
 """What the provider "Copilot language server" must do, row by row."""
 
+PREFIX = "language-server"
 ROWS: dict[str, str | tuple[str, str]] = {
     # The process.
     "command": "`command`, or a program on the PATH; a missing one is 1010 with the line that installs it",

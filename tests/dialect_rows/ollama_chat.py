@@ -1,5 +1,6 @@
 """What the dialect "Ollama's /api/chat" must do, row by row."""
 
+PREFIX = "ollama"
 ROWS: dict[str, str | tuple[str, str]] = {
     # The request.
     "system-message": "the system prompt is the first message, with the role system",

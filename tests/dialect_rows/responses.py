@@ -1,5 +1,6 @@
 """What the dialect "OpenAI responses" must do, row by row."""
 
+PREFIX = "responses"
 ROWS: dict[str, str | tuple[str, str]] = {
     # Requests.
     "instructions": "the system prompt is `instructions`",

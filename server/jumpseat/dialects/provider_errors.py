@@ -8,7 +8,8 @@ really seen".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pydantic_core
@@ -100,7 +101,7 @@ class ProviderFault:
 
 
 def read_fault(body: bytes | Any) -> ProviderFault:
-    """Parse an error body of any known shape; the text of any other body becomes the message.
+    """Parse an error body of any known shape; the texts of any other body become the message.
 
     Args:
         body: the bytes of an answer, or parsed JSON.
@@ -143,7 +144,19 @@ def _fault(source: dict[str, Any], text: Any) -> ProviderFault:
     details = source.get("details")
     if code is None and isinstance(details, dict) and isinstance(details.get("error_code"), str):
         code = details["error_code"]  # Anthropic's; more exact than its type.
-    return ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
+    fault = ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
+    # The shape of a dialect that is not known here: its texts say more than a status alone.
+    return fault if fault.words else replace(fault, message="\n".join(_texts_in(source)))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The strings of a JSON value in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        # The parser limits the depth.
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(each)
 
 
 def _detail(detail: Any) -> str | None:

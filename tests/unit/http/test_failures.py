@@ -83,6 +83,9 @@ SHAPES = [
     ({"object": "error", "message": "Bad things", "type": "x", "param": None, "code": "3280"}, "3280"),
     (b"Bad things", None),
     ([{"error": {"code": 400, "message": "Bad things"}}], "400"),
+    ({"fault": {"what": "Bad things", "level": 3}}, None),
+    ({"error": {"reason": ["Bad", "things"]}}, None),
+    ({"error": True, "why": "Bad things", "more": None}, None),
 ]
 
 

@@ -6,6 +6,7 @@ import gc
 import pytest
 
 from jumpseat.chat import (
+    ChatError,
     ConnectionError,
     DoneEvent,
     RequestError,
@@ -341,3 +342,27 @@ def test_a_check_that_hangs_is_ended(monkeypatch):
     monkeypatch.setattr("jumpseat.testing.stage.CHECK_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         run(contract_for(Hangs), TEXT)
+
+
+class RewordsFailures(broken.Good):
+    """Replaces the provider's message, with what `words` makes of it."""
+
+    words = staticmethod(lambda message: "acme failed.")
+
+    async def stream(self, request):
+        try:
+            async for event in super().stream(request):
+                yield event
+        except ChatError as error:
+            error.message = self.words(error.message)
+            raise
+
+
+def test_an_adapter_may_replace_a_message_but_not_with_another_chats():
+    run(contract_for(RewordsFailures), MIXED)
+
+    class Mixes(RewordsFailures):
+        words = staticmethod(lambda message: "acme failed: marker-4711-answered.")
+
+    with pytest.raises(AssertionError, match="has the words of the chats"):
+        run(contract_for(Mixes), MIXED)

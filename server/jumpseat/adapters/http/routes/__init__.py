@@ -1,4 +1,4 @@
 """Dialects as one endpoint speaks them, one module per dialect.
 
-A route encodes requests, and remembers what the endpoint refuses. The adapter adds the URL and the headers.
+A route encodes requests, and says what a refusal teaches. The adapter adds the URL and the headers.
 """
