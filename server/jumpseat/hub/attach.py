@@ -59,9 +59,12 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     blocking = _modes()
     try:
+        directory = Path.cwd()
+    except OSError:  # It was removed after this process was started in it.
+        directory = Path("/")
+    try:
         places = places_of_process()
-        directory = str(Path.cwd())
-    except OSError as error:
+    except OSError as error:  # A variable names a place in the directory that was removed.
         raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
     variables = dict(os.environ)
     hello = {
@@ -69,7 +72,7 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
         "version": __version__,
         "pid": os.getpid(),
         "variables": variables,
-        "directory": directory,
+        "directory": str(directory),
         "places": [str(place) for place in places],
         "options": options,
     }
@@ -79,7 +82,10 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
     def use(channel: ControlChannel, deadline: float) -> ControlChannel:
         try:
             channel.send(hello, deadline, (0, 1, log))
-            if (channel.receive(deadline) or {}).get("ready") is not True:
+            answer = channel.receive(deadline) or {}
+            if "refused" in answer:
+                raise CannotShareError(str(answer["refused"]))
+            if answer.get("ready") is not True:
                 raise NoDaemonError("the daemon is ending")
         except TimeoutError:
             channel.close()

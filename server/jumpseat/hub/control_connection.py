@@ -10,6 +10,7 @@ from typing import Any
 
 from jumpseat.hub.control import (
     LENGTH,
+    MAX_DESCRIPTORS,
     GarbageError,
     close_all,
     decode,
@@ -28,6 +29,11 @@ class ControlConnection:
         connection.setblocking(False)
         self._socket = connection
         self._descriptors: list[int] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the client has passed all its standard streams."""
+        return len(self._descriptors) == MAX_DESCRIPTORS
 
     def take_descriptors(self) -> list[int]:
         """The received descriptors; the caller closes them."""

@@ -28,8 +28,11 @@ logger = logging.getLogger(__name__)
 HELLO_SECONDS = 5.0
 """How long a client may take for its hello and for its `go`."""
 
-MOST_WAITING = 64
+MOST_WAITING = 256
 """How many connections may be without a hello; with one more, the oldest is closed."""
+
+ACCEPT_AT_ONCE = 16
+"""Connections that are accepted before the hellos of earlier ones are read."""
 
 ACCEPT_AGAIN_SECONDS = 0.5
 """When to accept again after the process ran out of descriptors."""
@@ -68,6 +71,7 @@ class Hub:
 
     async def run(self) -> None:
         """Serve until the daemon is stopped, or no client has needed it for long enough."""
+        logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
         self._listen()
         self._idle.start(idle_seconds(None))
         self._idle.resume()
@@ -84,6 +88,7 @@ class Hub:
     def stop(self) -> None:
         """End in order: no new clients, turns end as cancelled, every attached client ends with 1."""
         if not self._stopping:
+            logger.info("the daemon is stopped, with %d clients", len(self._clients))
             self._stopping = True
             self._close_listener()
             task = asyncio.ensure_future(self._withdraw())
@@ -106,8 +111,8 @@ class Hub:
             self._listener.close()
 
     def _accept(self) -> None:
-        """Accept all that wait."""
-        while True:
+        """Accept what waits; called again while more does."""
+        for _ in range(ACCEPT_AT_ONCE):
             try:
                 raw, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError):
@@ -135,12 +140,14 @@ class Hub:
             del self._waiting[oldest]
             oldest.cancel()
         self._idle.pause()
-        task = asyncio.ensure_future(self._serve(ControlConnection(raw)))
+        connection = ControlConnection(raw)
+        task = asyncio.ensure_future(self._serve(connection))
         self._tasks.add(task)
         self._waiting[task] = None
-        task.add_done_callback(self._forget)
+        task.add_done_callback(lambda task: self._forget(task, connection))
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
+        connection.close()  # Here, because a task that is cancelled before its first step runs nothing.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         if not self._tasks:
@@ -166,12 +173,16 @@ class Hub:
             logger.info("a connection ended: %s", type(error).__name__)
         except Exception:
             logger.exception("a connection failed")
-        finally:
-            connection.close()
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
-        client = AttachedClient.of_hello(message, self._shared)
-        message.clear()
+        try:
+            client = AttachedClient.of_hello(message, self._shared)
+            if not connection.is_complete:
+                raise GarbageError("not three descriptors")
+        except GarbageError as error:
+            # An answer, and not only the end: that would make the client start another daemon.
+            await connection.send({"refused": f"the daemon does not understand this client: {error}"})
+            return
         await connection.send({"ready": True})
         async with asyncio.timeout(HELLO_SECONDS):
             answer = await connection.receive()
@@ -182,8 +193,10 @@ class Hub:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a connection is a task
         self._clients[client] = task
+        logger.info("the process %d is attached", client.pid)
         try:
             code = await client.serve(connection)
+            logger.info("the process %d ends with %d", client.pid, code)
             await connection.send({"exitCode": 1 if self._stopping else code})
         finally:
             del self._clients[client]
@@ -207,6 +220,7 @@ class Hub:
             self._accept()
             if self._tasks:
                 return True
+            logger.info("no client is attached any more: the daemon ends")
             self._stopping = True
             self._close_listener()
             self._ownership.remove()

@@ -23,7 +23,7 @@ def idle_seconds(client: AttachedClient | None) -> float:
     """
     if client is None:
         return 60.0 * idle_minutes(None)
-    return 60.0 * idle_minutes(client.options.config_file or client.environment.places.config_file)
+    return 60.0 * idle_minutes(client.config_file)
 
 
 class Idle:

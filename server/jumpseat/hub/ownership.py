@@ -65,11 +65,13 @@ class Ownership:
 
     @contextmanager
     def locked(self) -> Iterator[bool]:
-        """Hold the lock; False where another process holds it, or it cannot be taken."""
+        """Hold the lock; False where another process holds it."""
         try:
             lock = try_lock(self._files.lock)
         except CannotShareError:
-            lock = None
+            # The state directory was removed, say. No other process can take the lock either.
+            yield True
+            return
         try:
             yield lock is not None
         finally:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from jumpseat.hub.control import MAX_DESCRIPTORS, GarbageError, close_all
+from jumpseat.hub.control import GarbageError
 from jumpseat.hub.control_connection import ControlConnection
 from jumpseat.rpc.serving import Descriptors, SessionOptions, serve_connection
 from jumpseat.rpc.session import Session
@@ -21,24 +20,8 @@ from jumpseat.system.shared import Shared
 
 logger = logging.getLogger(__name__)
 
-
-class _Options(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    config_file: str | None = None
-    log_level: str = Field("warning", pattern="^(debug|info|warning|error)$")
-    client_process_id: int | None = Field(None, ge=0, lt=1 << 32)
-
-
-class _Hello(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    version: str
-    pid: int
-    variables: dict[str, str] = Field(repr=False)
-    directory: str
-    places: list[str] = Field(min_length=3, max_length=3)
-    options: _Options = Field(default_factory=_Options)
+LEVELS = ("warning", "debug", "info", "error")
+"""Of `--log-level`, the default first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,31 +36,34 @@ class AttachedClient:
     session: Session | None = None
 
     @classmethod
-    def of_hello(cls, message: dict[str, Any], shared: Shared) -> AttachedClient:
-        """The client that says this.
+    def of_hello(cls, message: Mapping[str, Any], shared: Shared) -> AttachedClient:
+        """The client that says this. Its texts may hold surrogates: bytes that are not UTF-8.
 
         Raises:
-            GarbageError: it is not a hello.
+            GarbageError: it is not a hello; the message repeats nothing of it.
         """
-        try:
-            hello = _Hello.model_validate(message)
-        except ValidationError:
-            raise GarbageError("not a hello") from None  # Its text would repeat the variables.
-        paths = [Path(each) for each in (hello.directory, *hello.places)]
-        if not all(path.is_absolute() for path in paths):
+        match message:
+            case {
+                "pid": int(pid),
+                "variables": dict(variables),
+                "directory": str(directory),
+                "places": [str(config_file), str(state_dir), str(data_dir)],
+                "options": dict(options),
+            } if all(isinstance(value, str) for value in variables.values()):
+                pass
+            case _:
+                raise GarbageError("not a hello")
+        places = Places(Path(config_file), Path(state_dir), Path(data_dir))
+        if not all(Path(each).is_absolute() for each in (directory, *places)):
             raise GarbageError("a relative path")
-        directory, *places = paths
-        environment = Environment(hello.variables, directory, Places(*places), shared)
-        options = hello.options
-        return cls(
-            hello.pid,
-            environment,
-            SessionOptions(
-                None if options.config_file is None else environment.absolute(options.config_file),
-                options.log_level,
-                client_process_id=options.client_process_id,
-            ),
-        )
+        environment = Environment(variables, Path(directory), places, shared)
+        return cls(pid, environment, _options(options))
+
+    @property
+    def config_file(self) -> Path:
+        """Its configuration file, which may not exist."""
+        named = self.options.config_file
+        return self.environment.places.config_file if named is None else self.environment.absolute(named)
 
     def status(self) -> dict[str, Any]:
         """The client's entry in the daemon's status."""
@@ -98,9 +84,6 @@ class AttachedClient:
         The session also ends with the attach process, which closes its end of the connection.
         """
         streams = connection.take_descriptors()
-        if len(streams) != MAX_DESCRIPTORS:
-            close_all(streams)
-            raise GarbageError("not three descriptors")
 
         async def follow() -> None:
             await connection.wait_for_end()
@@ -123,3 +106,10 @@ class AttachedClient:
 
     def _begin(self, session: Session) -> None:
         self.session = session
+
+
+def _options(options: Mapping[str, Any]) -> SessionOptions:
+    match options.get("config_file"), options.get("log_level", LEVELS[0]), options.get("client_process_id"):
+        case (str() | None as file, str(level), int() | None as parent) if level in LEVELS:
+            return SessionOptions(None if file is None else Path(file), level, client_process_id=parent)
+    raise GarbageError("wrong options")

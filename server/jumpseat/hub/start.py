@@ -22,7 +22,7 @@ INHERITED = frozenset(
         # The keyring and a browser's window are the user's, whichever client asks for them.
         *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
         # Where Python finds jumpseat.
-        *("PYTHONHOME", "PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
+        *("PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "SYSTEMROOT"),
     }
 )
@@ -57,11 +57,7 @@ def start_daemon(
                 stderr=log,
                 pass_fds=(lock, writer),
                 cwd="/",
-                env={
-                    name: value
-                    for name, value in variables.items()
-                    if name in INHERITED or name.startswith("LC_")
-                },
+                env=_environment(variables),
                 start_new_session=True,
             )
         finally:
@@ -80,6 +76,17 @@ def start_daemon(
     if answer != READY:
         reason = answer.decode("utf-8", "replace") or f"see {files.log}"
         raise CannotShareError(f"the daemon could not start ({reason})")
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """What the daemon gets of the first client's variables."""
+    kept = {name: value for name, value in variables.items() if name in INHERITED or name.startswith("LC_")}
+    # A project's own search path could replace modules of the daemon for all clients.
+    package = Path(__file__).parents[2]
+    search = [Path(each).absolute() for each in variables.get("PYTHONPATH", "").split(os.pathsep) if each]
+    if package in search:
+        kept["PYTHONPATH"] = os.pathsep.join(map(str, search))
+    return kept
 
 
 def _read_all(descriptor: int, deadline: float) -> bytes:

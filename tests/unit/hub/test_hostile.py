@@ -1,0 +1,221 @@
+"""A broken or hostile program at the control socket costs the daemon nothing and leaks no descriptor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.hub import hub as module
+from jumpseat.hub.control import LENGTH, MAX_BYTES, encode
+from jumpseat.hub.hub import Hub
+from jumpseat.hub.names import daemon_files
+from jumpseat.hub.ownership import Ownership
+
+pytestmark = pytest.mark.requirement("9:hostile")
+
+WAIT_SECONDS = 10.0
+
+
+class Visitor:
+    """A connection to the control socket that may send anything."""
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(str(path))
+        self._socket.setblocking(False)
+
+    async def send(self, data: bytes) -> None:
+        await asyncio.get_running_loop().sock_sendall(self._socket, data)
+
+    def send_with(self, data: bytes, descriptors: list[int]) -> None:
+        socket.send_fds(self._socket, [data], descriptors)
+
+    async def read_to_end(self) -> bytes:
+        """All that the daemon sends until it closes the connection; fails if it does not."""
+        data = b""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                try:
+                    part = await asyncio.get_running_loop().sock_recv(self._socket, 4096)
+                except ConnectionResetError:
+                    return data
+                if not part:
+                    return data
+                data += part
+
+    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        await self.send(encode(message))
+        answer: dict[str, Any] = json.loads((await self.read_to_end())[LENGTH.size :])
+        return answer
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
+    """Connects to the control socket of a hub in this process."""
+    visitors = []
+    # Not in `tmp_path`, which may be too long for a socket.
+    with tempfile.TemporaryDirectory() as run:
+        ownership = Ownership(daemon_files(tmp_path), Path(run))
+        hub = Hub(ownership.take(), ownership, tidy=lambda: None)
+        running = asyncio.create_task(hub.run())
+
+        def connect() -> Visitor:
+            visitors.append(Visitor(ownership.socket_path))
+            return visitors[-1]
+
+        yield connect
+        for visitor in visitors:
+            visitor.close()
+        hub.stop()
+        async with asyncio.timeout(WAIT_SECONDS):
+            await running
+
+
+def hello(**changed: Any) -> dict[str, Any]:
+    return {
+        "op": "attach",
+        "version": "1",
+        "pid": 1,
+        "variables": {},
+        "directory": "/",
+        "places": ["/a", "/b", "/c"],
+        "options": {},
+        **changed,
+    }
+
+
+def is_open(pipe: int) -> bool:
+    """Whether another descriptor than the test's own, which is closed, can still read from this pipe."""
+    try:
+        os.write(pipe, b"x")
+    except BrokenPipeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        LENGTH.pack(MAX_BYTES + 1),
+        LENGTH.pack(5) + b"hello",
+        LENGTH.pack(2) + b"[]",
+        LENGTH.pack(2) + b"{}",
+        LENGTH.pack(13) + b'{"op":"what"}',
+        LENGTH.pack(10_000) + b"[" * 10_000,
+    ],
+)
+async def test_garbage_ends_its_own_connection(visit: Callable[[], Visitor], data: bytes) -> None:
+    visitor = visit()
+    await visitor.send(data)
+
+    assert await visitor.read_to_end() == b""
+    assert (await visit().ask({"op": "status"}))["clients"] == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pid": "1"},
+        {"variables": {"A": 1}},
+        {"variables": ["A"]},
+        {"directory": "relative"},
+        {"places": ["/a", "/b"]},
+        {"options": {"log_level": "loud"}},
+        {"options": {"config_file": 1}},
+        {},
+    ],
+)
+async def test_a_wrong_hello_is_refused_with_a_reason_that_repeats_nothing(
+    visit: Callable[[], Visitor], changed: dict[str, Any]
+) -> None:
+    message = hello(**changed)
+    if isinstance(message["variables"], dict):
+        message["variables"]["SECRET"] = "canary"
+
+    answer = await visit().ask(message)
+
+    assert "the daemon does not understand this client" in answer["refused"]
+    assert "canary" not in answer["refused"]
+
+
+async def test_received_descriptors_are_closed_however_the_connection_ends(
+    visit: Callable[[], Visitor],
+) -> None:
+    ends = []
+    for data in (encode(hello())[:-1], encode(hello(pid="1")), LENGTH.pack(5) + b"hello"):
+        reader, writer = os.pipe()
+        visitor = visit()
+        visitor.send_with(data, [reader, reader, reader])
+        os.close(reader)
+        ends.append((visitor, writer))
+    await visit().ask({"op": "status"})  # Whatever came before is read by then.
+    for visitor, _ in ends:
+        visitor.close()
+    await visit().ask({"op": "status"})
+
+    for _, writer in ends:
+        assert not is_open(writer)
+        os.close(writer)
+
+
+async def test_more_descriptors_than_streams_are_closed(visit: Callable[[], Visitor]) -> None:
+    reader, writer = os.pipe()
+    visitor = visit()
+    visitor.send_with(b"\0\0", [reader] * 20)
+    await visit().ask({"op": "status"})
+    visitor.send_with(b"\0\0", [reader] * 3)
+    os.close(reader)
+
+    assert await visitor.read_to_end() == b""
+    assert not is_open(writer)
+    os.close(writer)
+
+
+async def test_a_client_that_says_nothing_is_closed_after_a_while(
+    visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HELLO_SECONDS", 0.05)
+    assert await visit().read_to_end() == b""
+
+
+async def test_a_flood_of_silent_connections_keeps_no_client_out(
+    visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 8)
+    flood = [visit() for _ in range(58)]
+
+    assert (await visit().ask({"op": "status"}))["running"] is True
+    # The oldest ones made room: no more than the limit are open.
+    for visitor in flood[:50]:
+        assert await visitor.read_to_end() == b""
+
+
+async def test_a_client_that_gives_up_before_the_session_begins_keeps_its_input(
+    visit: Callable[[], Visitor],
+) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"for the client itself")
+    visitor = visit()
+    visitor.send_with(encode(hello()), [reader, writer, writer])
+    data = LENGTH.pack(len(b'{"ready": true}')) + b'{"ready": true}'
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert await asyncio.get_running_loop().sock_recv(visitor._socket, 100) == data
+    visitor.close()
+    await visit().ask({"op": "status"})
+
+    assert os.read(reader, 100) == b"for the client itself"
+    os.close(reader)
+    assert not is_open(writer)
+    os.close(writer)

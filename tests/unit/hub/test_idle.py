@@ -1,0 +1,78 @@
+"""When a daemon without clients ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from jumpseat.config.daemon import idle_minutes
+from jumpseat.hub import idle as module
+from jumpseat.hub.idle import Idle
+
+pytestmark = pytest.mark.requirement("9:idle")
+
+
+class Ending:
+    """Counts the attempts to end; the first ones fail."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.attempts = 0
+        self.ended = asyncio.Event()
+        self._failures = failures
+
+    async def __call__(self) -> bool:
+        self.attempts += 1
+        if self.attempts > self._failures:
+            self.ended.set()
+        return self.ended.is_set()
+
+
+async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.0)
+    ending = Ending(failures=2)
+    idle = Idle(ending)
+    idle.start(0.0)
+    idle.resume()
+    async with asyncio.timeout(5):
+        await ending.ended.wait()
+    assert ending.attempts == 3
+
+
+async def test_the_time_runs_only_while_nothing_is_under_way_and_short_visits_do_not_start_it_again() -> None:
+    ending = Ending()
+    idle = Idle(ending)
+    idle.start(0.05)
+    await asyncio.sleep(0.06)
+    assert ending.attempts == 0
+    idle.resume()
+    idle.pause()
+    await asyncio.sleep(0)
+    assert ending.attempts == 0
+    idle.resume()  # The time is over already.
+    async with asyncio.timeout(5):
+        await ending.ended.wait()
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("", 10.0),
+        ("[daemon]\nidle_minutes = 0", 0.0),
+        ("[daemon]\nidle_minutes = 0.5", 0.5),
+        ("[daemon]\nidle_minutes = -1", 10.0),
+        ("[daemon]\nidle_minutes = nan", 10.0),
+        ("[daemon]\nidle_minutes = '5'", 10.0),
+        ("daemon = 5", 10.0),
+        ("not toml", 10.0),
+    ],
+)
+def test_the_idle_time_is_that_of_the_file_or_the_default(tmp_path: Path, text: str, minutes: float) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    assert idle_minutes(file) == minutes
+    assert idle_minutes(tmp_path / "missing") == 10.0
+    assert idle_minutes(None) == 10.0

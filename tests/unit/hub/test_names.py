@@ -1,0 +1,150 @@
+"""The daemon's files in the state directory, and the pointer."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import jumpseat
+from jumpseat.hub.failures import CannotShareError
+from jumpseat.hub.names import daemon_files, host_name, other_pointers, read_pointer
+from jumpseat.hub.ownership import Ownership
+
+
+def write(path: Path, **content: object) -> None:
+    path.write_text(json.dumps({"socket": "/run/x.sock", "pid": 7, "daemon": "1.0", **content}))
+
+
+def test_the_files_are_private_and_their_names_hold_host_and_version(tmp_path: Path) -> None:
+    files = daemon_files(tmp_path / "state")
+
+    assert files.lock.parent == tmp_path / "state" / "daemon"
+    assert files.lock.parent.stat().st_mode & 0o777 == 0o700
+    assert files.pointer.name.startswith(f"{host_name()}-{jumpseat.__version__}-")
+    assert {path.suffix for path in files} == {".lock", ".json", ".log"}
+
+
+def test_a_directory_that_others_can_change_is_not_used(tmp_path: Path) -> None:
+    directory = tmp_path / "daemon"
+    directory.mkdir()
+    directory.chmod(0o770)
+    with pytest.raises(CannotShareError, match="can be changed by other users"):
+        daemon_files(tmp_path)
+
+    directory.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    directory.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CannotShareError, match="is not a directory"):
+        daemon_files(tmp_path)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory to another user")
+def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "daemon").mkdir()
+    os.chown(tmp_path / "daemon", 65534, 65534)
+    with pytest.raises(CannotShareError, match="can be changed by other users"):
+        daemon_files(tmp_path)
+
+
+def test_a_state_directory_that_cannot_be_made_is_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotShareError, match="cannot be used"):
+        daemon_files(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff",
+        b"[1]",
+        b"{}",
+        b'{"socket": 1, "pid": 1, "daemon": "1"}',
+        b'{"socket": "/x", "pid": "1", "daemon": "1"}',
+        b'{"socket": "x", "pid": 1, "daemon": "1"}',
+        b"[" * 10_000,
+        b" " * 100_000,
+    ],
+)
+def test_a_pointer_that_is_none_is_ignored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "pointer").write_bytes(content)
+    assert read_pointer(tmp_path / "pointer") is None
+
+
+def test_a_pointer_is_not_read_through_a_link_and_not_from_a_pipe(tmp_path: Path) -> None:
+    write(tmp_path / "real")
+    assert read_pointer(tmp_path / "real") == (Path("/run/x.sock"), 7, "1.0")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_pointer(tmp_path / "link") is None
+    assert read_pointer(tmp_path / "pipe") is None
+    assert read_pointer(tmp_path / "missing") is None
+
+
+def test_daemons_of_other_versions_are_those_of_this_host(tmp_path: Path) -> None:
+    own = daemon_files(tmp_path).pointer
+    write(own)
+    write(own.with_name(f"{host_name()}-9.json"), daemon="9")
+    write(own.with_name(f"{host_name()}-{jumpseat.__version__}-2.json"), daemon=jumpseat.__version__)
+    write(own.with_name("another_host-9.json"), daemon="9")
+
+    assert [pointer.version for pointer in other_pointers(own)] == ["9"]
+
+
+def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(tmp_path: Path) -> None:
+    files = daemon_files(tmp_path)
+    run = tmp_path / "run"
+    run.mkdir(0o700)
+    killed = Ownership(files, run)
+    killed.take().close()
+    assert killed.socket_path.exists()
+
+    owner = Ownership(files, run)
+    listener = owner.take()
+    try:
+        assert not killed.socket_path.exists()
+        assert read_pointer(files.pointer) == (owner.socket_path, os.getpid(), jumpseat.__version__)
+        assert files.pointer.stat().st_mode & 0o777 == 0o600
+        killed.remove()
+        assert read_pointer(files.pointer) is not None
+        owner.remove()
+        assert list(run.iterdir()) == []
+        assert read_pointer(files.pointer) is None
+    finally:
+        listener.close()
+
+
+def test_a_stale_pointer_to_a_file_removes_nothing(tmp_path: Path) -> None:
+    files = daemon_files(tmp_path)
+    run = tmp_path / "run"
+    run.mkdir(0o700)
+    (run / "precious").write_text("x")
+    write(files.pointer, socket=str(run / "precious"))
+
+    owner = Ownership(files, run)
+    owner.take().close()
+    owner.remove()
+
+    assert (run / "precious").read_text() == "x"
+
+
+def test_only_a_running_daemon_of_another_version_counts(tmp_path: Path) -> None:
+    files = daemon_files(tmp_path)
+    run = tmp_path / "run"
+    run.mkdir(0o700)
+    own = Ownership(files, run)
+    other = Ownership(files._replace(pointer=files.pointer.with_name("other.json")), run)
+    listener = other.take()
+    try:
+        write(
+            files.pointer.with_name(f"{host_name()}-9.json"),
+            daemon="9",
+            socket=str(other.socket_path),
+        )
+        assert own.other_version_runs()
+    finally:
+        listener.close()
+    assert not own.other_version_runs()
