@@ -123,6 +123,7 @@ class DaemonConnection:
             request_id, future = self._peer.start_request(method, params)
         except PeerClosed as error:
             raise self.closed_error(error) from None
+        # Nothing is awaited before this, so no delta can arrive earlier.
         self._streams[request_id] = chat
 
         def finished(_: asyncio.Future[Any]) -> None:

@@ -114,7 +114,7 @@ class _Deltas:
             raise
         if delta is not None:
             return delta
-        self._queue.put_nowait(None)
+        self._queue.put_nowait(None)  # For another call after the end.
         await self._stream.response()
         raise StopAsyncIteration
 

@@ -94,7 +94,9 @@ def _opened_fence(line: str) -> str | None:
 
 
 class _Rows:
-    """Markdown as rows without trailing blanks, which would wrap when the terminal gets narrower."""
+    """Markdown as rows without trailing blanks."""
+
+    # Trailing blanks would wrap when the terminal gets narrower.
 
     def __init__(self, text: str, *, boxes: bool) -> None:
         """
@@ -159,7 +161,7 @@ class _Region:
         return safe
 
     def _measure(self) -> None:
-        """Give rich the terminal's current size: it uses COLUMNS, which does not follow a resize."""
+        # rich uses COLUMNS if it is set, which does not follow a resize.
         with contextlib.suppress(OSError, ValueError):
             size = os.get_terminal_size(self._console.file.fileno())
             if size.columns and size.lines:

@@ -46,11 +46,6 @@ def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
 
 
 async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config: Path | None) -> int:
-    """Find the model's current row; there may be none.
-
-    Raises:
-        ClientError: the provider's models cannot be listed.
-    """
     async with daemon(config) as client:
         listed = await client.list_models(provider=provider, refresh=True)
     rows += [each for each in listed["models"] if name in (each.get("model"), each.get("name"))]
@@ -58,11 +53,6 @@ async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config:
 
 
 async def _accept(model: str, config: Path | None, *, as_json: bool) -> int:
-    """Accept the terms, and report that the model is enabled.
-
-    Raises:
-        ClientError: there is no such model, it has no terms, or it is still not enabled.
-    """
     async with daemon(config) as client:
         answer = await client.request("models/setPolicy", {"model": model, "state": "enabled"})
     if as_json:

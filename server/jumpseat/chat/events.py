@@ -244,6 +244,7 @@ def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
 
     for event in events:
         if isinstance(event, TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent):
+            # A run ends at any other event or block, so the order of events does not change.
             piece = event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
             if first is not None and type(first) is type(event) and first.block == event.block:
                 run.append(piece)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from jumpseat.adapters.base import EditsInline
 from jumpseat.chat import ContextBlock, Message, Response, TextBlock
 from jumpseat.engine.ask import Sink, TurnAsk
-from jumpseat.engine.replacement import asked_fence, replacement_in
+from jumpseat.engine.replacement import replacement_in, requested_fence
 from jumpseat.engine.turn import run_turn
 from jumpseat.providers import Registry
 
@@ -52,7 +52,7 @@ class Edit:
     """The text for the target; None if there is nothing to apply."""
 
 
-def asked_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
+def edit_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAsk:
     """The turn that asks for a replacement.
 
     Args:
@@ -61,7 +61,7 @@ def asked_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnA
         instruction: how, in the user's words.
     """
     words = REQUEST if target.text else INSERTION
-    request = words.format(instruction=instruction, fence=asked_fence(target.text, _language(target)))
+    request = words.format(instruction=instruction, fence=requested_fence(target.text, _language(target)))
     return replace(
         ask,
         messages=(Message("user", (target, TextBlock(request))),),
@@ -73,7 +73,7 @@ async def run_edit(
     registry: Registry, ask: TurnAsk, target: ContextBlock, instruction: str, sink: Sink
 ) -> Edit:
     """Run one edit to its end; events, errors and cancelling are those of `run_turn`."""
-    response = await run_turn(registry, asked_as_turn(ask, target, instruction), sink)
+    response = await run_turn(registry, edit_as_turn(ask, target, instruction), sink)
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
     # A replacement that was cut off would delete the rest of the user's text.
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():

@@ -45,7 +45,7 @@ _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _DISTINCTIVE = 3
 
 
-def asked_fence(target: str, language: str | None) -> str:
+def requested_fence(target: str, language: str | None) -> str:
     """The fence to ask for: longer than any fence that the replacement is likely to contain."""
     may_get_fences = language is not None and language.lower() in MARKUP | PROSE
     shortest = LONGER_FENCE if "```" in target or may_get_fences else SHORTEST_FENCE
@@ -104,7 +104,7 @@ def _replacing_block(
 ) -> FencedBlock | None:
     """The fenced block that encloses the replacement; None if the whole answer is the replacement."""
     blocks = fenced_blocks(lines)
-    length = len(asked_fence(target, language))
+    length = len(requested_fence(target, language))
     # A fence as long as was asked for cannot be content. One of three marks can.
     long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.length >= length]
     if long_enough:

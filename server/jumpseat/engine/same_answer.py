@@ -133,11 +133,9 @@ def _is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
 
 
 def _is_same_json(one: Any, other: Any) -> bool:
-    """Whether two values are equal after a client has parsed and written them.
-
-    In JavaScript and Lua numbers are doubles. In Lua an empty table is an object or an array, and members
-    that are null do not exist.
-    """
+    """Whether two values are equal after a client has parsed and written them."""
+    # In JavaScript and Lua numbers are doubles. In Lua an empty table is an object or an array, and members
+    # that are null do not exist.
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         left, right = (
             {key: value for key, value in each.items() if value is not None} for each in (one, other)

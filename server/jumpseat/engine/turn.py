@@ -68,7 +68,7 @@ async def run_turn(
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     try:
-        response = await _run_to_its_end(target, planned, budget, sink, memory)
+        response = await _run_started(target, planned, budget, sink, memory)
     except ChatError as error:
         if memory is not None and error.partial is not None:
             memory.remember(error.partial, trail)
@@ -79,14 +79,10 @@ async def run_turn(
     return response
 
 
-async def _run_to_its_end(
+async def _run_started(
     target: ResolvedModel, planned: Plan, budget: RetryBudget, sink: Sink, memory: BlockMemory | None
 ) -> Response:
-    """Run the turn from its start event; the sink gets one `DoneEvent` in every case.
-
-    Raises:
-        ChatError: the turn failed or was cancelled; `partial` holds the answer so far.
-    """
+    """Run the turn from its start event; the sink gets one `DoneEvent` in every case."""
     sink.send(StartEvent(target.provider, target.model))
     fold = Fold(target.provider, target.model)
     try:

@@ -93,11 +93,6 @@ async def _status(registry: Registry, provider: str, *, probe: bool) -> AuthStat
 
 
 async def _probed(registry: Registry, status: AuthStatus) -> AuthStatus:
-    """The status after a probe.
-
-    Raises:
-        ChatError: the provider did not answer, or refused.
-    """
     if status.state not in ("not_required", "configured"):
         status = await registry.auth_status(status.provider, refresh=True)
     if await registry.probe(status.provider) and status.state == "configured":

@@ -51,17 +51,17 @@ class PeerClosed(Exception):  # noqa: N818 - a state, and an error only for wait
     """The connection is gone, so the request has no answer; the message gives the reason."""
 
 
+# The default callbacks of `Peer`.
 def _ignore(method: str, params: Any) -> None:
-    """The default for notifications."""
+    pass
 
 
 def _log_malformed(reason: str) -> None:
-    """The default for malformed input: the reader finds the next message."""
+    # The reader finds the next message.
     log.warning("The other side sent something that is not a message. %s", reason)
 
 
 async def _refuse(method: str, params: Any) -> Any:
-    """The default for requests."""
     raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 

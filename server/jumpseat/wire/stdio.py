@@ -56,10 +56,8 @@ def _duplicate_above_standard(fd: int) -> int:
 
 
 def _rebind_streams() -> None:
-    """Replace `sys.stdin` and `sys.stdout`, without the buffers of the old streams.
-
-    The old streams stay open on the same descriptors, because other code may use them.
-    """
+    """Replace `sys.stdin` and `sys.stdout`, without the buffers of the old streams."""
+    # The old streams stay open on the same descriptors, because other code may use them.
     sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - lives on
     sys.stdout = open(  # noqa: SIM115 - lives as long as the process
         1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False

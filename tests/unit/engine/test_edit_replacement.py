@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jumpseat.engine.replacement import asked_fence, replacement_in
+from jumpseat.engine.replacement import replacement_in, requested_fence
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "edits.json").read_text("utf-8"))
 
@@ -60,7 +60,7 @@ def test_the_example_of_the_protocol_page_holds() -> None:
 def test_an_answer_in_the_requested_fence_is_unchanged(text: str, language: str | None) -> None:
     text = text.replace("\r", "").strip() or "x"
     # The fence is longer than the target requires, because the answer holds longer ones than the target.
-    fence = max(asked_fence(text, language), asked_fence("x = 1", language), key=len)
+    fence = max(requested_fence(text, language), requested_fence("x = 1", language), key=len)
 
     assert replacement_in(f"{fence}\n{text}\n{fence}", "x = 1", language) == text
 
@@ -103,4 +103,4 @@ def test_an_answer_with_a_line_of_the_target_outside_its_fences_is_taken_whole(
 def test_the_requested_fence_is_longer_than_any_in_the_target(
     target: str, language: str | None, fence: str
 ) -> None:
-    assert asked_fence(target, language) == fence
+    assert requested_fence(target, language) == fence

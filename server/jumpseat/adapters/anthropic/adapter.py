@@ -53,7 +53,6 @@ class AnthropicAdapter(EndpointAdapter):
         return await self._counted_tokens(path, self._route.body_to_count(request), request.model)
 
     async def _listed_models(self) -> list[ModelInfo]:
-        """Every page of the list."""
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):
@@ -75,7 +74,7 @@ class AnthropicAdapter(EndpointAdapter):
         return await asyncio.to_thread(models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        """Anthropic's own header; a configured `authorization` is sent too, for gateways."""
+        # A gateway may need `authorization` instead, which its table has in `headers`.
         return {"x-api-key": key}
 
     async def _headers(self, model: str | None = None) -> dict[str, str]:

@@ -86,6 +86,7 @@ def block_of(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text: st
         text: the same, without escapes.
     """
     match kind:
+        # A fence that lacks a required key was written by hand; as text, nothing of it is lost.
         case "tool_use" if "id" in pairs and "name" in pairs:
             error = pairs.get("error")
             arguments = None if error is not None else _arguments(text)

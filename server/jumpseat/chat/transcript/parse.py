@@ -50,7 +50,7 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
     for role, heading, first, end in body.sections(front.end_line):
         content = body.blocks(first, end)
         index = None if content is None else len(messages)
-        if content is not None:
+        if content is not None:  # Empty content is a message; `None` is an empty section.
             messages.append(Message(role, tuple(content)))
         turns.append(Section(role, heading, end, index))
     return Transcript(

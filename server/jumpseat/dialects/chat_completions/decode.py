@@ -215,7 +215,7 @@ class ChatCompletionsDecoder:
                 self._add(kind, piece)
 
     def _take_parts(self, parts: list[Any]) -> None:
-        """Mistral's content is a list of parts, thinking among them."""
+        # Mistral's reasoning models send a list of parts, some of them with thinking.
         for part in parts:
             if isinstance(part, str):
                 self._take_content(part)
@@ -361,7 +361,7 @@ class _CallKeys:
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:
-    """The choice with index 0 or without one; Mistral sends others unrequested."""
+    # Mistral sends several choices unrequested; only the one with index 0 is the answer.
     return next((choice for choice in mappings_in(choices) if not choice.get("index")), {})
 
 

@@ -156,7 +156,6 @@ def _can_stand_alone(block: ContentBlock) -> bool:
 
 
 def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
-    """Replace the ids of calls and results by ids of nine characters."""
     calls = [call for message in messages for call in message.get("tool_calls", ())]
     ids = nine_character_ids(call["id"] for call in calls)
     for call in calls:
@@ -235,7 +234,7 @@ def _is_part(block: ThinkingBlock) -> bool:
 
 
 def _thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> list[dict[str, Any]]:
-    """Thinking and text as parts of the content, in order, as Mistral's reasoning models write them."""
+    """Thinking and text as parts of the content, in the form of Mistral's reasoning models."""
     parts: list[dict[str, Any]] = []
     for block in blocks:
         if isinstance(block, TextBlock) and block.text:

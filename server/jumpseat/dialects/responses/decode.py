@@ -118,7 +118,6 @@ class ResponsesDecoder:
             self._take_item_event(action, event)
 
     def _take_item_event(self, action: str, event: Mapping[str, Any]) -> None:
-        """Take an event of one item."""
         # Events of hosted tools match nothing here: `output_item.done` has their complete item.
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):

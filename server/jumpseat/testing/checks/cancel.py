@@ -25,7 +25,7 @@ class CancelChecks(ContractBase):
             stage.answer(replace(script.text_answer(["Never."], streamed=True), held=Gate()))
             chat = asyncio.create_task(stage.events(self._story()))
             request = await stage.chat_arrives(chats=[chat])
-            await _cancelled(chat)
+            await _cancel_and_wait(chat)
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
 
@@ -45,7 +45,7 @@ class CancelChecks(ContractBase):
             chat = asyncio.create_task(reads())
             await _wait_for(started, chat)
             request = await stage.chat_arrives()
-            await _cancelled(chat)
+            await _cancel_and_wait(chat)
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
 
@@ -70,7 +70,7 @@ class CancelChecks(ContractBase):
             request = await stage.chat_arrives(chats=[chat])
             chat.cancel()
             await asyncio.sleep(0)
-            await _cancelled(chat)
+            await _cancel_and_wait(chat)
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
 
@@ -87,12 +87,7 @@ class CancelChecks(ContractBase):
         check(text == "Next.", f"after a cancel the next chat's text is {text!r}.")
 
 
-async def _cancelled(chat: asyncio.Task[object]) -> None:
-    """Cancel it and wait for its end.
-
-    Raises:
-        AssertionError: the chat ignored the cancel.
-    """
+async def _cancel_and_wait(chat: asyncio.Task[object]) -> None:
     chat.cancel()
     done, _ = await asyncio.wait({chat}, timeout=TIDY_SECONDS)
     check(done, f"a cancelled chat has not ended after {TIDY_SECONDS:g} s.")

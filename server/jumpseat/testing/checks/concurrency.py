@@ -79,7 +79,6 @@ class ConcurrencyChecks(ContractBase):
                     )
 
     async def _chat(self, stage: Stage, number: int) -> None:
-        """Run one chat and check its result."""
         request = ChatRequest(
             messages=(Message.user(f"marker-{number}-asked"),),
             model=self.models[number % len(self.models)],
