@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.local import adapter as local
+from jumpseat.adapters.local import shared_server
 from jumpseat.adapters.local.adapter import LocalAdapter
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message
@@ -25,7 +26,7 @@ class ScriptedServer:
     context_tokens = 4096
     alive = False
 
-    def __init__(self, provider, path, name):
+    def __init__(self, path, name, variables):
         pass
 
     async def start(self):
@@ -52,7 +53,7 @@ class TestLocal(AdapterContract):
 
     def make_adapter(self, base_url, http):
         server = type("Scripted", (ScriptedServer,), {"address": base_url})
-        self.monkeypatch.setattr(local, "LocalServer", server)
+        self.monkeypatch.setattr(shared_server, "LocalServer", server)
         return LocalAdapter("local", ProviderConfig(kind="local"), http)
 
 
