@@ -120,14 +120,14 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
 def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequest) -> Reply:
     body = body_object(request) or {}
     # GitHub's editor says `state`, its language server `status`.
-    wanted = body.get("state", body.get("status"))
+    requested = body.get("state", body.get("status"))
     model = state.models.find(model_id)
     if model is None:
         return coded(404, "model not found", "not_found")
-    if model.policy is None or wanted not in ("enabled", "disabled"):
+    if model.policy is None or requested not in ("enabled", "disabled"):
         return coded(400, "the model has no policy that could be set so", "bad_request")
     # Out of plan the service also agrees, but nothing changes: see `policy_for`.
-    entry.account.policies[model_id] = wanted
+    entry.account.policies[model_id] = requested
     return Reply.raw(b"")
 
 

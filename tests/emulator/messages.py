@@ -119,36 +119,36 @@ def _turns(message: dict[str, Any], place: str, model: Model, seals: Sealer, thi
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not blocks:
         raise invalid(f"{place}: all messages must have non-empty content")
-    said = Turn(role)
+    turn = Turn(role)
     results: list[Turn] = []
     for number, block in enumerate(blocks):
-        _read_block(block, f"{place}.content.{number}", said, results, model, seals)
+        _read_block(block, f"{place}.content.{number}", turn, results, model, seals)
     kinds = [block["type"] for block in blocks]
     if thinks and role == "assistant" and "tool_use" in kinds and "thinking" not in kinds[0]:
         found = kinds[0]
         raise invalid(
             f"{place}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`."
         )
-    alone = results and not (said.text or said.images)
-    return results if alone else [*results, said]
+    alone = results and not (turn.text or turn.images)
+    return results if alone else [*results, turn]
 
 
 def _read_block(
-    block: dict[str, Any], place: str, said: Turn, results: list[Turn], model: Model, seals: Sealer
+    block: dict[str, Any], place: str, turn: Turn, results: list[Turn], model: Model, seals: Sealer
 ) -> None:
-    match block.get("type"), said.role:
+    match block.get("type"), turn.role:
         case "text", _:
             if not block.get("text"):
                 raise invalid(f"{place}: text content blocks must be non-empty")
-            said.text += block["text"]
+            turn.text += block["text"]
         case ("image" | "document") as kind, "user":
             if not model.supports.get("vision"):
                 raise invalid(f"{place}: {kind} input is not supported by this model")
-            said.images += 1
+            turn.images += 1
         case "tool_result", "user":
             results.append(Turn("tool", _result_text(block.get("content")), answers=block["tool_use_id"]))
         case "tool_use", "assistant":
-            said.calls.append(ToolUse(block["name"], json.dumps(block["input"]), block["id"]))
+            turn.calls.append(ToolUse(block["name"], json.dumps(block["input"]), block["id"]))
         case "thinking", "assistant":
             if seals.open(SIGNATURE, block.get("signature")) != block.get("thinking"):
                 raise invalid(f"{place}: Invalid `signature` in `thinking` block")

@@ -88,10 +88,10 @@ def _message(item: dict[str, Any], model: Model) -> Turn:
     role = {"developer": "system"}.get(item["role"], item["role"])
     turn = Turn(role)
     content = item.get("content")
-    said = "output_text" if role == "assistant" else "input_text"
-    for part in [{"type": said, "text": content}] if isinstance(content, str) else content or ():
+    text_type = "output_text" if role == "assistant" else "input_text"
+    for part in [{"type": text_type, "text": content}] if isinstance(content, str) else content or ():
         match part.get("type"):
-            case kind if kind == said:
+            case kind if kind == text_type:
                 turn.text += part["text"]
             case "input_image" if role != "assistant":
                 if not model.supports.get("vision"):

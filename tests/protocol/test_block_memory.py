@@ -121,9 +121,9 @@ async def test_a_tool_loop_of_a_client_without_blocks_sends_encrypted_reasoning_
 ) -> None:
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
     first, second = reasoning("Hm.", encrypted=ENCRYPTED), reasoning(encrypted="two", item_id="rs_2")
-    said = message("Let me ", "see.", phase="commentary")
+    answer = message("Let me ", "see.", phase="commentary")
     upstream.script(
-        Reply.events(response_stream(first, said, function_call("call_1", "f", RAW))),
+        Reply.events(response_stream(first, answer, function_call("call_1", "f", RAW))),
         Reply.events(response_stream(second, function_call("call_2", "f", RAW, item_id="fc_2"))),
         Reply.events(response_stream(message("Fine."))),
     )
@@ -233,9 +233,9 @@ async def test_refused_reasoning_costs_one_request_only(daemon: Daemon, upstream
     upstream.script(Reply.json({"error": {**refusal, "type": "invalid_request_error"}}, 400), fine, fine)
     origin = {"provider": "fake", "model": "m"}
     stale = {"type": "thinking", "thinking": "Hm.", "signature": ENCRYPTED, "origin": origin}
-    said = {"role": "assistant", "content": [stale, {"type": "text", "text": "Hello", "origin": origin}]}
+    answer = {"role": "assistant", "content": [stale, {"type": "text", "text": "Hello", "origin": origin}]}
     for requests in (2, 3):
-        exchange = await ask(daemon, user("Hi"), said, user("Go on"))
+        exchange = await ask(daemon, user("Hi"), answer, user("Go on"))
         assert exchange.result["text"] == "Fine."
         codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]
         assert codes == ["foreign_data_dropped"]

@@ -27,7 +27,7 @@ async def listed(daemon, **params):
 
 
 @pytest.mark.requirement("copilot:models", "copilot:auto")
-async def test_the_list_keeps_what_a_picker_needs(home, emulator):
+async def test_the_list_has_the_facts_for_a_model_picker(home, emulator):
     async with copilot_daemon(home) as daemon:
         rows = await listed(daemon)
 

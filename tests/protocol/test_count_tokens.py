@@ -33,12 +33,12 @@ async def count(daemon: Daemon, *messages: Any, **more: Any) -> Any:
 
 
 @pytest.mark.requirement("5:count-tokens")
-async def test_the_provider_counts_what_a_chat_would_send(claude: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_provider_counts_the_request_of_a_chat(claude: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.json({"input_tokens": 17}), path=COUNT)
     tool = {"name": "f", "description": "Does.", "parameters": {"type": "object"}}
     foreign = {"type": "thinking", "thinking": "Hm.", "origin": {"provider": "other", "model": "n"}}
-    said = {"role": "assistant", "content": [foreign, {"type": "text", "text": "Yes."}]}
-    exchange = await count(claude, user("hi"), said, user("so?"), system="Be brief.", tools=[tool])
+    answer = {"role": "assistant", "content": [foreign, {"type": "text", "text": "Yes."}]}
+    exchange = await count(claude, user("hi"), answer, user("so?"), system="Be brief.", tools=[tool])
     assert exchange.result == {"tokens": 17, "method": "provider"}
     assert exchange.notifications == []
     sent = upstream.requests[0].json

@@ -58,7 +58,7 @@ async def test_an_ambiguous_name_is_refused_with_its_candidates(
 
 
 @pytest.mark.requirement("3:model-facts", "3:model-info")
-async def test_the_configuration_adds_what_the_endpoint_does_not_say(
+async def test_the_configuration_adds_facts_that_the_endpoint_does_not_list(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     data = [{"id": "m", "context_length": 9000}, {"id": "gpt-4o"}]

@@ -92,7 +92,7 @@ async def test_a_failed_probe_is_reported_and_hides_nothing(daemon: Daemon, upst
     assert rows["copilot"]["auth"]["state"] == "signed_out"
 
 
-async def test_an_account_is_asked_for_its_plan_and_its_models(home: Path, emulator: CopilotEmulator) -> None:
+async def test_plan_and_models_of_an_account_are_requested(home: Path, emulator: CopilotEmulator) -> None:
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
         row = (await probed(daemon))["copilot"]

@@ -24,8 +24,8 @@ async def responding(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
 
 async def tool_round(daemon: Daemon, upstream: FakeUpstream) -> list[dict[str, Any]]:
     """The messages of a conversation in which the model has called a tool and got its result."""
-    said = message("Let me see.", phase="commentary")
-    upstream.script(Reply.events(response_stream(THOUGHT, said, CALL)))
+    commentary = message("Let me see.", phase="commentary")
+    upstream.script(Reply.events(response_stream(THOUGHT, commentary, CALL)))
     first = await daemon.request("chat/start", {"messages": [user("Weather?")]})
     assert first.result["stopReason"] == "tool_use"
     result = {"type": "tool_result", "toolUseId": "call_1", "content": "Sunny"}
@@ -60,10 +60,10 @@ async def test_a_tool_round_sends_the_encrypted_reasoning_back_byte_for_byte(
     exchange = await responding.request("chat/start", {"messages": messages})
     assert exchange.result["text"] == "It is sunny."
     assert "warning" not in exchange.delta_types
-    question, thought, said, call, result = upstream.requests[1].json["input"]
+    question, thought, commentary, call, result = upstream.requests[1].json["input"]
     assert question == {"role": "user", "content": "Weather?"}
     assert thought == THOUGHT
-    assert (said["phase"], said["content"][0]["text"]) == ("commentary", "Let me see.")
+    assert (commentary["phase"], commentary["content"][0]["text"]) == ("commentary", "Let me see.")
     arguments = '{ "city": "Rome"}'
     assert call == {
         "type": "function_call",
@@ -132,9 +132,9 @@ async def test_a_cancel_closes_the_connection_and_keeps_the_partial(
     exchange = await responding.read_until(chat)
     await upstream.wait_for_disconnect()
     assert exchange.error["code"] == -32800
-    thought, said = exchange.error["data"]["partial"]["content"]
+    thought, text = exchange.error["data"]["partial"]["content"]
     assert thought["signature"] == ENCRYPTED
-    assert "Hello".startswith(said["text"])
+    assert "Hello".startswith(text["text"])
 
 
 @pytest.mark.requirement("responses:no-terminal")

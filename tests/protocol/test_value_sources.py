@@ -105,8 +105,8 @@ async def test_a_gateway_gets_its_own_names_of_the_roles(home: Path, upstream: F
             "text"
         ]
 
-    said = [message["role"] for message in upstream.requests[0].json["messages"]]
-    assert said == ["developer", "user", "model", "function", "user"]
+    sent_roles = [message["role"] for message in upstream.requests[0].json["messages"]]
+    assert sent_roles == ["developer", "user", "model", "function", "user"]
     assert "## Ich" in text
     assert "## Assistant" in text
 
@@ -122,11 +122,11 @@ async def test_role_names_that_look_like_wire_roles_are_sent_and_headings_are_no
         german={**table, "roles": {"user": "Ich", "assistant": "KI"}},
     )
     upstream.default(OK)
-    said = {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         for model in ("gateway:m", "german:m"):
-            messages = [user("hi"), said, user("and?")]
+            messages = [user("hi"), answer, user("and?")]
             await daemon.request("chat/start", {"messages": messages, "system": "s", "model": model})
 
     sent = [[message["role"] for message in request.json["messages"]] for request in upstream.requests]

@@ -146,7 +146,7 @@ async def test_a_server_that_never_answers_delays_the_start_and_a_list_only_brie
 
 
 @pytest.mark.requirement("language-server:models")
-async def test_the_list_keeps_what_a_picker_needs(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_the_list_has_the_facts_for_a_model_picker(served: Daemon, fake: FakeLanguageServer) -> None:
     fake.on("copilot/models", [*MODELS, {"name": "broken"}])
 
     rows = (await served.request("models/list", CLS)).result["models"]

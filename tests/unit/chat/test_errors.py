@@ -48,7 +48,7 @@ def test_a_handler_of_the_base_class_catches_the_special_case(error: type, base:
     assert issubclass(error, base)
 
 
-def test_each_class_has_a_kind_of_its_own_but_for_an_unknown_model() -> None:
+def test_each_class_except_an_unknown_model_has_its_own_kind() -> None:
     """An unknown model is a request error on the wire; its own class serves to suggest other names."""
     kinds = [each.kind for each in classes() if each is not UnknownModelError]
 

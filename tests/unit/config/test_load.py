@@ -49,7 +49,7 @@ def unreadable(tmp_path: Path) -> Iterator[Path]:
     path.chmod(0o600)
 
 
-def test_an_unknown_key_beside_a_wrong_value_is_logged_too(
+def test_an_unknown_key_next_to_a_wrong_value_is_logged_too(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     loaded(tmp_path, "modle = 1\n[providers.x]\ntimeout = -1\ntimeuot = 2\n")

@@ -310,7 +310,7 @@ async def test_a_listener_is_called_once_for_every_change_and_for_nothing_else(f
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_the_first_save_of_a_daemon_is_a_change_for_what_was_in_the_file(file: Path) -> None:
+async def test_the_first_save_of_a_daemon_is_compared_with_the_file(file: Path) -> None:
     lay(file, {"max_tokens": 1})
     saved = SavedSettings(file)
     notified: list[Mapping[str, Any]] = []

@@ -76,7 +76,7 @@ async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
 
 
 @pytest.mark.requirement("7:bare-names")
-async def test_the_exact_name_of_a_set_variable_stands_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_exact_name_of_a_set_variable_is_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", SECRET)
     values = Values("x", ProviderConfig())
 
@@ -291,9 +291,9 @@ async def test_a_path_of_its_own_table_is_read(tmp_path: Path) -> None:
         ("env.a", SECRET),
     ]:
         assert (await values.resolve("api_key", f"schema:{source}")).reveal() == expected
-    made = ProviderConfig(default_model="m", settings={}, parameters={"a": [1, {"b": True}]})
-    assert (await Values("x", made).resolve("api_key", "schema:default_model")).reveal() == "m"
-    assert (await Values("x", made).resolve("api_key", "schema:parameters.a.1.b")).reveal() == "true"
+    table = ProviderConfig(default_model="m", settings={}, parameters={"a": [1, {"b": True}]})
+    assert (await Values("x", table).resolve("api_key", "schema:default_model")).reveal() == "m"
+    assert (await Values("x", table).resolve("api_key", "schema:parameters.a.1.b")).reveal() == "true"
 
 
 @pytest.mark.requirement("7:schema-source")

@@ -44,12 +44,12 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
     import sys
     import types
 
-    made = Function()
+    counted = Function()
     module = types.ModuleType("counted_source")
-    module.read = made.read  # type: ignore[attr-defined]
+    module.read = counted.read  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "counted_source", module)
-    yield made
-    made.may_end.set()
+    yield counted
+    counted.may_end.set()
 
 
 def values(**table: Any) -> Values:

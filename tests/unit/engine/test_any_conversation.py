@@ -53,7 +53,7 @@ MESSAGES = st.lists(
 )
 
 
-def made_of(messages: list[Message]) -> list[Message] | None:
+def sent_for(messages: list[Message]) -> list[Message] | None:
     """The conversation that is sent; None if it is refused."""
     try:
         return Conversation(messages).arranged([])
@@ -81,25 +81,25 @@ def typed(messages: Iterable[Message]) -> list[ContentBlock]:
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
 def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
-    made = made_of(messages)
-    if made is None:
+    sent = sent_for(messages)
+    if sent is None:
         return
 
-    assert made[0].role == "user"
-    ids = [block.id for block in blocks_of(made, "assistant") if isinstance(block, ToolUseBlock)]
+    assert sent[0].role == "user"
+    ids = [block.id for block in blocks_of(sent, "assistant") if isinstance(block, ToolUseBlock)]
     assert len(ids) == len(set(ids))
-    for message, following in zip(made, [*made[1:], None], strict=True):
+    for message, following in zip(sent, [*sent[1:], None], strict=True):
         assert message.content
         calls = [block.id for block in message.content if isinstance(block, ToolUseBlock)]
         answered = following.content[: len(calls)] if following else ()
         assert [each.tool_use_id for each in answered if isinstance(each, ToolResultBlock)] == calls
-    results = [block for block in blocks_of(made, "user") if isinstance(block, ToolResultBlock)]
+    results = [block for block in blocks_of(sent, "user") if isinstance(block, ToolResultBlock)]
     assert [each.tool_use_id for each in results] == ids
 
-    opening = [TextBlock(OPENING)] if made[0] == Message.user(OPENING) else []
-    closing = [TextBlock(CLOSING)] if made[-1] == Message.user(CLOSING) else []
-    assert typed(made) == [*opening, *typed(messages), *closing]
-    assert (made[-1].role == "user") or messages[-1].role == "assistant"
+    opening = [TextBlock(OPENING)] if sent[0] == Message.user(OPENING) else []
+    closing = [TextBlock(CLOSING)] if sent[-1] == Message.user(CLOSING) else []
+    assert typed(sent) == [*opening, *typed(messages), *closing]
+    assert (sent[-1].role == "user") or messages[-1].role == "assistant"
     contents = Counter(
         each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock)
     )
@@ -109,9 +109,9 @@ def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
 def test_a_valid_conversation_is_not_changed_again(messages: list[Message]) -> None:
-    made = made_of(messages)
-    if made is not None:
-        assert made_of(made) == made
+    sent = sent_for(messages)
+    if sent is not None:
+        assert sent_for(sent) == sent
 
 
 def thin(message: Message) -> Message:

@@ -28,8 +28,8 @@ OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 def sent(*messages: Message) -> tuple[list[Message], list[str]]:
     """The messages that are sent, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
-    made = Conversation(messages).arranged(warnings)
-    return made, [warning.code for warning in warnings]
+    arranged = Conversation(messages).arranged(warnings)
+    return arranged, [warning.code for warning in warnings]
 
 
 def refused(*messages: Message) -> list[str]:

@@ -72,8 +72,8 @@ def test_no_answer_fails_and_no_line_is_invented(answer: str, target: str, langu
     found = replacement_in(answer, target, language)
 
     assert (found is None) == (not answer.strip())
-    said = {line.strip() for line in answer.splitlines()}
-    assert {line.strip() for line in (found or "").splitlines()} - {""} <= said
+    answer_lines = {line.strip() for line in answer.splitlines()}
+    assert {line.strip() for line in (found or "").splitlines()} - {""} <= answer_lines
 
 
 @pytest.mark.requirement("2:edit-replacement")

@@ -151,9 +151,9 @@ def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
 @pytest.mark.parametrize(
     "conversation",
     [
-        pytest.param([Message.user("Bye"), Message.assistant("Done.")], id="behind other words"),
-        pytest.param([Message.assistant("Done.")], id="behind nothing"),
-        pytest.param([HI, HI, Message.assistant("Done.")], id="behind more words"),
+        pytest.param([Message.user("Bye"), Message.assistant("Done.")], id="after another text"),
+        pytest.param([Message.assistant("Done.")], id="at the start"),
+        pytest.param([HI, HI, Message.assistant("Done.")], id="after a longer history"),
         pytest.param(
             [HI, Message.assistant("Undone."), MORE, Message.assistant("Done.")], id="an edited answer"
         ),

@@ -68,8 +68,8 @@ def test_the_ask_is_sent_unchanged() -> None:
         conversation_id="c",
         initiator="agent",
     )
-    made = planned(asked)
-    request = made.request
+    plan = planned(asked)
+    request = plan.request
 
     assert request.model == "m"
     assert list(request.messages) == list(asked.messages)
@@ -85,7 +85,7 @@ def test_the_ask_is_sent_unchanged() -> None:
         "initiator",
     ):
         assert getattr(request, name) == getattr(asked, name), name
-    assert made.warnings == []
+    assert plan.warnings == []
 
 
 @pytest.mark.parametrize(
@@ -111,25 +111,25 @@ def test_blocks_of_another_model_are_dropped_with_a_warning(origin: Origin) -> N
         OtherBlock("search", "found", origin=origin, opaque="o"),
         TextBlock("plain", origin=origin),
     )
-    made = planned(ask(user(TEXT), assistant(*blocks), user(result("1"))))
+    plan = planned(ask(user(TEXT), assistant(*blocks), user(result("1"))))
 
-    assert list(made.request.messages[1].content) == [
+    assert list(plan.request.messages[1].content) == [
         TextBlock("hi", origin=origin),
         call("1", origin=origin),
         OtherBlock("search", "found", origin=origin),
         TextBlock("plain", origin=origin),
     ]
-    assert codes(made) == ["foreign_data_dropped"]
-    assert "(5 blocks)" in made.warnings[0].message
+    assert codes(plan) == ["foreign_data_dropped"]
+    assert "(5 blocks)" in plan.warnings[0].message
 
 
 @pytest.mark.parametrize("origin", [HERE, None])
 def test_blocks_of_this_model_go_back_unchanged(origin: Origin | None) -> None:
     blocks = (ThinkingBlock("", "sig", origin=origin, opaque="o"), TextBlock("hi", origin=origin, opaque="o"))
-    made = planned(ask(user(TEXT), assistant(*blocks), user(TEXT)))
+    plan = planned(ask(user(TEXT), assistant(*blocks), user(TEXT)))
 
-    assert tuple(made.request.messages[1].content) == blocks
-    assert made.warnings == []
+    assert tuple(plan.request.messages[1].content) == blocks
+    assert plan.warnings == []
 
 
 @pytest.mark.requirement("2:degradation")
@@ -195,22 +195,22 @@ def test_tools_that_must_not_be_called_are_not_refused() -> None:
 def test_options_that_a_provider_does_not_take_are_dropped_with_a_warning(
     asked: dict[str, Any], capabilities: Capabilities, code: str | None, sent: dict[str, Any]
 ) -> None:
-    made = planned(ask(**asked), capabilities=capabilities)
+    plan = planned(ask(**asked), capabilities=capabilities)
 
-    assert codes(made) == ([code] if code else [])
-    assert {key: getattr(made.request, key) for key in sent} == sent
+    assert codes(plan) == ([code] if code else [])
+    assert {key: getattr(plan.request, key) for key in sent} == sent
 
 
 @pytest.mark.requirement("2:degradation")
 @pytest.mark.parametrize("supports", [True, False, None])
 def test_json_mode_and_thinking_are_dropped_where_the_models_row_says_so(supports: bool | None) -> None:
-    made = planned(
+    plan = planned(
         ask(output_mode="json", thinking="low"),
         facts={"supports_json": supports, "supports_thinking": supports},
     )
 
-    assert codes(made) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
-    assert all(warning.message.startswith("The model m of fake has no ") for warning in made.warnings)
+    assert codes(plan) == (["json_mode_dropped", "thinking_dropped"] if supports is False else [])
+    assert all(warning.message.startswith("The model m of fake has no ") for warning in plan.warnings)
 
 
 @pytest.mark.requirement("2:degradation")
@@ -236,9 +236,9 @@ def test_a_fact_that_a_listed_model_does_not_have_refuses_nothing() -> None:
 def test_max_tokens_is_requested_else_saved_else_8192_and_at_most_the_models_limit(
     asked: int | None, saved: int | None, limit: int | None, sent: int
 ) -> None:
-    made = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
+    plan = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
 
-    assert made.request.max_tokens == sent
+    assert plan.request.max_tokens == sent
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ async def server(upstream):
 
 @pytest.fixture
 async def client(server):
-    made = ollama.AsyncClient(host=server.base_url)
-    yield made
-    await made._client.aclose()
+    official = ollama.AsyncClient(host=server.base_url)
+    yield official
+    await official._client.aclose()
 
 
 async def test_the_official_client_reads_a_streamed_answer(server, client):

@@ -46,7 +46,7 @@ async def test_a_proxy_of_the_environment_without_a_scheme_leads_to_the_provider
 
 @pytest.mark.requirement("7:proxy")
 @pytest.mark.parametrize("said", ["none", "NONE", ""])
-async def test_none_reaches_the_provider_directly_whatever_the_environment_says(monkeypatch, authority, said):
+async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said):
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
         client = HttpClient("acme", ProviderConfig(proxy=said))

@@ -1,4 +1,4 @@
-"""The choice of a default provider: made once, saved, and not affected by other workspaces."""
+"""The choice of a default provider: built once, saved, and not affected by other workspaces."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def start(tmp_path: Path) -> Start:
     """Makes the registry of a new daemon: these providers, and the settings that earlier ones have saved."""
 
     def registry(*names: str, from_client: str | None = None, **more: Any) -> ScriptedRegistry:
-        made = registry_of(
+        built = registry_of(
             *(ScriptedAdapter(name=name, default_model=f"{name}-own") for name in names),
             saved=SavedSettings(tmp_path / "settings.json"),
             **more,
         )
         if from_client is not None:
-            made.config.note_from_client(frozenset([from_client]))
-        return made
+            built.config.note_from_client(frozenset([from_client]))
+        return built
 
     return registry
 

@@ -44,7 +44,7 @@ def test_an_adapter_may_be_made_by_a_function(install: Install) -> None:
     assert registry().adapter("mine").provider_name == "mine of acme"
 
 
-def test_no_plug_in_is_looked_for_until_a_kind_is_not_built_in(install: Install) -> None:
+def test_no_plug_in_is_searched_for_built_in_kinds(install: Install) -> None:
     install("raise RuntimeError('imported')")
     there = registry("openai")
     opened: list[str] = []

@@ -78,7 +78,7 @@ async def test_a_probe_that_fails_changes_nothing() -> None:
     assert set(rows["b"].capability_sources.values()) == {"probe"}
 
 
-async def test_a_probe_is_made_only_when_asked_for() -> None:
+async def test_a_probe_is_made_on_request_only() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
 
     assert {
@@ -233,7 +233,7 @@ class Hanging(ScriptedAdapter):
 
 
 @pytest.mark.requirement("5:probe")
-async def test_a_probe_that_hangs_is_given_up_and_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_probe_times_out_and_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumpseat.providers.descriptions.PROBE_SECONDS", 0.01)
     registry = registry_of(
         Hanging(name="a", state="configured"), ScriptedAdapter(name="b", probed={"vision": False})

@@ -127,8 +127,8 @@ def test_it_is_regenerated_from_any_form_of_the_data(tmp_path: Path, form: str, 
             wheel.writestr(*inside[form])
 
     models, found_date = refresh_snapshot.read(file)
-    made = json.loads(refresh_snapshot.render(models, found_date or "2026-01-01"))
+    rendered = json.loads(refresh_snapshot.render(models, found_date or "2026-01-01"))
 
     assert found_date == date
-    assert made["catalogues"] == {"anthropic": {"claude-x": KEPT}}
-    assert made["date"] == (date or "2026-01-01")
+    assert rendered["catalogues"] == {"anthropic": {"claude-x": KEPT}}
+    assert rendered["date"] == (date or "2026-01-01")

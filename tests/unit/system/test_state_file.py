@@ -59,7 +59,7 @@ def test_a_written_value_is_read_without_its_version(file: StateFile) -> None:
 
 
 @POSIX
-def test_file_lock_and_directory_belong_to_their_owner_alone_whatever_the_umask(file: StateFile) -> None:
+def test_file_lock_and_directory_are_private_for_any_umask(file: StateFile) -> None:
     before = os.umask(0)
     try:
         file.update(lambda content: {"a": 1})

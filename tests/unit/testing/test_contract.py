@@ -90,7 +90,7 @@ RECORDED = [
 @pytest.mark.parametrize(
     ("adapter", "check", "name", "sentence"), RECORDED, ids=[each[-1] for each in RECORDED]
 )
-def test_a_recording_shows_what_is_lost(adapter, check, name, sentence):
+def test_a_lost_part_of_a_recording_fails(adapter, check, name, sentence):
     with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check, name)
 

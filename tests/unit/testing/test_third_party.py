@@ -97,7 +97,7 @@ def test_the_example_of_the_page_runs_in_a_folder_of_its_own_with_pytest_alone(t
     assert int(re.search(r"(\d+) passed", more.stdout)[1]) == 5
 
 
-def test_an_adapter_without_http_passes_with_the_reasons_for_what_was_skipped(tmp_path):
+def test_an_adapter_without_http_passes_with_reasons_for_skipped_checks(tmp_path):
     (tmp_path / "test_echo.py").write_text(ECHO.replace("REASON", '"end_turn"'), "utf-8")
 
     # pytest can be configured to refuse tests without any case.

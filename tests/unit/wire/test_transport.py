@@ -290,7 +290,7 @@ def _threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("jumpseat-")]
 
 
-async def test_what_is_typed_after_the_end_is_for_the_next_reader_of_the_terminal() -> None:
+async def test_input_after_the_end_is_left_to_the_next_reader_of_the_terminal() -> None:
     side, recorder = Side("terminal"), Recorder()
     shell = os.dup(side.near_read)
     transport = await recorder.open(side.near_read, side.near_write)

@@ -90,7 +90,7 @@ def test_chunks_without_choices_or_deltas_are_harmless():
 
 
 @pytest.mark.requirement("chat:odd-objects")
-def test_a_message_stands_in_for_a_delta_but_never_repeats_one():
+def test_a_message_replaces_a_missing_delta_and_never_repeats_one():
     assert (
         answer(stream({**chunk(), "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]})).text
         == "x"
@@ -167,7 +167,7 @@ USAGES = {
 
 @pytest.mark.requirement("chat:usage-anywhere", "chat:usage-inclusive")
 @pytest.mark.parametrize("name", USAGES)
-def test_the_last_usage_counts_wherever_it_stands(name):
+def test_the_last_usage_is_used_in_any_chunk(name):
     data = stream(*USAGES[name])
     assert answer(data).usage == USAGE
     events, _ = read([data])

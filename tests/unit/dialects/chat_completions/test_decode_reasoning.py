@@ -10,7 +10,7 @@ from tests.unit.dialects.chat_completions.answers import answer, body, call, cal
 
 @pytest.mark.requirement("chat:reasoning-fields")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_reasoning_in_every_field_goes_before_the_text(field):
+def test_reasoning_in_any_field_comes_before_the_text(field):
     got = answer(
         stream(chunk({field: "Let me "}), chunk({field: "see."}), chunk({"content": "42"}), chunk({}, "stop"))
     )
@@ -149,7 +149,7 @@ def test_nothing_is_held_back_for_other_models_or_where_reasoning_has_its_own_fi
         assert [event.text for event in events if isinstance(event, TextDeltaEvent)] == ["a"]
 
 
-def test_what_is_held_back_is_bounded(monkeypatch):
+def test_held_back_text_is_bounded(monkeypatch):
     monkeypatch.setattr("jumpseat.dialects.chat_completions.think_tags.MAX_HELD", 10)
     data = stream(chunk({"content": "x" * 11}), chunk({"content": "\n</think>\n"}), chunk({}, "stop"))
     assert answer(data, model="qwq").text == "x" * 11 + "\n</think>\n"

@@ -33,7 +33,7 @@ CALL = {"id": "c-1", "type": "function", "function": {"name": "f", "arguments": 
 
 @pytest.mark.requirement("chat:reasoning-content-replay")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_reasoning_beside_a_call_goes_back_in_the_field_it_came_in(field):
+def test_reasoning_with_a_call_goes_back_in_its_original_field(field):
     data = stream(
         chunk({field: "Let me "}),
         chunk({field: "see."}),
@@ -93,7 +93,7 @@ def test_a_thought_signature_goes_back_on_the_call_it_came_with():
 
 
 @pytest.mark.requirement("chat:reasoning-opaque")
-def test_encrypted_reasoning_goes_back_beside_its_text():
+def test_encrypted_reasoning_goes_back_with_its_text():
     data = stream(
         chunk({"reasoning_text": "a"}), chunk({"reasoning_opaque": "zz"}), chunk({"content": "x"}, "stop")
     )

@@ -23,9 +23,9 @@ ITEMS = (
 
 @pytest.fixture
 async def client(upstream):
-    made = openai.AsyncOpenAI(base_url=upstream.base_url, api_key="none", max_retries=0)
-    yield made
-    await made.close()
+    official = openai.AsyncOpenAI(base_url=upstream.base_url, api_key="none", max_retries=0)
+    yield official
+    await official.close()
 
 
 def check(answer):
