@@ -81,7 +81,7 @@ class ThreadedReader:
         self._input = Unblocked(fd, os.O_RDONLY)
         self._on_data = on_data
         self._on_eof = on_eof
-        self._closed = False
+        self._closed = self._paused = self._held = False
         # One chunk for each turn of the event loop, so that other connections are served in between.
         self._room = threading.Semaphore(1)
         # A daemon thread: one that is blocked in a read must not keep the process alive.
@@ -115,10 +115,25 @@ class ThreadedReader:
             self._ending.call(self._deliver, data)
         self._ending.end(self._input)
 
+    def pause(self) -> None:
+        """Pass on nothing until `resume`, but for the chunk that is read already."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """Pass on again."""
+        if self._paused:
+            self._paused = False
+            if self._held:
+                self._held = False
+                self._room.release()
+
     def _deliver(self, data: bytes) -> None:
-        self._room.release()
         if not self._closed:
             self._on_data(data)
+        if self._paused:
+            self._held = True
+        else:
+            self._room.release()
 
     def _end(self) -> None:
         if not self._closed:

@@ -19,6 +19,10 @@ from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 HIGH_WATER = 1024 * 1024
 """From this many buffered bytes on, `Transport.ready` waits."""
 
+FLOOD_WATER = 16 * HIGH_WATER
+"""From this many buffered bytes on, no input is read. Turns stop far below it; the responses to a client that
+sends requests and reads nothing do not."""
+
 
 class Input(Protocol):
     """The reading half; it calls back with data and with the end."""
@@ -27,7 +31,14 @@ class Input(Protocol):
     def ended(self) -> asyncio.Event:
         """Set when the descriptor is closed."""
 
-    def close(self) -> None: ...  # noqa: D102 - see the class
+    def pause(self) -> None:
+        """Read nothing until `resume`; a piece that is read already may still be passed on."""
+
+    def resume(self) -> None:
+        """Read again."""
+
+    def close(self) -> None:
+        """Close the descriptor."""
 
 
 class Writer(Protocol):
@@ -73,6 +84,8 @@ class Transport:
         """Write at once as far as that is possible and keep the rest; a write to a lost peer is dropped."""
         if self._output is not None and not self._output_gone and not self._closed:
             self._output.write(data)
+            if self._output.buffered >= FLOOD_WATER and self._input is not None:
+                self._input.pause()
 
     async def ready(self) -> None:
         """Return when fewer than `HIGH_WATER` bytes are buffered, or the reader is gone."""
@@ -125,6 +138,8 @@ class Transport:
             self._output.notify_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
 
     def _progress(self) -> None:
+        if self._input is not None and not self._closed and self.buffered < HIGH_WATER:
+            self._input.resume()
         for _, future in self._waiting:
             if not future.done():
                 future.set_result(None)
