@@ -8,6 +8,7 @@ come in validated, and its one funnel for data going out is ours. Two private na
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -102,12 +103,17 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
     in_order = method.changes or not method.lifecycle
 
     if inspect.iscoroutinefunction(handler):
+        # Some handlers start threads: a thousand requests at once would delay all clients of the daemon.
+        # A turn is not counted: it runs as long as its provider answers.
+        unlimited = method.lifecycle or method.admit is not None
+        slots = contextlib.nullcontext() if unlimited else session.slots
 
         async def run(call: MethodCall[Any]) -> HandlerOutcome:
             try:
                 if in_order:
                     await session.wait_for_its_turn(call.entry)
-                return _outcome(await handler(session, call))
+                async with slots:
+                    return _outcome(await handler(session, call))
             except asyncio.CancelledError:
                 return HandlerOutcome(error=CANCELLED)
             except Exception as error:

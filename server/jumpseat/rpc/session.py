@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_IN_FLIGHT = 10_000
+"""How many requests of one client may wait for their responses."""
+
+RUNNING_REQUESTS = 16
+"""How many requests of one client run at the same time, turns not counted; the others wait."""
+
 BEGIN_SECONDS = 1.0
 """How long a change waits for the turns before it to begin."""
 
@@ -84,6 +90,9 @@ class Session:
     configuring: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One configuration is read at a time, so that the last one is the one that counts."""
 
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
+    """For the requests that run."""
+
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)
@@ -112,8 +121,13 @@ class Session:
         """Note a request as in flight.
 
         Raises:
-            RpcFault: its id is that of another one in flight.
+            RpcFault: its id is that of another one in flight, or too many are in flight.
         """
+        if len(self.in_flight) >= MAX_IN_FLIGHT:
+            raise RpcFault(
+                INVALID_REQUEST,
+                f"{MAX_IN_FLIGHT} requests are in flight. Wait for responses before the next request.",
+            )
         if request_id in self.in_flight:
             raise RpcFault(INVALID_REQUEST, f"A request with the id {request_id!r} is still in flight.")
         entry = self.in_flight[request_id] = InFlight(method, batch)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.rpc import session as session_module
 from jumpseat.rpc.batch import BatchResponse
 from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.method import Method, MethodCall
@@ -14,7 +15,7 @@ from jumpseat.rpc.methods import METHODS, NOTIFICATIONS_SENT
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.session import Session
 from jumpseat.system.environment import environment_of_process
-from jumpseat.wire import encode, encode_frame
+from jumpseat.wire import INVALID_REQUEST, encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
 
 
@@ -199,3 +200,17 @@ def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
     assert writer.messages == []
     batch.add({"id": 2})
     assert writer.messages == [[{"id": 1}, {"id": 2}]]
+
+
+async def test_a_request_too_many_is_refused_and_those_in_flight_go_on(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "MAX_IN_FLIGHT", 3)
+    client.send(*(request(number, "for_ever") for number in (1, 2, 3, 4)))
+    [refused] = await client.answers(1)
+    assert (refused["id"], refused["error"]["code"]) == (4, INVALID_REQUEST)
+
+    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
+    await client.answers(2)
+    client.send(request(5, "echo"))
+    assert (await client.answers(3))[-1]["result"] == 5

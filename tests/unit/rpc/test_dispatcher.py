@@ -13,7 +13,7 @@ from jumpseat.rpc.faults import CANCELLED
 from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import NoParams
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.session import RUNNING_REQUESTS, Session
 from jumpseat.system.environment import environment_of_process
 from tests.unit.rpc.recorder import RecordingWriter
 
@@ -32,7 +32,10 @@ class Desk:
             cancel=lambda request_id: False,
             watch_parent=lambda process_id: None,
         )
-        rows = [Method(name, handler, kind=kind) for name, handler in handlers.items()]
+        rows = [
+            handler if isinstance(handler, Method) else Method(name, handler, kind=kind)
+            for name, handler in handlers.items()
+        ]
         self.dispatcher = Dispatcher(session, rows, self.answer)
 
     def answer(self, request_id: Any, outcome: HandlerOutcome) -> None:
@@ -143,3 +146,28 @@ async def test_a_notification_gets_no_answer(handler: Any) -> None:
         await asyncio.sleep(0)
 
     assert desk.answers == []
+
+
+async def test_a_flood_of_requests_runs_a_few_at_a_time_and_a_turn_does_not_wait_for_it() -> None:
+    running = most = 0
+    gate = asyncio.Event()
+
+    async def waits(session: Session, call: MethodCall[Any]) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await gate.wait()
+        running -= 1
+        return 0
+
+    desk = Desk(waits=waits, turn=Method("turn", later, admit=lambda session, call: None))
+    for number in range(10 * RUNNING_REQUESTS):
+        desk.ask(number, "waits")
+    desk.ask("turn", "turn")
+    assert await desk.until(1) == [("turn", HandlerOutcome("turn"))]
+    assert desk.dispatcher.cancel(10 * RUNNING_REQUESTS - 1)
+    gate.set()
+    answers = await desk.until(10 * RUNNING_REQUESTS + 1)
+
+    assert most == RUNNING_REQUESTS
+    assert [outcome.error for _, outcome in answers].count(CANCELLED) == 1

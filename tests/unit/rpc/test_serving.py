@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -186,3 +187,24 @@ async def test_a_descriptor_that_is_not_open_is_an_error_and_the_others_are_clos
         await serving
     os.close(log_fd)
     os.close(other_end)
+
+
+async def test_a_further_session_costs_less_than_a_megabyte() -> None:
+    async def session() -> SessionClient:
+        client = SessionClient()
+        await client.initialize(provider("http://127.0.0.1:9"))
+        client.start(2, "settings/get")
+        await client.response(2)
+        return client
+
+    clients = [await session()]
+    tracemalloc.start()
+    try:
+        clients += [await session() for _ in range(3)]
+        allocated, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    for client in clients:
+        await client.close()
+    # Measured on Linux: 80 kB of the resident set.
+    assert allocated < 3 << 20
