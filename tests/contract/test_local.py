@@ -11,10 +11,13 @@ from jumpseat.adapters.local.adapter import LocalAdapter
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
+from jumpseat.system.paths import places_of_process
 from jumpseat.testing import AdapterContract, ChatCompletionsScript
 
 # Looked up at import, before a fixture moves the data directory.
-MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+MODEL = next(
+    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
+)
 NAME = "smollm2-135m-instruct"
 
 
@@ -47,7 +50,7 @@ class TestLocal(AdapterContract):
     def _llama_cpp_is_scripted(self, monkeypatch, tmp_path):
         model = tmp_path / "model.gguf"
         model.touch()
-        monkeypatch.setattr(local, "locate", lambda provider, model_path: model)
+        monkeypatch.setattr(local, "locate", lambda provider, model_path, environment: model)
         monkeypatch.setattr(local, "require_engine", lambda provider: None)
         self.monkeypatch = monkeypatch
 

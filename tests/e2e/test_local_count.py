@@ -11,8 +11,11 @@ from jumpseat.adapters.local.model import installed_file, packaged_file
 from jumpseat.chat import ChatRequest, Message, RequestError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.system.paths import places_of_process
 
-MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+MODEL = next(
+    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
+)
 
 
 @pytest.mark.local_model

@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_file
+from jumpseat.system.paths import places_of_process
 from tests.daemon import Daemon, running_daemon, user
 from tests.processes import children, is_gone
 
 # Looked up at import, before a fixture moves the data directory.
-MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+MODEL = next(
+    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
+)
 
 pytestmark = [
     pytest.mark.local_model,

@@ -22,13 +22,17 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.system.environment import environment_of_process
+from jumpseat.system.paths import places_of_process
 from jumpseat.testing import assert_laws
 
 WAIT_SECONDS = 60.0
 """Enough for the model on a loaded machine."""
 
 # Looked up at import, before a fixture moves the data directory.
-MODEL = next((file for file in (installed_file(), packaged_file()) if file and file.is_file()), None)
+MODEL = next(
+    (file for file in (installed_file(places_of_process()), packaged_file()) if file and file.is_file()), None
+)
 
 pytestmark = [
     pytest.mark.local_model,
@@ -47,7 +51,7 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server():
     assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
-    running = LocalServer("local", MODEL, "small")
+    running = LocalServer(MODEL, "small", environment_of_process().variables)
     await running.start()
     yield running
     await running.close()

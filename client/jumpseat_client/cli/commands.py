@@ -229,9 +229,10 @@ def install() -> int:
     """
     from jumpseat.adapters.local.install import install as install_local
     from jumpseat.chat import ChatError
+    from jumpseat.system.environment import environment_of_process
 
     try:
-        install_local(report=say)
+        install_local(environment=environment_of_process(), report=say)
     except ChatError as error:
         print_failure(error.message, error.hint)
         return FAILED

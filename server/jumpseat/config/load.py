@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from jumpseat.config.reading import (
 )
 from jumpseat.config.schema import Config
 from jumpseat.config.suggestions import did_you_mean
-from jumpseat.system.commands import keep_back
 from jumpseat.system.environment import Environment, empty_environment
 from jumpseat.system.secrets import names_credential
 
@@ -76,7 +74,7 @@ def load_config(
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
-    _keep_keys_back(config)
+    _keep_keys_back(config, environment)
     config.note_faults(faults, _kinds(file, faults))
     for of_one in faults.values():
         for fault in of_one:
@@ -86,7 +84,7 @@ def load_config(
     return config
 
 
-def _keep_keys_back(config: Config) -> None:
+def _keep_keys_back(config: Config, environment: Environment) -> None:
     """Have commands run without the variables that hold the providers' keys."""
     for table in config.providers.values():
         if table.is_from_client:
@@ -96,8 +94,8 @@ def _keep_keys_back(config: Config) -> None:
             own["password"] = table.client_cert.password
         for key, value in (*own.items(), *table.headers.items(), *table.env.items()):
             name = value.removeprefix("env:") if isinstance(value, str) else ""
-            if name in os.environ and (names_credential(key) or names_credential(name)):
-                keep_back(name)
+            if name in environment.variables and (names_credential(key) or names_credential(name)):
+                environment.kept_back.add(name)
 
 
 def _kinds(file: Source, providers: Collection[str]) -> dict[str, str]:

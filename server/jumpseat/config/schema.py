@@ -3,7 +3,7 @@
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -216,6 +216,11 @@ class ProviderConfig(BaseModel):
     @origin.setter
     def origin(self, value: TableOrigin) -> None:
         self._origin = value
+
+    def within(self, environment: Environment) -> Self:
+        """This table, used in an environment; for one that was made by hand, which has an empty one."""
+        self._origin = replace(self._origin, environment=environment)
+        return self
 
     @property
     def is_from_client(self) -> bool:

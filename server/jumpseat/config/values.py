@@ -7,7 +7,6 @@ one read; a failure reaches all of them and is not cached.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from jumpseat.config.templates import (
     names_in,
     pieces,
 )
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden, names_credential
 from jumpseat.system.single_flight import SingleFlight
 
@@ -58,19 +58,16 @@ class Values:
         provider: str,
         table: ProviderConfig,
         *,
-        names_are_read: bool = True,
         source_keys: Collection[str] = (),
     ) -> None:
         """
         Args:
             provider: the provider's id, for errors.
             table: its table; nothing of it is read before it is needed.
-            names_are_read: whether a plain value that names a set environment variable stands for that.
             source_keys: the kind's own keys that hold a value source, as `api_key` does.
         """
         self._provider = provider
         self._table = table
-        self._names_are_read = names_are_read
         self._source_keys = {"api_key", *source_keys}
         self._remembered: dict[str, _Remembered] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
@@ -101,8 +98,7 @@ class Values:
             if source is not None:
                 raise self._wrong(key, f"may not use the source {source.prefix}")
             return _as_secret(key, value)
-        # `in os.environ` would ignore case on Windows.
-        if source is None and self._names_are_read and value in set(os.environ):
+        if source is None and value in self._table.origin.environment.variables:
             source, value = ENVIRONMENT, f"{ENVIRONMENT.prefix}{value}"
         if source is None:
             return _as_secret(key, value)
@@ -110,7 +106,7 @@ class Values:
             return None
         name = value.removeprefix(source.prefix)
         try:
-            found = source.read_now(name)
+            found = source.read_now(name, self._table)
         except SourceError as error:
             raise failed(self._provider, key, value, error) from None
         return hidden(found) if names_credential(name) else _as_secret(key, found)
@@ -317,7 +313,7 @@ class Values:
         )
 
 
-def resolve(provider: str, key: str, value: str, table: ProviderConfig | None = None) -> Secret:
+def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
     """What a configured value stands for, read now and not remembered.
 
     It blocks for as long as the source takes, some ten seconds at most: call it on a thread. On the event
@@ -327,14 +323,13 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig | None = 
         provider: the provider's id, for the error.
         key: the key that holds the value, for the error: `api_key`.
         value: a source with its prefix, the name of a set environment variable, or the plain text.
-        table: the provider's table, which says where its file lies and whether it is the user's own. Without
-            it no plain value is taken for the name of a variable.
+        table: the provider's table, which has the client's environment, and says where its file lies and
+            whether it is the user's own.
 
     Raises:
         ConfigError: the source gives nothing; it names provider, key and source, never a value.
     """
-    own = ProviderConfig() if table is None else table
-    values = Values(provider, own, names_are_read=table is not None)
+    values = Values(provider, table)
     known = values.at_once(key, value)
     if known is not None:
         return known
@@ -350,9 +345,9 @@ def is_costly(value: str) -> bool:
     return source is not None and source.costly
 
 
-def is_unset_variable(value: str) -> bool:
+def is_unset_variable(value: str, environment: Environment) -> bool:
     """Whether a plain credential looks like the name of an environment variable, and none is set."""
-    return _VARIABLE.fullmatch(value) is not None and value not in set(os.environ)
+    return _VARIABLE.fullmatch(value) is not None and value not in environment.variables
 
 
 def needs_model(text: str) -> bool:

@@ -41,7 +41,7 @@ class HttpClient:
         """
         Args:
             provider: the configured provider's id, for errors.
-            table: its table, with the options of the network; None for those of the environment.
+            table: its table, with the options of the network; None for an empty table.
             shared: where sessions share connections; None for connections of its own.
         """
         self._provider = provider

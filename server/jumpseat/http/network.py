@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.schema import ClientCertificate
 from jumpseat.config.sources import source_prefix
-from jumpseat.http.proxies import PORTS, Proxy, parse_proxy, proxy_of_environment
+from jumpseat.http.proxies import PORTS, Proxy, ProxyVariables, parse_proxy
 from jumpseat.http.tls import TlsOptions, make_context
 
 CONNECT_SECONDS = 10.0
@@ -59,8 +60,8 @@ class NetworkOptions:
     """The resolved network options of a table. Equal options share connections."""
 
     proxy: Proxy | None = None
-    uses_environment: bool = True
-    """Whether the environment chooses the proxy, because the table has no `proxy`."""
+    variables: ProxyVariables | None = field(default_factory=ProxyVariables)
+    """What chooses the proxy where the table has no `proxy`; None where it has one."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
 
@@ -72,8 +73,8 @@ class NetworkOptions:
         """
         if origin.is_loopback:
             return None  # To a proxy, `localhost` is the proxy's own machine.
-        if self.uses_environment:
-            return proxy_of_environment(origin.scheme, origin.host, origin.port)
+        if self.variables is not None:
+            return self.variables.proxy_for(origin.scheme, origin.host, origin.port)
         return self.proxy
 
 
@@ -93,8 +94,31 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
     password = None
     if own is not None and own.password is not None:
         password = (await values.resolve("client_cert.password", own.password)).reveal()
-    tls = TlsOptions(table.ca_file, own.cert if own else None, own.key if own else None, password)
-    return NetworkOptions(proxy, uses_environment=table.proxy is None, tls=tls)
+    variables = ProxyVariables.of(table.origin.environment) if table.proxy is None else None
+    return NetworkOptions(proxy, variables, _tls_options(table, own, password))
+
+
+def _tls_options(
+    table: ProviderConfig, identity: ClientCertificate | None, password: str | None = None
+) -> TlsOptions:
+    environment = table.origin.environment
+
+    def expanded(path: str | None) -> str | None:
+        return None if path is None else str(environment.expanded(path))
+
+    def absolute(variable: str) -> str:
+        # OpenSSL takes them as they are: `~` is no home directory there.
+        paths = environment.get(variable).split(os.pathsep)
+        return os.pathsep.join(str(environment.directory / path) for path in paths if path)
+
+    return TlsOptions(
+        expanded(table.ca_file),
+        expanded(identity.cert) if identity else None,
+        expanded(identity.key) if identity else None,
+        password,
+        system_file=absolute("SSL_CERT_FILE"),
+        system_directories=absolute("SSL_CERT_DIR"),
+    )
 
 
 def check_proxy(provider: str, table: ProviderConfig) -> None:
@@ -104,7 +128,9 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
         ConfigError: it is not the address of a proxy.
     """
     value = table.proxy
-    is_elsewhere = value is not None and (source_prefix(value) is not None or value in set(os.environ))
+    is_elsewhere = value is not None and (
+        source_prefix(value) is not None or value in table.origin.environment.variables
+    )
     if value and not is_elsewhere and value.strip().lower() != NO_PROXY:
         parse_proxy(value, f"providers.{provider}.proxy", provider=provider)
 
@@ -118,6 +144,5 @@ def check_certificates(provider: str, table: ProviderConfig) -> None:
     own = table.client_cert
     if own is not None and own.password is not None:
         own = None
-    tls = TlsOptions(table.ca_file, own.cert if own else None, own.key if own else None)
-    if tls != TlsOptions():
-        make_context(tls, provider)
+    if own is not None or table.ca_file is not None:
+        make_context(_tls_options(table, own), provider)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import ipaddress
-import os
 import re
+import sys
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from jumpseat.chat import ConfigError
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import hidden
 
 PORTS = {"http": 80, "https": 443}
@@ -22,6 +23,12 @@ PORTS = {"http": 80, "https": 443}
 FORM = 'Write it as "http://host:port", or "http://user:password@host:port" with special characters as %XX.'
 
 _HOST = re.compile(r"[^\s/\\@?#%\x00-\x20\x7f]+")
+_SYSTEM_SETTINGS = {
+    "darwin": ("getproxies_macosx_sysconf", "proxy_bypass_macosx_sysconf"),
+    "win32": ("getproxies_registry", "proxy_bypass_registry"),
+}
+"""Functions of `urllib.request` that exist on one platform only."""
+
 _WITH_PORT = re.compile(r"(.+):(\d{1,5})")
 
 
@@ -89,34 +96,56 @@ def _unusable(named_by: str, why: str, provider: str | None) -> ConfigError:
     return ConfigError(f"{named_by} {why}.", provider=provider, hint=FORM)
 
 
-def proxy_of_environment(scheme: str, host: str, port: int) -> Proxy | None:
-    """The proxy that the environment names for a host, if any.
+@dataclass(frozen=True, slots=True)
+class ProxyVariables:
+    """The variables of an environment that choose a proxy. Equal ones choose equal proxies."""
 
-    Reads `HTTPS_PROXY` or `HTTP_PROXY` (by the scheme), else `ALL_PROXY`, except for the hosts of `NO_PROXY`;
-    lower case goes before upper case. If no such variable is set, reads the settings of macOS or Windows.
+    http: tuple[str, str] | None = field(default=None, repr=False)
+    """Name and value; None if neither the lower-case nor the upper-case variable is set."""
 
-    Raises:
-        ConfigError: the named proxy cannot be used.
-    """
-    # Imported late: it imports http.client and email, and only a first request needs it.
-    from urllib.request import getproxies, getproxies_environment, proxy_bypass
+    https: tuple[str, str] | None = field(default=None, repr=False)
+    all: tuple[str, str] | None = field(default=None, repr=False)
+    no: tuple[str, str] | None = None
 
-    proxies = getproxies()
-    key = next((each for each in (scheme, "all") if proxies.get(each)), None)
-    if key is None:
+    @classmethod
+    def of(cls, environment: Environment) -> ProxyVariables:
+        """Read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; lower case precedes upper case."""
+        return cls(*(_variable(environment, key) for key in ("http", "https", "all", "no")))
+
+    def proxy_for(self, scheme: str, host: str, port: int) -> Proxy | None:
+        """The proxy for a host, if any: `HTTPS_PROXY` or `HTTP_PROXY` (by the scheme), else `ALL_PROXY`.
+
+        Not for the hosts of `NO_PROXY`. If no variable is set, reads the settings of macOS or Windows.
+
+        Raises:
+            ConfigError: the named proxy cannot be used.
+        """
+        if self == ProxyVariables():
+            return _proxy_of_the_system(scheme, host)
+        named = (self.https if scheme == "https" else self.http) or self.all
+        if named is None or (self.no is not None and is_exempt(host, port, self.no[1])):
+            return None
+        return parse_proxy(named[1], named[0])
+
+
+def _variable(environment: Environment, key: str) -> tuple[str, str] | None:
+    name = f"{key}_proxy"
+    # On Windows both are the same variable.
+    name = name if name in environment.variables or sys.platform == "win32" else name.upper()
+    value = environment.get(name)
+    return (name, value) if value else None
+
+
+def _proxy_of_the_system(scheme: str, host: str) -> Proxy | None:
+    if sys.platform not in _SYSTEM_SETTINGS:
         return None
-    if getproxies_environment():
-        exempt = is_exempt(host, port, proxies.get("no", ""))
-    else:
-        exempt = bool(proxy_bypass(host))
-    return None if exempt else parse_proxy(proxies[key], _variable(key))
+    import urllib.request  # Deferred: it imports http.client and email.
 
-
-def _variable(key: str) -> str:
-    for name in (f"{key}_proxy", f"{key}_proxy".upper()):
-        if os.environ.get(name):
-            return name
-    return "the system's proxy setting"
+    # Not `getproxies` and `proxy_bypass`, which read the variables of this process first.
+    read, bypasses = (getattr(urllib.request, name) for name in _SYSTEM_SETTINGS[sys.platform])
+    proxies = read()
+    address = proxies.get(scheme) or proxies.get("all")
+    return None if not address or bypasses(host) else parse_proxy(address, "the system's proxy setting")
 
 
 def is_exempt(host: str, port: int, listed: str) -> bool:

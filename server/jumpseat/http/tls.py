@@ -5,9 +5,8 @@ Verification cannot be turned off.
 
 from __future__ import annotations
 
-import os
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,7 +22,7 @@ class TlsOptions:
     """The TLS options of a connection. Equal options share a context."""
 
     ca_file: str | None = None
-    """A file of certificates that are trusted in addition to the system's."""
+    """A file of certificates that are trusted in addition to the system's. Paths have no `~`."""
 
     cert: str | None = None
     """A file with the client certificate, its chain, and its key unless `key` has that."""
@@ -32,10 +31,16 @@ class TlsOptions:
     password: str | None = field(default=None, repr=False)
     """The password of the key, if that is encrypted."""
 
+    system_file: str = ""
+    """Replaces the system's certificates: the file in `SSL_CERT_FILE`."""
+
+    system_directories: str = ""
+    """Replaces the system's certificates if there is no `system_file`: the directories in `SSL_CERT_DIR`."""
+
     @property
     def without_identity(self) -> TlsOptions:
         """The options without the client certificate."""
-        return TlsOptions(self.ca_file)
+        return replace(self, cert=None, key=None, password=None)
 
 
 FileStamp: TypeAlias = tuple[str, Stamp | None]
@@ -66,7 +71,7 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
     Raises:
         ConfigError: a file cannot be read or used; the message has the configuration key.
     """
-    context = _system_context()
+    context = _system_context(options)
     if options.ca_file is not None:
         where = f"providers.{provider}.ca_file"
         file = _file(options.ca_file, where, provider)
@@ -85,18 +90,27 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
     return context
 
 
-def _system_context() -> ssl.SSLContext:
+def _system_context(options: TlsOptions) -> ssl.SSLContext:
     import httpx2
 
+    variable = "SSL_CERT_FILE" if options.system_file else "SSL_CERT_DIR"
+    is_named = bool(options.system_file or options.system_directories)
     try:
-        return httpx2.create_ssl_context()
+        if not is_named:
+            # `trust_env` and OpenSSL's own defaults would read the variables of this process.
+            return httpx2.create_ssl_context(trust_env=False)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if options.system_file:
+            context.load_verify_locations(cafile=options.system_file)
+        else:
+            context.load_verify_locations(capath=options.system_directories)
+        return context
     except (ssl.SSLError, OSError) as error:
-        named = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
-        where = f"the path in {named[0]}" if named else "the system's store"
+        where = f"the path in {variable}" if is_named else "the system's store"
         why = error.strerror or "no reason is given"
         raise ConfigError(
             f"The trusted certificates cannot be read from {where}: {why}.",
-            hint=f"Correct {named[0]} or unset it, and start jumpseat again." if named else None,
+            hint=f"Correct {variable} or unset it, and start jumpseat again." if is_named else None,
         ) from None
 
 
@@ -138,10 +152,7 @@ def _why(error: Exception, *, encrypted: bool) -> str:
 
 def _file(text: str, where: str, provider: str) -> Path:
     """The path in a configuration key, if it is absolute and readable."""
-    try:
-        file = Path(text).expanduser()
-    except RuntimeError:
-        file = Path(text)
+    file = Path(text)
     if not file.is_absolute():
         # The working directory is the editor's, so a workspace could choose the file.
         raise ConfigError(

@@ -5,7 +5,6 @@ Runs no commands and reads no credentials, only whether variables are set, and f
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -51,14 +50,15 @@ _FILLED = ("env", "headers")
 
 def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Values that are probably mistakes, in the form of `faults_of_values`."""
+    environment = table.origin.environment
     for path, value in _sources(table):
         prefix = source_prefix(value)
         name = value.removeprefix("env:")
-        if prefix == "env:" and name and not os.environ.get(name, "").strip():
+        if prefix == "env:" and name and not environment.get(name).strip():
             yield path, f"names the variable {name}, which is not set here"
         elif prefix in (None, "file:") and _is_literal(value, filled=prefix is None and path[0] in _FILLED):
             yield path, _LITERAL
-        elif path[0] in _credential_keys(table) and is_unset_variable(value):
+        elif path[0] in _credential_keys(table) and is_unset_variable(value, environment):
             yield (
                 path,
                 "looks like the name of a variable, which is not set here; the name would be sent",

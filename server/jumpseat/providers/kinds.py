@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from jumpseat.adapters.base.spec import ProviderSpec
-from jumpseat.config import Config, ProviderConfig, TableOrigin
+from jumpseat.config import Config, ProviderConfig
 
 
 class Specs(Mapping[str, ProviderSpec]):
@@ -61,7 +61,7 @@ def tables_of(config: Config) -> dict[str, ProviderConfig]:
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}
     for table in (*built_in.values(), *broken.values()):
-        table.origin = TableOrigin(environment=config.environment)
+        table.within(config.environment)
     tables = {**built_in, **config.providers, **broken}
     for name, table in tables.items():
         # A table that only changes a built-in provider needs no `kind`.

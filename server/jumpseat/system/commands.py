@@ -6,7 +6,6 @@ There is no shell, no standard input and no window.
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from jumpseat.system.bounded import in_time
 from jumpseat.system.child import Child
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import is_hidden
 
 COMMAND_SECONDS = 10.0
@@ -23,24 +23,18 @@ MAX_OUTPUT_BYTES = 64 * 1024
 
 _GITHUB_TOKENS = frozenset({"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"})
 
-_kept_back: set[str] = set()
-
 
 class CommandError(Exception):
     """The command gave no output. Says why, without its output."""
 
 
-def keep_back(variable: str) -> None:
-    """Pass this environment variable to no command: it holds a provider's credential."""
-    _kept_back.add(variable)
-
-
-async def output_of(line: str, directory: Path) -> str:
+async def output_of(line: str, directory: Path, environment: Environment) -> str:
     """What a command writes, without white space around it.
 
     Args:
         line: program and arguments as a POSIX shell would split them; nothing in it is expanded.
         directory: where it runs, and where a program with a relative path is.
+        environment: the client's.
 
     Raises:
         CommandError: it cannot be run, fails, takes too long, or writes too much.
@@ -53,20 +47,23 @@ async def output_of(line: str, directory: Path) -> str:
         raise CommandError("there is no command")
 
     def located() -> tuple[str, Path]:
-        # Never the daemon's own directory, which is a workspace.
-        return _program(words[0], directory), directory if directory.is_dir() else Path(directory.anchor)
+        # Never the client's own directory, which is a workspace.
+        return _program(words[0], directory, environment), existing(directory)
 
     try:
         program, working_directory = await in_time(located, COMMAND_SECONDS, "command")
     except TimeoutError:
         raise CommandError(f"the program was not found within {COMMAND_SECONDS:g} s") from None
-    env = environment_of_commands(os.environ)
+    env = environment_of_commands(environment)
     return await run([program, *words[1:]], env=env, directory=working_directory, seconds=COMMAND_SECONDS)
 
 
-async def run(
-    argv: Sequence[str], *, env: Mapping[str, str], directory: Path | None = None, seconds: float
-) -> str:
+def existing(directory: Path) -> Path:
+    """The directory, or the root where it does not exist: a program can start in it. Blocks."""
+    return directory if directory.is_dir() else Path(directory.anchor)
+
+
+async def run(argv: Sequence[str], *, env: Mapping[str, str], directory: Path, seconds: float) -> str:
     """What a program writes to its stdout, without white space around it.
 
     What the program leaves running in the background, an agent for example, is not ended.
@@ -74,7 +71,7 @@ async def run(
     Args:
         argv: program and arguments.
         env: its whole environment.
-        directory: where it runs; None for our own working directory.
+        directory: where it runs.
         seconds: how long it may take.
 
     Raises:
@@ -112,25 +109,22 @@ class _Command(Child):
             self.kill()
 
 
-def _program(name: str, directory: Path) -> str:
+def _program(name: str, directory: Path, environment: Environment) -> str:
     if Path(name).name != name:
         return str(directory / name)
-    import shutil  # Deferred: it brings every kind of archive with it.
-
-    found = shutil.which(name)
-    # A file in the working directory, a workspace, is not a program of the user.
-    if found is None or not Path(found).is_absolute():
+    program = environment.which(name)
+    if program is None:
         raise CommandError("the program is not found on the PATH")
-    return found
+    return program
 
 
-def environment_of_commands(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the keys of providers; a command may need any other variable."""
+def environment_of_commands(environment: Environment) -> dict[str, str]:
+    """The client's variables without the keys of providers; a command may need any other variable."""
     return {
         name: value
-        for name, value in environ.items()
+        for name, value in environment.variables.items()
         if not (
-            name in _kept_back
+            name in environment.kept_back
             or name.upper() in _GITHUB_TOKENS
             or name.upper().endswith("_API_KEY")
             or is_hidden(value.strip())

@@ -34,10 +34,25 @@ class Environment:
     shared: Shared = field(default_factory=Shared, repr=False)
     """What this client has in common with other clients of the same daemon."""
 
+    kept_back: set[str] = field(default_factory=set)
+    """Names of variables that no command gets, because they hold providers' credentials. It only grows."""
+
     def get(self, name: str, default: str = "") -> str:
         """The value of an environment variable."""
         # Windows ignores the case of names; `os.environ` has them in upper case there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
+
+    def which(self, program: str) -> str | None:
+        """The absolute path of a program on the `PATH`.
+
+        Relative directories on it are passed over: a file of a workspace is not a program of the user.
+        """
+        import shutil  # Deferred: it imports the modules of every kind of archive.
+
+        directories = self.get("PATH", os.defpath).split(os.pathsep)
+        absolute = [each for each in directories if Path(each).is_absolute()]
+        # An empty path would make `which` read the process's.
+        return shutil.which(program, path=os.pathsep.join(absolute)) if absolute else None
 
     def expanded(self, path: str | Path) -> Path:
         """A path that the user wrote, with `~` as the home directory; it may still be relative.

@@ -15,6 +15,7 @@ from jumpseat.config.sources import keyring as sources_module
 from jumpseat.config.sources.file import MAX_FILE_BYTES
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
+from tests.environments import environment_with
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring
 
 SECRET = "sk-test-hunter2-4711"
@@ -39,20 +40,17 @@ async def failure(source: str, table: ProviderConfig | None = None, key: str = "
 
 
 @pytest.mark.requirement("7:env-source")
-async def test_an_environment_variable_is_read_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = Values("x", ProviderConfig())
+async def test_an_environment_variable_is_that_of_the_tables_client() -> None:
     for value in ("first-value", "second-value"):
-        monkeypatch.setenv("TEST_KEY", value)
-        assert (await values.resolve("api_key", "env:TEST_KEY")).reveal() == value
-        assert resolve("x", "api_key", "env:TEST_KEY").reveal() == value
+        table = ProviderConfig().within(environment_with({"TEST_KEY": value}))
+        assert (await Values("x", table).resolve("api_key", "env:TEST_KEY")).reveal() == value
+        assert resolve("x", "api_key", "env:TEST_KEY", table).reveal() == value
 
 
-def test_a_trailing_line_end_of_a_variable_is_not_part_of_the_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TEST_KEY", "sk-with-a-line-end\n")
+def test_a_trailing_line_end_of_a_variable_is_not_part_of_the_key() -> None:
+    table = ProviderConfig().within(environment_with({"TEST_KEY": "sk-with-a-line-end\n"}))
 
-    assert resolve("p", "api_key", "env:TEST_KEY").reveal() == "sk-with-a-line-end"
+    assert resolve("p", "api_key", "env:TEST_KEY", table).reveal() == "sk-with-a-line-end"
 
 
 async def test_a_plain_value_is_itself() -> None:
@@ -63,28 +61,24 @@ async def test_a_plain_value_is_itself() -> None:
 @pytest.mark.requirement("7:env-source")
 @pytest.mark.parametrize("value", [None, "", " \n"])
 async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
-    monkeypatch: pytest.MonkeyPatch, value: str | None
+    value: str | None,
 ) -> None:
-    if value is None:
-        monkeypatch.delenv("TEST_KEY", raising=False)
-    else:
-        monkeypatch.setenv("TEST_KEY", value)
+    environment = environment_with({} if value is None else {"TEST_KEY": value})
 
-    error = await failure("env:TEST_KEY")
+    error = await failure("env:TEST_KEY", ProviderConfig().within(environment))
     assert "providers.x.api_key is env:TEST_KEY" in error.message
     assert "TEST_KEY" in (error.hint or "")
 
 
 @pytest.mark.requirement("7:bare-names")
-async def test_the_exact_name_of_a_set_variable_is_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", SECRET)
-    values = Values("x", ProviderConfig())
+async def test_the_exact_name_of_a_set_variable_is_its_value() -> None:
+    values = Values("x", ProviderConfig().within(environment_with({"TEST_KEY": SECRET})))
 
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == SECRET
     assert (await values.resolve("api_key", "TEST_KEY2")).reveal() == "TEST_KEY2"
     assert (await values.resolve("api_key", "test_key")).reveal() == "test_key"
-    monkeypatch.setenv("TEST_KEY", "")
-    assert "TEST_KEY is not set" in (await failure("TEST_KEY")).message
+    empty = ProviderConfig().within(environment_with({"TEST_KEY": ""}))
+    assert "TEST_KEY is not set" in (await failure("TEST_KEY", empty)).message
 
 
 @pytest.mark.requirement("7:bare-names", "7:trust-sources")
@@ -141,14 +135,14 @@ async def test_a_relative_file_is_next_to_the_configuration_and_its_last_line_en
 
 @pytest.mark.requirement("7:file-source")
 async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    home = environment_with({"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)})
     (tmp_path / "key").write_text(SECRET, "utf-8")
 
     for source in ("file:~/key", f"file:{tmp_path / 'key'}"):
-        assert (await Values("x", ProviderConfig()).resolve("api_key", source)).reveal() == SECRET
+        values = Values("x", ProviderConfig().within(home))
+        assert (await values.resolve("api_key", source)).reveal() == SECRET
 
 
 @pytest.mark.requirement("7:file-source")

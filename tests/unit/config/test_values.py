@@ -12,7 +12,9 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
+from tests.environments import environment_with
 
 KEY = "key-of-the-file-4711"
 
@@ -53,7 +55,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
 
 
 def values(**table: Any) -> Values:
-    return Values("x", ProviderConfig(**table))
+    return Values("x", ProviderConfig(**table).within(environment_of_process()))
 
 
 async def failure(work: Callable[[], Any]) -> str:
@@ -163,6 +165,7 @@ async def test_names_are_those_of_env_then_of_the_table_then_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "key").write_text(KEY, "utf-8")
+    monkeypatch.setenv("TEST_OWN", "own-value")
     of_x = values(
         name="Mine",
         timeout=2.5,
@@ -172,7 +175,6 @@ async def test_names_are_those_of_env_then_of_the_table_then_the_model(
         kind="openai",
         own_key="env:TEST_OWN",
     )
-    monkeypatch.setenv("TEST_OWN", "own-value")
 
     for text, expected in [
         ("${name}", "from-env"),
@@ -188,13 +190,11 @@ async def test_names_are_those_of_env_then_of_the_table_then_the_model(
 
 
 @pytest.mark.requirement("7:templates", "7:bare-names")
-async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_credential(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("TEST_KEY", "TEST_NAME", "TEST_OWN"):
-        monkeypatch.setenv(name, f"value-of-{name}-4711")
+async def test_a_name_in_a_text_reads_a_variable_only_where_its_key_holds_a_credential() -> None:
+    names = ("TEST_KEY", "TEST_NAME", "TEST_OWN")
+    environment = environment_with({name: f"value-of-{name}-4711" for name in names})
     table = ProviderConfig(api_key="TEST_KEY", own_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
-    of_x = Values("x", table, source_keys=("own_token",))
+    of_x = Values("x", table.within(environment), source_keys=("own_token",))
 
     filled = await of_x.filled("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
     assert filled == "value-of-TEST_KEY-4711 value-of-TEST_KEY-4711 TEST_NAME TEST_OWN"

@@ -9,6 +9,7 @@ import pytest
 from jumpseat.chat import ChatError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpCall, HttpClient, get_json
+from jumpseat.system.environment import environment_of_process
 from tests.fakes.network import HOST, Network
 
 CREDENTIAL = "Bearer canary-of-the-provider"
@@ -16,7 +17,7 @@ PASSWORD = "canary-of-the-proxy"
 
 
 def client_of(network: Network, **table: Any) -> HttpClient:
-    return HttpClient("acme", ProviderConfig(**network.table(**table)))
+    return HttpClient("acme", ProviderConfig(**network.table(**table)).within(environment_of_process()))
 
 
 async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> Any:

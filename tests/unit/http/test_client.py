@@ -11,6 +11,7 @@ from jumpseat.config import ProviderConfig
 from jumpseat.http.client import HttpClient, is_loopback
 from jumpseat.http.exchange import HttpCall, get_json
 from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.environments import environment_with
 
 pytestmark = pytest.mark.usefixtures("no_proxies")
 
@@ -68,9 +69,9 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
     assert ways[0].pool.http.is_closed
 
 
-async def test_plain_http_needs_no_certificates_and_shares_one_pool(monkeypatch):
-    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/missing.pem")
-    shared = HttpClient()
+async def test_plain_http_needs_no_certificates_and_shares_one_pool():
+    environment = environment_with({"SSL_CERT_FILE": "/nowhere/missing.pem"})
+    shared = HttpClient("acme", ProviderConfig().within(environment))
     ways = [await shared.for_url(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
 
     assert ways[0].pool.http is ways[1].pool.http
@@ -81,9 +82,9 @@ async def test_plain_http_needs_no_certificates_and_shares_one_pool(monkeypatch)
 
 @pytest.mark.requirement("7:proxy-environment")
 @pytest.mark.parametrize("proxy", ["http_proxy", "all_proxy"])
-async def test_loopback_is_reached_directly_despite_a_proxy(monkeypatch, proxy):
-    monkeypatch.setenv(proxy, "http://127.0.0.1:9")
-    http = HttpClient()
+async def test_loopback_is_reached_directly_despite_a_proxy(proxy):
+    environment = environment_with({proxy: "http://127.0.0.1:9"})
+    http = HttpClient("acme", ProviderConfig().within(environment))
     async with FakeUpstream() as upstream:
         upstream.script(Reply.json({"ok": True}))
         assert await get_json(http, HttpCall("GET", upstream.origin), provider="acme") == {"ok": True}
@@ -104,10 +105,10 @@ async def test_a_redirect_is_not_followed():
 
 
 @pytest.mark.requirement("7:proxy-environment")
-async def test_a_proxy_that_cannot_be_used_is_a_readable_error(monkeypatch):
-    monkeypatch.setenv("https_proxy", "gopher://127.0.0.1:9")
+async def test_a_proxy_that_cannot_be_used_is_a_readable_error():
+    table = ProviderConfig().within(environment_with({"https_proxy": "gopher://127.0.0.1:9"}))
     with pytest.raises(ConfigError, match="https_proxy is neither an http:// nor an https:// address"):
-        await HttpClient().for_url("https://example.com/")
+        await HttpClient("acme", table).for_url("https://example.com/")
 
 
 async def test_a_file_that_was_fixed_is_read_at_the_next_request(tmp_path, authority):

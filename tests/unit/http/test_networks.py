@@ -10,6 +10,7 @@ import pytest
 from jumpseat.chat import ConfigError, ConnectionError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpCall, HttpClient, get_json
+from jumpseat.system.environment import environment_of_process
 from jumpseat.testing.upstream import Reply
 from tests.fakes.network import HOST, PLAIN_HOST, running_network
 from tests.fakes.tls_front import Authority
@@ -49,7 +50,7 @@ async def test_a_proxy_of_the_environment_without_a_scheme_leads_to_the_provider
 async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said):
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
-        client = HttpClient("acme", ProviderConfig(proxy=said))
+        client = HttpClient("acme", ProviderConfig(proxy=said).within(environment_of_process()))
 
         error = await failure(client)
 

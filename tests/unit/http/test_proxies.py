@@ -7,8 +7,9 @@ import os
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.http.proxies import is_exempt, parse_proxy, proxy_of_environment
+from jumpseat.http.proxies import ProxyVariables, is_exempt, parse_proxy
 from jumpseat.system.secrets import redact
+from tests.environments import environment_with
 
 CANARY = "canary-p@ss/w:rd#4711"
 ENCODED = "canary-p%40ss%2Fw%3Ard%234711"
@@ -104,13 +105,10 @@ def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, 
         ({}, "https", None),
     ],
 )
-def test_the_environment_names_the_proxy_for_a_scheme(monkeypatch, variables, scheme, expected):
+def test_the_environment_names_the_proxy_for_a_scheme(variables, scheme, expected):
     if os.name == "nt" and len({name.upper() for name in variables}) < len(variables):
         pytest.skip("variables have one case there")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-
-    proxy = proxy_of_environment(scheme, "provider.test", 443)
+    proxy = ProxyVariables.of(environment_with(variables)).proxy_for(scheme, "provider.test", 443)
 
     assert (proxy and f"{proxy.address} by {proxy.named_by}") == expected
 

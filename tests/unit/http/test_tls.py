@@ -7,7 +7,10 @@ import ssl
 import pytest
 
 from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig
+from jumpseat.http.network import read_options
 from jumpseat.http.tls import TlsOptions, make_context
+from tests.environments import environment_with
 from tests.fakes.tls_front import Authority
 
 pytestmark = pytest.mark.requirement("7:tls")
@@ -22,12 +25,11 @@ def refusal(options: TlsOptions) -> ConfigError:
     return caught.value
 
 
-def test_a_file_adds_to_the_systems_authorities(tmp_path, monkeypatch, authority):
-    system = Authority(tmp_path / "system")
-    monkeypatch.setenv("SSL_CERT_FILE", str(system.file))
+def test_a_file_adds_to_the_systems_authorities(tmp_path, authority):
+    system = str(Authority(tmp_path / "system").file)
 
-    alone = make_context(TlsOptions(), "acme").get_ca_certs()
-    both = make_context(TlsOptions(str(authority.file)), "acme").get_ca_certs()
+    alone = make_context(TlsOptions(system_file=system), "acme").get_ca_certs()
+    both = make_context(TlsOptions(str(authority.file), system_file=system), "acme").get_ca_certs()
 
     assert len(alone) == 1
     assert len(both) == 2
@@ -74,15 +76,12 @@ def test_a_relative_path_is_refused_because_a_workspace_would_choose_the_file(
     assert "relative path" in refusal(TlsOptions(**{key: "ca.pem"})).message
 
 
-def test_a_tilde_is_the_users_home(monkeypatch, authority):
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(authority.file.parent))
+async def test_a_tilde_is_the_users_home(authority):
+    environment = environment_with(dict.fromkeys(("HOME", "USERPROFILE"), str(authority.file.parent)))
+    table = ProviderConfig(ca_file="~/ca.pem").within(environment)
 
-    names = [
-        part
-        for each in make_context(TlsOptions("~/ca.pem"), "acme").get_ca_certs()
-        for part in each["subject"]
-    ]
+    options = (await read_options("acme", table)).tls
+    names = [part for each in make_context(options, "acme").get_ca_certs() for part in each["subject"]]
 
     assert any("trustme" in value for part in names for _, value in part)
 
@@ -133,8 +132,6 @@ def test_an_invalid_client_certificate_is_an_error_with_the_configuration_key(tm
     )
 
 
-def test_a_missing_store_of_the_environment_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-
+def test_a_missing_store_of_the_environment_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="the path in SSL_CERT_FILE: No such file"):
-        make_context(TlsOptions(), "acme")
+        make_context(TlsOptions(system_file=str(tmp_path / "missing.pem")), "acme")

@@ -124,9 +124,9 @@ def test_commands_run_without_the_variable_of_an_own_credential(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_NAME", "the-token")
-    loaded(home, '[providers.copilot]\ngithub_token = "env:SOME_NAME"\n')
+    config = loaded(home, '[providers.copilot]\ngithub_token = "env:SOME_NAME"\n')
 
-    assert "SOME_NAME" not in environment_of_commands({"SOME_NAME": "the-token"})
+    assert "SOME_NAME" not in environment_of_commands(config.environment)
 
 
 @pytest.mark.requirement("7:bare-names")

@@ -27,7 +27,7 @@ from jumpseat.chat import (
     UnknownModelError,
 )
 from jumpseat.chat import errors as tree
-from jumpseat.config import resolve
+from jumpseat.config import ProviderConfig, resolve
 from jumpseat.rpc.faults import CANCELLED, CODES, RpcFault, WireError, wire_error
 
 CONTRACT = [
@@ -153,7 +153,7 @@ def test_the_text_of_a_defect_is_not_sent(defect: Exception, caplog: pytest.LogC
 
 @pytest.mark.requirement("6:no-secrets")
 def test_secrets_are_removed_from_messages_and_hints() -> None:
-    resolve("p", "api_key", "sk-leaked-4711")
+    resolve("p", "api_key", "sk-leaked-4711", ProviderConfig())
     error = RequestError("Bad header sk-leaked-4711.", hint="Replace sk-leaked-4711.")
 
     assert "sk-leaked" not in str(wire_error(error).as_dict())

@@ -21,6 +21,7 @@ from jumpseat.system import commands as commands_module
 from jumpseat.system.commands import COMMAND_SECONDS, CommandError, environment_of_commands, output_of
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden
+from tests.environments import environment_with
 
 SECRET = "sk-test-hunter2-4711"
 
@@ -32,10 +33,15 @@ def python(program: str, *arguments: str) -> str:
     return shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
+async def output(line: str, directory: Path) -> str:
+    """What the command writes, in the environment of this process."""
+    return await output_of(line, directory, environment_of_process())
+
+
 async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path: Path) -> None:
     program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
     line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
-    arguments, directory, stdin = json.loads(await output_of(line, tmp_path))
+    arguments, directory, stdin = json.loads(await output(line, tmp_path))
 
     assert arguments == ["a b", 'c"d', "e f", "$HOME", "`id`", ";", ">", "*", "~"]
     assert os.path.samefile(directory, tmp_path)  # noqa: ASYNC240, PTH121
@@ -43,7 +49,7 @@ async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path
 
 
 async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -> None:
-    assert await output_of(python("print('\\n a b \\n')"), tmp_path) == "a b"
+    assert await output(python("print('\\n a b \\n')"), tmp_path) == "a b"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
@@ -53,7 +59,7 @@ async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -
     script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
     script.chmod(0o755)
 
-    assert await output_of("bin/token", tmp_path) == "from-the-script"
+    assert await output("bin/token", tmp_path) == "from-the-script"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ async def test_a_command_without_a_value_is_reported_without_its_output(
     tmp_path: Path, line: str, reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason) as caught:
-        await output_of(line, tmp_path)
+        await output(line, tmp_path)
     assert SECRET not in str(caught.value)
 
 
@@ -93,7 +99,7 @@ async def test_the_output_of_a_failing_command_is_neither_logged_nor_reported(
     caplog.set_level(logging.DEBUG)
     line = python(f"import sys; print('no entry for {SECRET}', file=sys.{stream}); sys.exit(3)")
     with pytest.raises(ConfigError, match=r"cmd:.* …, but the command ended with status 3") as caught:
-        await Values("x", ProviderConfig()).resolve("api_key", f"cmd:{line}")
+        await Values("x", ProviderConfig().within(environment_of_process())).resolve("api_key", f"cmd:{line}")
 
     assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
 
@@ -108,7 +114,7 @@ async def test_the_environment_of_a_child_has_no_known_key(tmp_path: Path) -> No
         "MINE": f" {SECRET}\n",
     }
 
-    assert set(environment_of_commands(given)) == {"PATH", "VAULT_TOKEN"}
+    assert set(environment_of_commands(environment_with(given))) == {"PATH", "VAULT_TOKEN"}
 
 
 async def test_the_variables_of_providers_keys_are_removed(
@@ -133,9 +139,10 @@ async def test_the_variables_of_providers_keys_are_removed(
         'client_cert = { cert = "~/c.pem", password = "PHRASE_OF_ANOTHER" }\n',
         "utf-8",
     )
-    load_config(None, None, environment=environment_of_process())
+    environment = environment_of_process()
+    load_config(None, None, environment=environment)
 
-    passed = environment_of_commands(os.environ)
+    passed = environment_of_commands(environment)
     assert {"NONE_OF_THEM", "PATH"} <= set(passed)
     assert not kept_back & set(passed)
 
@@ -185,7 +192,7 @@ class Watch:
 
 async def test_a_cancelled_command_ends_with_its_children(tmp_path: Path) -> None:
     async with Watch() as watch:
-        running = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
+        running = asyncio.create_task(output(python(WITH_A_CHILD, watch.port), tmp_path))
         await watch.runs()
 
         began = time.monotonic()
@@ -212,18 +219,18 @@ async def test_a_command_that_takes_too_long_ends_with_its_children(
             return timeout(seconds)
 
         monkeypatch.setattr(asyncio, "timeout", held)
-        output = asyncio.create_task(output_of(python(WITH_A_CHILD, watch.port), tmp_path))
+        running = asyncio.create_task(output(python(WITH_A_CHILD, watch.port), tmp_path))
         await watch.runs()
         timeouts[-1].reschedule(asyncio.get_running_loop().time())
         with pytest.raises(CommandError, match="did not end within 60 s"):
-            await output
+            await running
         await watch.has_ended()
 
 
 async def test_a_process_that_a_command_leaves_running_delays_nothing(tmp_path: Path) -> None:
     program = WITH_A_CHILD.replace("child.wait()", "print('agent started')")
     async with Watch() as watch:
-        assert await output_of(python(program, watch.port), tmp_path) == "agent started"
+        assert await output(python(program, watch.port), tmp_path) == "agent started"
         await watch.runs()
         assert watch.still_runs()  # Some commands start an agent that must outlive them.
         watch.let_it_end()
@@ -231,4 +238,4 @@ async def test_a_process_that_a_command_leaves_running_delays_nothing(tmp_path: 
 
 
 async def test_a_command_runs_without_a_configuration_file(tmp_path: Path) -> None:
-    assert await output_of(python("print(1)"), tmp_path / "missing") == "1"
+    assert await output(python("print(1)"), tmp_path / "missing") == "1"

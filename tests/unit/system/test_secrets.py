@@ -11,7 +11,7 @@ import pickle
 import pytest
 from pydantic import BaseModel
 
-from jumpseat.config import resolve
+from jumpseat.config import ProviderConfig, resolve
 from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact
 
 SECRET = "sk-test-hunter2-4711"
@@ -53,15 +53,15 @@ def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
 
 
 def test_every_secret_is_removed_from_a_text_the_longer_one_first() -> None:
-    resolve("p", "api_key", SECRET)
-    resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more")
+    resolve("p", "api_key", SECRET, ProviderConfig())
+    resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more", ProviderConfig())
 
     assert redact(f"a {SECRET}-and-more b {SECRET} c") == "a *** b *** c"
 
 
 @pytest.mark.parametrize(("key", "value"), [("api_key", "ollama"), ("headers.X-Title", "connection pool")])
 def test_a_dummy_key_and_an_ordinary_header_garble_no_text(key: str, value: str) -> None:
-    resolve("p", key, value)
+    resolve("p", key, value, ProviderConfig())
 
     assert redact(f"ask {value} again") == f"ask {value} again"
 
@@ -71,7 +71,7 @@ def test_a_log_has_no_secret_in_its_message_or_its_arguments(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
     logger, text = log
-    resolve("p", "api_key", SECRET)
+    resolve("p", "api_key", SECRET, ProviderConfig())
     logger.warning("key " + SECRET)
     logger.warning("headers %s of %r", {"Authorization": f"Bearer {SECRET}"}, [SECRET])
 
@@ -82,7 +82,7 @@ def test_a_log_has_no_secret_in_its_message_or_its_arguments(
 @pytest.mark.requirement("6:no-secrets-in-logs")
 def test_a_log_has_no_secret_in_its_traceback(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, text = log
-    resolve("p", "api_key", SECRET)
+    resolve("p", "api_key", SECRET, ProviderConfig())
     try:
         raise ValueError(f"bad header {SECRET}")
     except ValueError:
@@ -97,7 +97,7 @@ def test_a_record_that_cannot_be_formatted_raises_nothing_and_shows_no_secret(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:
     logger, text = log
-    resolve("p", "api_key", SECRET)
+    resolve("p", "api_key", SECRET, ProviderConfig())
     logger.warning("%d pieces", SECRET)
 
     assert SECRET not in text.getvalue()

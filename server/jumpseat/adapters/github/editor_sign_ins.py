@@ -10,11 +10,12 @@ import contextlib
 import json
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ class EditorSignIn:
     login: str | None = None
 
 
-def copilot_directory(environ: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+def copilot_directory(environment: Environment, platform: str = sys.platform) -> Path | None:
     """The directory of the plug-ins' files, on macOS too below `~/.config`; None if there is no home."""
-    configured = environ.get("XDG_CONFIG_HOME")
+    configured = environment.get("XDG_CONFIG_HOME")
     if configured:
-        return Path(configured) / "github-copilot"
-    home = environ.get("USERPROFILE") if platform == "win32" else environ.get("HOME")
+        return environment.directory / configured / "github-copilot"
+    home = environment.get("USERPROFILE" if platform == "win32" else "HOME")
     if platform == "win32":
-        local = environ.get("LOCALAPPDATA")
+        local = environment.get("LOCALAPPDATA")
         base = Path(local) if local else Path(home, "AppData", "Local") if home else None
     else:
         base = Path(home, ".config") if home else None
-    return base / "github-copilot" if base is not None else None
+    return environment.directory / base / "github-copilot" if base is not None else None
 
 
 def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn], list[str]]:

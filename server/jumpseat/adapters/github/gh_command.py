@@ -6,11 +6,11 @@ No token is in an argument list, and there is no shell.
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Mapping
+from pathlib import Path
 
 from jumpseat.system.bounded import in_time
-from jumpseat.system.commands import CommandError, run
+from jumpseat.system.commands import CommandError, existing, run
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
 
 GH_SECONDS = 5.0
@@ -28,24 +28,28 @@ return it instead of its own token."""
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
-async def gh_token(host: str, environ: Mapping[str, str], *, seconds: float = GH_SECONDS) -> Secret | None:
+async def gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
     """The token that `gh` keeps for a host; None where there is no `gh`, no sign-in, or no answer in time.
 
     Args:
         host: `github.com`, a tenant or a server.
-        environ: the environment to look for `gh` in and to run it with.
+        environment: the client's, to look for `gh` in and to run it with.
         seconds: how long it may take.
     """
-    path = environ.get("PATH")
-    if not path:
+    if not environment.get("PATH"):
         return None
-    env = {name: value for name, value in environ.items() if name.upper() in _INHERITED}
+    env = {name: value for name, value in environment.variables.items() if name.upper() in _INHERITED}
     env |= {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1"}
+
+    def located() -> tuple[str | None, Path]:
+        return environment.which("gh"), existing(environment.directory)
+
     try:
-        program = await in_time(lambda: shutil.which("gh", path=path), seconds, "gh")
+        program, directory = await in_time(located, seconds, "gh")
         if program is None:
             return None
-        text = await run([program, "auth", "token", "--hostname", host], env=env, seconds=seconds)
+        argv = [program, "auth", "token", "--hostname", host]
+        text = await run(argv, env=env, directory=directory, seconds=seconds)
     except (CommandError, TimeoutError):
         return None
     return hidden(text) if _TOKEN.fullmatch(text) else None

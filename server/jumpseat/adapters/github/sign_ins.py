@@ -15,8 +15,7 @@ credentials for one host, and go to no provider with planes on other hosts. Noth
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
@@ -25,6 +24,7 @@ from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
 from jumpseat.adapters.github.token_kinds import check_usable, is_usable
 from jumpseat.adapters.github.token_store import TokenStore
 from jumpseat.system.bounded import in_time
+from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
 
 CODESPACES_VARIABLE = "CODESPACES"
@@ -73,27 +73,27 @@ class FoundSignIns:
 async def find_sign_ins(
     hosts: GitHubHosts,
     store: TokenStore,
+    environment: Environment,
     *,
     configured: Secret | None = None,
     rejected: Collection[str] = (),
     general: bool = True,
-    environ: Mapping[str, str] = os.environ,
 ) -> FoundSignIns:
     """Search all sources; runs `gh` only if the others have nothing.
 
     Args:
         hosts: the GitHub.
         store: our own sign-ins.
+        environment: the client's.
         configured: the value of `github_token`.
         rejected: tokens of other programs that GitHub does not accept any more; they are skipped.
         general: search also `GENERAL_SOURCES`; without them no process is started.
-        environ: the environment of the process.
 
     Raises:
         AuthenticationError: the kind of a token that the user named for Copilot does not work, or our own
             sign-in cannot be read.
     """
-    named = list(_named(hosts, configured, environ))
+    named = list(_named(hosts, configured, environment))
     if named:
         return FoundSignIns(named)
     stored = await store.read(hosts)
@@ -104,11 +104,11 @@ async def find_sign_ins(
     if not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
-    found = list(_of_the_environment(hosts, environ, notes)) if general else []
-    found += await _of_editors(hosts, environ, notes)
+    found = list(_of_the_environment(hosts, environment, notes)) if general else []
+    found += await _of_editors(hosts, environment, notes)
     found = [each for each in found if each.token.reveal() not in rejected]
     if not found and general:
-        token = await gh_token(hosts.authority, environ)
+        token = await gh_token(hosts.authority, environment)
         if token is not None and token.reveal() not in rejected:
             found += _if_usable(SignIn(token, "gh"), notes)
     # One token may be in several places; the first names it.
@@ -118,10 +118,10 @@ async def find_sign_ins(
     return FoundSignIns(tuple(once.values()), notes)
 
 
-def _named(hosts: GitHubHosts, configured: Secret | None, environ: Mapping[str, str]) -> Iterator[SignIn]:
+def _named(hosts: GitHubHosts, configured: Secret | None, environment: Environment) -> Iterator[SignIn]:
     candidates = [("config", configured)]
-    if hosts.trusts_found_sign_ins and hosts.authority == _environment_host(environ):
-        candidates.append(("env:COPILOT_GITHUB_TOKEN", _variable(environ, "COPILOT_GITHUB_TOKEN")))
+    if hosts.trusts_found_sign_ins and hosts.authority == _environment_host(environment):
+        candidates.append(("env:COPILOT_GITHUB_TOKEN", _variable(environment, "COPILOT_GITHUB_TOKEN")))
     for source, token in candidates:
         if token is not None:
             check_usable(token, provider=hosts.provider, source=source)
@@ -129,21 +129,21 @@ def _named(hosts: GitHubHosts, configured: Secret | None, environ: Mapping[str, 
             return
 
 
-def _of_the_environment(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> Iterator[SignIn]:
-    if hosts.authority != _environment_host(environ):
+def _of_the_environment(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> Iterator[SignIn]:
+    if hosts.authority != _environment_host(environment):
         return
     names = ["GH_TOKEN"]
-    if environ.get(CODESPACES_VARIABLE, "").lower() not in ("", "false", "0"):
+    if environment.get(CODESPACES_VARIABLE).lower() not in ("", "false", "0"):
         names.append("GITHUB_TOKEN")
     for name in names:
-        token = _variable(environ, name)
+        token = _variable(environment, name)
         if token is None:
             continue
         yield from _if_usable(SignIn(token, f"env:{name}"), notes)
 
 
-async def _of_editors(hosts: GitHubHosts, environ: Mapping[str, str], notes: list[str]) -> list[SignIn]:
-    directory = copilot_directory(environ)
+async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[str]) -> list[SignIn]:
+    directory = copilot_directory(environment)
     if directory is None:
         return []
     try:
@@ -168,11 +168,11 @@ def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:
         notes.append(f"{sign_in.source} holds a kind of token that Copilot does not take.")
 
 
-def _environment_host(environ: Mapping[str, str]) -> str:
+def _environment_host(environment: Environment) -> str:
     """The host of tokens in the environment, by the rule of `gh`."""
-    return environ.get("GH_HOST", "").strip().lower() or DOTCOM
+    return environment.get("GH_HOST").strip().lower() or DOTCOM
 
 
-def _variable(environ: Mapping[str, str], name: str) -> Secret | None:
-    value = environ.get(name, "").strip()
+def _variable(environment: Environment, name: str) -> Secret | None:
+    value = environment.get(name).strip()
     return hidden(value) if value else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,9 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import AuthenticationError, ConfigError
-from jumpseat.system.keyring_storage import BoundedKeyring, Keyring, KeyringError, system_keyring
-from jumpseat.system.paths import state_dir
+from jumpseat.system.environment import Environment
+from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
+from jumpseat.system.paths import Places
 from jumpseat.system.secrets import Secret, hidden
 from jumpseat.system.state_file import StateError, StateFile
 
@@ -43,23 +43,29 @@ class StoredSignIn:
     signed_out: bool = False
 
 
-def auth_directory() -> Path:
+def auth_directory(places: Places) -> Path:
     """The directory for secrets; it has nothing else, so its mode is strict."""
-    return state_dir() / "auth"
+    return places.state_dir / "auth"
+
+
+def token_store_of(environment: Environment) -> TokenStore:
+    """A client's store. Under `JUMPSEAT_HOME` it uses no keyring: that directory is to hold everything."""
+    in_one_place = bool(environment.get("JUMPSEAT_HOME"))
+    keyring = BoundedKeyring(lambda: None if in_one_place else system_keyring())
+    return TokenStore(auth_directory(environment.places), keyring=keyring)
 
 
 class TokenStore:
     """The store. Readers take no lock; writers take the file's."""
 
-    def __init__(self, directory: Path | None = None, *, keyring: BoundedKeyring | None = None) -> None:
+    def __init__(self, directory: Path, *, keyring: BoundedKeyring) -> None:
         """
         Args:
-            directory: where the file lies; the state directory's `auth` if absent.
-            keyring: the keyring to try first; the machine's if absent. Under `JUMPSEAT_HOME` there is none
-                then: that directory is to hold everything.
+            directory: where the file lies.
+            keyring: the keyring to try first.
         """
-        self._file = StateFile((directory or auth_directory()) / FILE_NAME, private=True)
-        self._keyring = keyring or BoundedKeyring(_machine_keyring)
+        self._file = StateFile(directory / FILE_NAME, private=True)
+        self._keyring = keyring
 
     @property
     def path(self) -> Path:
@@ -196,7 +202,3 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _name(hosts: GitHubHosts) -> str:
     return f"{hosts.provider}@{hosts.key}"
-
-
-def _machine_keyring() -> Keyring | None:
-    return None if os.environ.get("JUMPSEAT_HOME") else system_keyring()

@@ -281,7 +281,7 @@ class EndpointAdapter(Adapter):
         """Add a hint that follows from the table."""
         key = self._config.api_key
         refused = isinstance(error, AuthenticationError) and not self._config.is_from_client
-        if refused and key is not None and is_unset_variable(key):
+        if refused and key is not None and is_unset_variable(key, self._config.origin.environment):
             error.hint = (
                 f"providers.{self._provider}.api_key looks like the name of an environment variable, which "
                 "is not set, so the name itself was sent. Set the variable in the environment in which "

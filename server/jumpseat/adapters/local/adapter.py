@@ -180,7 +180,7 @@ class LocalAdapter(Adapter):
             )
 
     def _check_installed(self) -> None:
-        locate(self._provider, self._options.model_path)
+        locate(self._provider, self._options.model_path, self._config.origin.environment)
         require_engine(self._provider)
 
     async def _current(self) -> SharedServer:
@@ -193,8 +193,9 @@ class LocalAdapter(Adapter):
         if held is not None and held.value.usable is not None:
             return held.value
         require_engine(self._provider)
-        path = locate(self._provider, self._options.model_path)
-        new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
+        environment = self._config.origin.environment
+        path = locate(self._provider, self._options.model_path, environment)
+        new = self._held = hold_server(environment, path, self._model.name)
         if held is not None:
             await held.release()
         return new.value

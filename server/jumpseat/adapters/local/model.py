@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
-from jumpseat.system.paths import data_dir
+from jumpseat.system.environment import Environment
+from jumpseat.system.paths import Places
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The installed model's file, in the data directory and in its package."""
@@ -80,9 +81,9 @@ def identify(model_path: str | None) -> LocalModel:
     return LocalModel(name=stem.lower(), title=stem, family=stem.lower())
 
 
-def installed_file() -> Path:
+def installed_file(places: Places) -> Path:
     """Where `jumpseat local install` puts the model; it may not exist yet."""
-    return data_dir() / "models" / FILE_NAME
+    return places.data_dir / "models" / FILE_NAME
 
 
 def packaged_file() -> Path | None:
@@ -95,18 +96,19 @@ def packaged_file() -> Path | None:
     return None
 
 
-def locate(provider: str, model_path: str | None) -> Path:
+def locate(provider: str, model_path: str | None, environment: Environment) -> Path:
     """The file to run: the configured one, else the installed one, else the one in the model's package.
 
     Args:
         provider: the provider's id, for the error.
         model_path: the configuration's key; a leading `~` is the user's home.
+        environment: the client's.
 
     Raises:
         ConfigError: there is no such file, or it is not a GGUF file.
     """
     if model_path is not None:
-        file = Path(model_path).expanduser().absolute()
+        file = environment.absolute(model_path)
         key = f"providers.{provider}.model_path"
         try:
             with file.open("rb") as stream:
@@ -120,7 +122,7 @@ def locate(provider: str, model_path: str | None) -> Path:
         if not is_gguf:
             raise ConfigError(f"{key} names {file}, which is not a GGUF file.", provider=provider)
         return file
-    file = installed_file()
+    file = installed_file(environment.places)
     if file.is_file():
         return file
     packaged = packaged_file()

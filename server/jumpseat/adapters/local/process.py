@@ -89,7 +89,9 @@ class LocalServer:
             raise self._died()
         # -P: a file in the working directory, a workspace, must not be imported as a module.
         await process.start(
-            [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"], env=self._variables
+            [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"],
+            env=self._variables,
+            directory=Path(self._path.anchor),
         )
         try:
             process.write(json.dumps(self._order()).encode() + b"\n")

@@ -39,7 +39,7 @@ class ValueSource:
     """With its colon."""
 
     read: Read | None = None
-    read_now: Callable[[str], str] | None = None
+    read_now: Callable[[str, ProviderConfig], str] | None = None
     """Reads a value from memory, each time it is needed; raises `SourceError`."""
 
     refer: Callable[[str, ProviderConfig], str] | None = None

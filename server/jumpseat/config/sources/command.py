@@ -11,7 +11,7 @@ from jumpseat.system.commands import CommandError, output_of
 
 async def _read(line: str, table: ProviderConfig) -> str:
     try:
-        return await output_of(line, table.origin.directory)
+        return await output_of(line, table.origin.directory, table.origin.environment)
     except CommandError as error:
         raise SourceError(
             str(error), "Run it in a terminal to see what it writes; its output is never logged."

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-
+from jumpseat.config.schema import ProviderConfig
 from jumpseat.config.sources.base import SourceError, ValueSource
 
 
-def _read(name: str) -> str:
+def _read(name: str, table: ProviderConfig) -> str:
     # A value that is the last line of a file or a shell often includes the line end.
-    found = os.environ.get(name, "").strip()
-    if not found:
+    value = table.origin.environment.get(name).strip()
+    if not value:
         raise SourceError(
             f"the environment variable {name} is not set",
             f"Set {name} in the environment that jumpseat is started in, and start it again.",
         )
-    return found
+    return value
 
 
 ENVIRONMENT = ValueSource(prefix="env:", read_now=_read)

@@ -12,16 +12,16 @@ MAX_FILE_BYTES = 64 * 1024
 
 
 async def _read(name: str, table: ProviderConfig) -> str:
-    directory = table.origin.directory
-    return await on_a_thread(lambda: _content(name, directory), f"reading {name}")
+    path = table.origin.directory / table.origin.environment.expanded(name)
+    return await on_a_thread(lambda: _content(name, path), f"reading {name}")
 
 
-def _content(name: str, directory: Path) -> str:
+def _content(name: str, path: Path) -> str:
     try:
-        content = read_regular(directory / Path(name).expanduser(), MAX_FILE_BYTES)
+        content = read_regular(path, MAX_FILE_BYTES)
     except FileNotFoundError:
         raise SourceError(f"the file {name!r} does not exist", "Create it, or correct its path.") from None
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
         raise SourceError(
             f"the file {name!r} cannot be read: {why}",

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
+from tests.environments import environment_with
 
 APP = "Iv1.b507a08c87ecfe98"
 
@@ -231,4 +232,4 @@ def test_a_directory_that_cannot_be_written_is_enough(tmp_path: Path) -> None:
 def test_the_directory_is_found_on_each_system(
     environ: dict[str, str], platform: str, expected: Path | None
 ) -> None:
-    assert copilot_directory(environ, platform) == expected
+    assert copilot_directory(environment_with(environ), platform) == expected

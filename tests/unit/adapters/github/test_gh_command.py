@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.github.gh_command import gh_token
+from tests.environments import environment_with
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
 
@@ -42,7 +43,7 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
         "GH_CONFIG_DIR": "/c",
     }
 
-    token = await gh_token("acme.ghe.com", environ)
+    token = await gh_token("acme.ghe.com", environment_with(environ))
 
     assert token is not None
     assert token.reveal() == "gho_canary123"
@@ -67,16 +68,16 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
     ],
 )
 async def test_a_gh_without_an_answer_is_no_sign_in(tmp_path: Path, program: str) -> None:
-    assert await gh_token("github.com", fake_gh(tmp_path, program)) is None
+    assert await gh_token("github.com", environment_with(fake_gh(tmp_path, program))) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
 async def test_no_gh_is_no_sign_in(tmp_path: Path) -> None:
-    assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
-    assert await gh_token("github.com", {}) is None
+    assert await gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
+    assert await gh_token("github.com", environment_with({})) is None
     (tmp_path / "gh").write_text("not a program")
     (tmp_path / "gh").chmod(0o755)
-    assert await gh_token("github.com", {"PATH": str(tmp_path)}) is None
+    assert await gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
@@ -105,7 +106,7 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
         return timeout(seconds)
 
     monkeypatch.setattr(asyncio, "timeout", held)
-    token = asyncio.create_task(gh_token("github.com", environ, seconds=3.0))
+    token = asyncio.create_task(gh_token("github.com", environment_with(environ), seconds=3.0))
     assert await asyncio.to_thread(_soon, pids.exists)
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
 

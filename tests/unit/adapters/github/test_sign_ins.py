@@ -16,6 +16,7 @@ from jumpseat.adapters.github.token_store import TokenStore
 from jumpseat.chat import AuthenticationError
 from jumpseat.system.keyring_storage import BoundedKeyring
 from jumpseat.system.secrets import Secret, redact
+from tests.environments import environment_with
 
 DOTCOM = github_hosts(provider="copilot")
 
@@ -61,21 +62,25 @@ async def test_the_order_of_sources(store: TokenStore, everything: dict[str, str
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"), login="me")
     environ, order = dict(everything), []
 
-    order.append(await find_sign_ins(DOTCOM, store, configured=Secret("ghu_configured"), environ=environ))
-    order.append(await find_sign_ins(DOTCOM, store, environ=environ))
+    order.append(
+        await find_sign_ins(
+            DOTCOM, store, configured=Secret("ghu_configured"), environment=environment_with(environ)
+        )
+    )
+    order.append(await find_sign_ins(DOTCOM, store, environment_with(environ)))
     environ.pop("COPILOT_GITHUB_TOKEN")
-    order.append(await find_sign_ins(DOTCOM, store, environ=environ))
+    order.append(await find_sign_ins(DOTCOM, store, environment_with(environ)))
     empty = TokenStore(tmp_path / "empty", keyring=BoundedKeyring(lambda: None))
-    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    order.append(await find_sign_ins(DOTCOM, empty, environment_with(environ)))
     environ.pop("GH_TOKEN")
-    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    order.append(await find_sign_ins(DOTCOM, empty, environment_with(environ)))
     environ.pop("GITHUB_TOKEN")
-    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    order.append(await find_sign_ins(DOTCOM, empty, environment_with(environ)))
     for name in ("hosts.json", "apps.json"):
         (tmp_path / "config" / "github-copilot" / name).unlink()
-        order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+        order.append(await find_sign_ins(DOTCOM, empty, environment_with(environ)))
     (tmp_path / "bin" / "gh").unlink()
-    order.append(await find_sign_ins(DOTCOM, empty, environ=environ))
+    order.append(await find_sign_ins(DOTCOM, empty, environment_with(environ)))
 
     assert list(map(best, order)) == [
         ("config", "ghu_configured"),
@@ -102,7 +107,7 @@ async def test_sign_ins_that_github_has_rejected_are_skipped(
     rejected: list[str] = []
     order = []
     for _ in range(6):
-        found = await find_sign_ins(DOTCOM, store, rejected=rejected, environ=environ)
+        found = await find_sign_ins(DOTCOM, store, environment_with(environ), rejected=rejected)
         order.append([each.source for each in found.sign_ins])
         rejected += [each.token.reveal() for each in found.sign_ins[:1]]
 
@@ -121,7 +126,7 @@ async def test_a_token_in_several_sources_is_one_sign_in(
 ) -> None:
     environ = {**without(everything, "COPILOT_GITHUB_TOKEN"), "GH_TOKEN": "ghu_of_apps.json"}
 
-    found = await find_sign_ins(DOTCOM, store, environ=environ)
+    found = await find_sign_ins(DOTCOM, store, environment_with(environ))
 
     assert [each.source for each in found.sign_ins] == ["env:GH_TOKEN", "env:GITHUB_TOKEN", "hosts.json"]
 
@@ -132,7 +137,7 @@ async def test_github_token_is_used_only_in_a_codespace(store: TokenStore, codes
     if codespaces is not None:
         environ["CODESPACES"] = codespaces
 
-    assert (await find_sign_ins(DOTCOM, store, environ=environ)).best is None
+    assert (await find_sign_ins(DOTCOM, store, environment_with(environ))).best is None
 
 
 @pytest.mark.requirement("8:found-sign-ins")
@@ -142,9 +147,9 @@ async def test_after_a_sign_out_only_a_named_sign_in_is_used(
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
     await store.delete(DOTCOM)
 
-    found = await find_sign_ins(DOTCOM, store, environ=without(everything, "COPILOT_GITHUB_TOKEN"))
+    found = await find_sign_ins(DOTCOM, store, environment_with(without(everything, "COPILOT_GITHUB_TOKEN")))
     assert (found.best, found.signed_out) == (None, True)
-    named = await find_sign_ins(DOTCOM, store, environ=everything)
+    named = await find_sign_ins(DOTCOM, store, environment_with(everything))
     assert best(named) == ("env:COPILOT_GITHUB_TOKEN", "gho_of_copilot_variable")
 
 
@@ -170,7 +175,7 @@ async def test_found_sign_ins_go_only_to_hosts_of_their_github(
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
     environ = {**everything, "PATH": ""}  # Without the fake `gh`, which answers for any host.
 
-    assert (await find_sign_ins(hosts, store, environ=environ)).best is None
+    assert (await find_sign_ins(hosts, store, environment_with(environ))).best is None
 
 
 @pytest.mark.requirement("8:credential-host")
@@ -179,17 +184,19 @@ async def test_variables_are_used_for_the_host_in_gh_host(
 ) -> None:
     tenant = github_hosts("acme.ghe.com", provider="copilot")
 
-    found = await find_sign_ins(tenant, store, environ=everything)
+    found = await find_sign_ins(tenant, store, environment_with(everything))
     assert best(found) == ("hosts.json", "ghu_of_hosts.json")
-    named = await find_sign_ins(tenant, store, environ={**everything, "GH_HOST": "acme.ghe.com"})
+    named = await find_sign_ins(tenant, store, environment_with({**everything, "GH_HOST": "acme.ghe.com"}))
     assert best(named) == ("env:COPILOT_GITHUB_TOKEN", "gho_of_copilot_variable")
-    elsewhere = await find_sign_ins(DOTCOM, store, environ={**everything, "GH_HOST": "acme.ghe.com"})
+    elsewhere = await find_sign_ins(
+        DOTCOM, store, environment_with({**everything, "GH_HOST": "acme.ghe.com"})
+    )
     assert best(elsewhere) == ("hosts.json", "ghu_of_hosts.json")
 
 
 @pytest.mark.requirement("8:token-kinds")
 async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenStore) -> None:
-    found = await find_sign_ins(DOTCOM, store, environ={"GH_TOKEN": "ghp_canary0815"})
+    found = await find_sign_ins(DOTCOM, store, environment_with({"GH_TOKEN": "ghp_canary0815"}))
 
     assert found.best is None
     assert found.notes == ["env:GH_TOKEN holds a kind of token that Copilot does not take."]
@@ -198,15 +205,17 @@ async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenS
 @pytest.mark.requirement("8:token-kinds")
 async def test_an_unusable_kind_that_the_user_named_is_an_error(store: TokenStore) -> None:
     with pytest.raises(AuthenticationError, match="env:COPILOT_GITHUB_TOKEN is a classic"):
-        await find_sign_ins(DOTCOM, store, environ={"COPILOT_GITHUB_TOKEN": "ghp_canary0815"})
+        await find_sign_ins(DOTCOM, store, environment_with({"COPILOT_GITHUB_TOKEN": "ghp_canary0815"}))
     with pytest.raises(AuthenticationError, match="config is a classic"):
-        await find_sign_ins(DOTCOM, store, configured=Secret("ghp_canary0815"), environ={})
+        await find_sign_ins(
+            DOTCOM, store, configured=Secret("ghp_canary0815"), environment=environment_with({})
+        )
 
 
 @pytest.mark.requirement("6:no-secrets")
 async def test_a_found_token_is_redacted(store: TokenStore, everything: dict[str, str]) -> None:
     for environ in (everything, without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")):
-        found = await find_sign_ins(DOTCOM, store, environ=environ)
+        found = await find_sign_ins(DOTCOM, store, environment_with(environ))
 
         assert found.best is not None
         token = found.best.token.reveal()
@@ -219,10 +228,10 @@ async def test_editors_files_that_cannot_be_read_in_time_give_a_note(
     store: TokenStore, everything: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environ = without(everything, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "PATH")
-    assert (await find_sign_ins(DOTCOM, store, environ=environ)).best is not None
+    assert (await find_sign_ins(DOTCOM, store, environment_with(environ))).best is not None
     monkeypatch.setattr(sign_ins, "EDITORS_SECONDS", 0)
 
-    found = await find_sign_ins(DOTCOM, store, environ=environ)
+    found = await find_sign_ins(DOTCOM, store, environment_with(environ))
 
     assert found.best is None
     assert any("cannot be read in time" in note for note in found.notes)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.token_store import FILE_NAME, StoredSignIn, TokenStore
+from jumpseat.adapters.github.token_store import FILE_NAME, StoredSignIn, TokenStore, token_store_of
 from jumpseat.chat import AuthenticationError, ConfigError
 from jumpseat.system import state_file
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.keyring_storage import BoundedKeyring
 from jumpseat.system.secrets import Secret
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, SilentKeyring
@@ -237,7 +238,7 @@ async def test_with_jumpseat_home_the_token_is_stored_there(
     ring.priority = 9  # type: ignore[attr-defined]
     monkeypatch.setattr(keyring, "get_keyring", lambda: ring)
 
-    assert await TokenStore().write(HOSTS, TOKEN) == "file"
+    assert await token_store_of(environment_of_process()).write(HOSTS, TOKEN) == "file"
 
     assert ring.kept == {}
     assert (home / "auth" / FILE_NAME).is_file()

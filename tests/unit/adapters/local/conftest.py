@@ -71,6 +71,6 @@ def installed(monkeypatch, tmp_path):
     """The model's file; it may be replaced."""
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF")
-    monkeypatch.setattr(local, "locate", lambda provider, model_path: file)
+    monkeypatch.setattr(local, "locate", lambda provider, model_path, environment: file)
     monkeypatch.setattr(local, "require_engine", lambda provider: None)
     return file

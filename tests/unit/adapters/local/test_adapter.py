@@ -23,6 +23,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.system.paths import places_of_process
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.unit.adapters.local.local_chats import NAME, WAIT_SECONDS, answer_of, ask, collect
@@ -32,7 +33,12 @@ REAL_SECONDS = 30.0
 
 # Looked up at import: a fixture may move the data directory later.
 MODEL = next(
-    (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
+    (
+        file
+        for file in (installed_file(places_of_process()), packaged_file())
+        if file is not None and file.is_file()
+    ),
+    None,
 )
 
 

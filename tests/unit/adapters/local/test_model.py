@@ -5,6 +5,8 @@ import pytest
 from jumpseat.adapters.local import model as local_model
 from jumpseat.adapters.local.model import FILE_NAME, SMOLLM2, identify, installed_file, locate, require_engine
 from jumpseat.chat import ConfigError
+from jumpseat.system.environment import environment_of_process
+from jumpseat.system.paths import places_of_process
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +18,7 @@ def empty_home(tmp_path, monkeypatch):
 
 
 def install_model_file():
-    file = installed_file()
+    file = installed_file(places_of_process())
     file.parent.mkdir(parents=True)
     file.write_bytes(b"GGUF")
     return file
@@ -24,7 +26,7 @@ def install_model_file():
 
 def test_the_installed_model_is_found_in_the_data_directory(tmp_path):
     file = install_model_file()
-    assert locate("local", None) == file == tmp_path / "home" / "models" / FILE_NAME
+    assert locate("local", None, environment_of_process()) == file == tmp_path / "home" / "models" / FILE_NAME
 
 
 def test_the_model_inside_its_package_is_found_without_importing_the_package(tmp_path, monkeypatch):
@@ -34,13 +36,13 @@ def test_the_model_inside_its_package_is_found_without_importing_the_package(tmp
     (package / FILE_NAME).write_bytes(b"GGUF")
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.setattr(local_model, "PACKAGE", "packaged_model")
-    assert locate("local", None) == package / FILE_NAME
+    assert locate("local", None, environment_of_process()) == package / FILE_NAME
 
 
 def test_the_installed_model_takes_precedence_over_the_packaged_one(tmp_path, monkeypatch):
     monkeypatch.setattr(local_model, "packaged_file", lambda: tmp_path / "packaged.gguf")
     file = install_model_file()
-    assert locate("local", None) == file
+    assert locate("local", None, environment_of_process()) == file
 
 
 def test_a_configured_path_takes_precedence_and_its_tilde_is_the_home(tmp_path, monkeypatch):
@@ -48,26 +50,26 @@ def test_a_configured_path_takes_precedence_and_its_tilde_is_the_home(tmp_path, 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "Mine.gguf").write_bytes(b"GGUF3")
-    assert locate("local", "~/Mine.gguf") == tmp_path / "Mine.gguf"
+    assert locate("local", "~/Mine.gguf", environment_of_process()) == tmp_path / "Mine.gguf"
 
 
 def test_a_missing_model_names_the_command_that_installs_it():
     with pytest.raises(ConfigError, match="jumpseat local install") as raised:
-        locate("mine", None)
+        locate("mine", None, environment_of_process())
     assert raised.value.provider == "mine"
     assert "providers.mine.model_path" in raised.value.hint
 
 
 def test_a_configured_path_that_does_not_exist_names_key_and_file(tmp_path):
     with pytest.raises(ConfigError, match=r"providers\.mine\.model_path names .*gone\.gguf") as raised:
-        locate("mine", str(tmp_path / "gone.gguf"))
+        locate("mine", str(tmp_path / "gone.gguf"), environment_of_process())
     assert "jumpseat local install" in raised.value.hint
 
 
 def test_a_configured_file_that_is_no_gguf_is_refused_before_it_is_loaded(tmp_path):
     (tmp_path / "notes.gguf").write_text("Dear diary")
     with pytest.raises(ConfigError, match="not a GGUF file"):
-        locate("mine", str(tmp_path / "notes.gguf"))
+        locate("mine", str(tmp_path / "notes.gguf"), environment_of_process())
 
 
 def test_a_missing_engine_names_both_commands(monkeypatch):

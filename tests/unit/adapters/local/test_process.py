@@ -20,6 +20,7 @@ from jumpseat.adapters.local.model import ENGINE, FILE_NAME, installed_file, pac
 from jumpseat.adapters.local.process import SLOTS, LocalServer, slots_for, threads_for
 from jumpseat.chat import ConfigError, ServerError
 from jumpseat.system.child import Child
+from jumpseat.system.paths import places_of_process
 from tests.processes import ends, is_gone
 
 WAIT_SECONDS = 30.0
@@ -32,7 +33,12 @@ needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} h
 
 # Looked up at import: a fixture may move the data directory later.
 MODEL = next(
-    (file for file in (installed_file(), packaged_file()) if file is not None and file.is_file()), None
+    (
+        file
+        for file in (installed_file(places_of_process()), packaged_file())
+        if file is not None and file.is_file()
+    ),
+    None,
 )
 needs_model = pytest.mark.skipif(
     MODEL is None, reason=f"{FILE_NAME} is not installed: jumpseat local install"
@@ -195,6 +201,7 @@ def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
         "from jumpseat.adapters.local import process\n"
+        "from jumpseat.system.environment import environment_of_process\n"
         "sys.executable = os.path.abspath(sys.argv[1])\n"
         "async def main():\n"
         "    server = process.LocalServer(Path(sys.executable), 'model', os.environ)\n"

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from jumpseat.adapters.base import OnPrompt, read_options
@@ -22,7 +23,7 @@ from jumpseat.adapters.github.device_flow import DEFAULT_CLIENT_ID, DeviceFlow
 from jumpseat.adapters.github.errors import not_signed_in
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.sign_ins import FoundSignIns, SignIn, find_sign_ins
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.token_store import token_store_of
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError, ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.http import HttpClient
@@ -63,7 +64,7 @@ class CopilotAccount:
         self._values = Values(hosts.provider, config, source_keys=SOURCE_KEYS)
         self._headers = headers
         self._on_change = on_change
-        self._store = TokenStore()
+        self._store = token_store_of(config.origin.environment)
 
         self._search_lock = asyncio.Lock()
         self._found: FoundSignIns | None = None
@@ -154,7 +155,7 @@ class CopilotAccount:
         token = await flow.wait(device)
         login = await self._login_of(SignIn(token, "device"))
         with contextlib.suppress(ConfigError):  # They expire by themselves, and a sign-out reports them.
-            await forget_shared_tokens(self._hosts)
+            await forget_shared_tokens(self._hosts, self._store.path.parent)
         storage = await self._store.write(self._hosts, token, login=login)
         await self._forget()
         status = await self.status(refresh=True)
@@ -178,8 +179,9 @@ class CopilotAccount:
         failures: list[ChatError] = []
         if self._cache is not None:
             await self._cache.forget()
+        forget_tokens = partial(forget_shared_tokens, directory=self._store.path.parent)
         # The sign-in first: without it no daemon starts another exchange.
-        for forget in (self._store.delete, forget_shared_tokens):
+        for forget in (self._store.delete, forget_tokens):
             try:
                 await forget(self._hosts)
             except ChatError as error:
@@ -257,9 +259,8 @@ class CopilotAccount:
     async def _find(self, *, general: bool = True) -> FoundSignIns:
         raw = self._options.github_token
         configured = None if raw is None else await self._values.resolve("github_token", raw)
-        return await find_sign_ins(
-            self._hosts, self._store, configured=configured, rejected=self._rejected, general=general
-        )
+        places = self._hosts, self._store, self._config.origin.environment
+        return await find_sign_ins(*places, configured=configured, rejected=self._rejected, general=general)
 
     async def _current(self) -> TokenCache:
         """The credentials of the best sign-in.
@@ -276,7 +277,8 @@ class CopilotAccount:
             if current is not None:
                 await current.aclose()
                 self._facts = self._denial = None
-            current = self._cache = TokenCache(self._http, self._hosts, best, headers=self._headers())
+            sign_in = self._http, self._hosts, best, self._store.path.parent
+            current = self._cache = TokenCache(*sign_in, headers=self._headers())
         return current
 
     async def _has_next_after(self, cache: TokenCache, error: ChatError) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from jumpseat.adapters.github.copilot.exchange_lock import exchange_lock
 from jumpseat.adapters.github.copilot.token import CopilotToken
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.token_store import auth_directory, still_there
+from jumpseat.adapters.github.token_store import still_there
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret
 from jumpseat.system.state_file import StateError, StateFile, erased
@@ -27,21 +27,19 @@ LOCK_SECONDS = 20.0
 class SharedTokenFile:
     """The file of one sign-in. A file that cannot be used is logged, and then nothing is shared."""
 
-    def __init__(
-        self, hosts: GitHubHosts, github_token: Secret, *, directory: Path | None, clock: Clock
-    ) -> None:
+    def __init__(self, hosts: GitHubHosts, github_token: Secret, *, directory: Path, clock: Clock) -> None:
         """
         Args:
             hosts: the GitHub and the provider of the sign-in.
             github_token: the long-lived token of the sign-in.
-            directory: where the file lies; the state directory's `auth` if absent.
+            directory: where the file lies.
             clock: measures the wait for the lock.
         """
         # Each provider id, data plane and sign-in has its own file. The digest does not reveal the token,
         # which is random.
         name = f"{_prefix(hosts)}{_digest(hosts.provider, hosts.key, github_token.reveal())}"
         self._hosts = hosts
-        self._directory = directory or auth_directory()
+        self._directory = directory
         self._file = StateFile(self._directory / f"{name}.json", private=True)
         self._lock_path = self._directory / f"{name}{LOCK_SUFFIX}"
         self._clock = clock
@@ -83,9 +81,7 @@ class SharedTokenFile:
             logger.warning("%s holds a token and cannot be removed", path)
 
 
-async def forget_shared_tokens(
-    hosts: GitHubHosts, *, directory: Path | None = None, clock: Clock = SYSTEM_CLOCK
-) -> None:
+async def forget_shared_tokens(hosts: GitHubHosts, directory: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
     """Remove the shared tokens of all sign-ins of a provider.
 
     Waits for exchanges of other daemons, which would write their token after the removal.
@@ -93,8 +89,7 @@ async def forget_shared_tokens(
     Raises:
         ConfigError: a file still holds a token; the message names it.
     """
-    directory = directory or auth_directory()
-    if directory.is_symlink():
+    if await asyncio.to_thread(directory.is_symlink):
         return  # Nothing of ours is read or written there.
     prefix = _prefix(hosts)
     async with contextlib.AsyncExitStack() as stack:

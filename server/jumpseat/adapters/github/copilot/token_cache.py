@@ -56,9 +56,9 @@ class TokenCache:
         http: HttpClient,
         hosts: GitHubHosts,
         sign_in: SignIn,
+        directory: Path,
         *,
         headers: Mapping[str, str] | None = None,
-        directory: Path | None = None,
         clock: Clock = SYSTEM_CLOCK,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -67,8 +67,8 @@ class TokenCache:
             http: the shared client.
             hosts: the GitHub of the sign-in.
             sign_in: the sign-in.
+            directory: where daemons share tokens.
             headers: what an exchange says of the client: `editor-version` and similar.
-            directory: where daemons share tokens; the state directory's `auth` if absent.
             clock: measures and waits.
             jitter: a number from 0 to 1, for each token.
         """

@@ -6,7 +6,6 @@ do.
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -123,7 +122,7 @@ class LanguageServerSignIn(Account):
 
     def watched_files(self) -> list[Path]:
         """Where the server keeps sign-ins, which another process may bring; none while it does not run."""
-        directory = copilot_directory(os.environ)
+        directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []
         return [directory / name for name in SIGN_INS]
@@ -271,7 +270,7 @@ class LanguageServerAdapter(Adapter):
         Raises:
             ConfigError: there is no such program, or it may not be run.
         """
-        check_command(self._provider, self._config, os.environ)
+        check_command(self._provider, self._config)
         return passed_over(self._provider, self._config)
 
     async def aclose(self) -> None:

@@ -6,9 +6,8 @@ program.
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from jumpseat.adapters.base import read_options
@@ -17,7 +16,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.templates import is_template
-from jumpseat.system.commands import environment_of_commands
+from jumpseat.system.commands import environment_of_commands, existing
 from jumpseat.system.secrets import hidden, names_credential
 
 PROGRAM = "copilot-language-server"
@@ -39,7 +38,7 @@ _NOT_FOR_IT = (
 """Keys of the kinds that make HTTP requests."""
 
 
-def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> list[str]:
+def find_command(provider: str, config: ProviderConfig) -> list[str]:
     """Program and arguments: the configured ones, else the program on the PATH.
 
     A name without a slash is searched on the PATH; a relative path starts at the configuration file. The
@@ -48,7 +47,6 @@ def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, st
     Args:
         provider: the configured provider's id, for errors.
         config: its table.
-        environ: where `PATH` is.
 
     Raises:
         ConfigError: there is no such program; or a client has brought the table, which must start none.
@@ -62,29 +60,27 @@ def find_command(provider: str, config: ProviderConfig, environ: Mapping[str, st
     command = read_options(LanguageServerOptions, provider, config).command
     name, *arguments = command or [PROGRAM]
     if Path(name).name == name:
-        found = shutil.which(name, path=environ.get("PATH"))
-        program = Path(found) if found is not None and Path(found).is_absolute() else None
+        program = config.origin.environment.which(name)
     else:
-        program = directory_of(config) / _expanded(name)
-        program = program if program.exists() else None
+        path = directory_of(config) / config.origin.environment.expanded(name)
+        program = str(path) if path.exists() else None
     if program is None:
         raise _missing(provider, name, is_configured=command is not None)
-    return [str(program), *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
+    return [program, *arguments, *([] if "--stdio" in arguments else ["--stdio"])]
 
 
-def check_command(provider: str, config: ProviderConfig, environ: Mapping[str, str]) -> None:
+def check_command(provider: str, config: ProviderConfig) -> None:
     """Look whether the program could be started, without starting it.
 
     Args:
         provider: the configured provider's id, for errors.
         config: its table.
-        environ: where `PATH` is.
 
     Raises:
         ConfigError: there is no such program, or it may not be run.
     """
-    program = find_command(provider, config, environ)[0]
-    if shutil.which(program) is None:
+    program = Path(find_command(provider, config)[0])
+    if not (program.is_file() and os.access(program, os.X_OK)):
         raise ConfigError(
             f"providers.{provider}.command names {program}, which is no program that you may run.",
             provider=provider,
@@ -103,31 +99,29 @@ def passed_over(provider: str, config: ProviderConfig) -> list[str]:
 
 def directory_of(config: ProviderConfig) -> Path:
     """Where relative paths of a table start and the program runs: never a workspace."""
-    directory = config.origin.directory.absolute()
-    return directory if directory.is_dir() else Path(directory.anchor)
+    return existing(config.origin.directory)
 
 
-async def environment_of(
-    provider: str, config: ProviderConfig, values: Values, environ: Mapping[str, str]
-) -> dict[str, str]:
+async def environment_of(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
     """The environment of the program: the user's without keys of other providers, then the table's `env`.
 
     Args:
         provider: the configured provider's id, for errors.
         config: its table.
         values: its value sources.
-        environ: the user's.
 
     Raises:
         ConfigError: a value cannot be had, or `ca_file` is a relative path.
     """
-    own = {name: value for name, value in environ.items() if name.upper().startswith(_ITS_OWN)}
+    environment = config.origin.environment
+    variables = environment.variables.items()
+    own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
     for name, value in own.items():
         if names_credential(name):
             hidden(value.strip())  # The program may say it, whatever it looks like.
-    env = environment_of_commands(environ) | own
+    env = environment_of_commands(environment) | own
     if config.ca_file is not None:
-        certificates = _expanded(config.ca_file)
+        certificates = environment.expanded(config.ca_file)
         if not certificates.is_absolute():
             raise ConfigError(
                 f"providers.{provider}.ca_file is a relative path.",
@@ -148,13 +142,6 @@ async def environment_of(
 def _spelled(name: str) -> str:
     """A variable as the environment has it: Windows', all of it upper case, would keep the one it had too."""
     return name.upper() if sys.platform == "win32" else name
-
-
-def _expanded(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
 
 
 def _missing(provider: str, name: str, *, is_configured: bool) -> ConfigError:

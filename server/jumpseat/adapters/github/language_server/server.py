@@ -72,6 +72,9 @@ class LanguageServer:
         self._provider = provider
         self._config = config
         self._options = read_options(LanguageServerOptions, provider, config)
+        self.environment = config.origin.environment
+        """The client's."""
+
         self._values = values
         self._who = who
         self._on_notification = on_notification
@@ -118,9 +121,9 @@ class LanguageServer:
     # -- the start
 
     async def _start(self) -> ServerConnection:
-        argv = find_command(self._provider, self._config, os.environ)
+        argv = find_command(self._provider, self._config)
         self._command_line = without_secrets(shlex.join(argv))
-        env = await environment_of(self._provider, self._config, self._values, os.environ)
+        env = await environment_of(self._provider, self._config, self._values)
         settings = await self._settings()
         self._count_start()
         if self._connection is not None:
@@ -195,7 +198,7 @@ class LanguageServer:
         """What `workspace/didChangeConfiguration` says: only what is configured, and no telemetry."""
         network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
-        if not network.uses_environment:
+        if network.variables is None:
             # An empty address is no proxy at all; an absent one would be the environment's.
             proxy = "" if network.proxy is None else _address_of(network.proxy)
             settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}

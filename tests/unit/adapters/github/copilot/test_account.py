@@ -13,10 +13,11 @@ import pytest
 from jumpseat.adapters.base.account import AuthStatus, Quota
 from jumpseat.adapters.github.copilot.account import CopilotAccount
 from jumpseat.adapters.github.hosts import github_hosts
-from jumpseat.adapters.github.token_store import TokenStore
+from jumpseat.adapters.github.token_store import token_store_of
 from jumpseat.chat import AuthenticationError, AuthorizationError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.emulator import CopilotEmulator
@@ -41,7 +42,7 @@ class Person:
         return CopilotAccount(
             self.http,
             self.hosts,
-            ProviderConfig(kind="copilot", **table),
+            ProviderConfig(kind="copilot", **table).within(environment_of_process()),
             headers=dict,
             on_change=self.reported.append,
         )
@@ -129,7 +130,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     if named == "config":
         table = {"github_token": UNKNOWN_TOKEN}
     elif named == "file":
-        await TokenStore().write(person.hosts, hidden(UNKNOWN_TOKEN))
+        await token_store_of(environment_of_process()).write(person.hosts, hidden(UNKNOWN_TOKEN))
     else:
         monkeypatch.setenv("COPILOT_GITHUB_TOKEN", UNKNOWN_TOKEN)
         monkeypatch.setenv("GH_HOST", person.host)
@@ -212,7 +213,7 @@ async def test_a_store_that_another_process_changed_is_read_again(
 ) -> None:
     account = person.account()
     assert (await account.status()).state == "signed_out"
-    store = TokenStore()
+    store = token_store_of(environment_of_process())
 
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")), login="octocat")
     await account.store_changed()
@@ -229,7 +230,7 @@ async def test_a_store_that_another_process_changed_is_read_again(
 async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
-    store = TokenStore()
+    store = token_store_of(environment_of_process())
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
     account = person.account()
     await account.credential()
@@ -246,12 +247,14 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
 async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
-    await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(environment_of_process()).write(
+        person.hosts, hidden(emulator.issue_token("octocat"))
+    )
     account = person.account()
     await account.credential()
     other = Person(emulator, home, "work")
 
-    await TokenStore().write(other.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(environment_of_process()).write(other.hosts, hidden(emulator.issue_token("octocat")))
     await account.store_changed()
 
     assert person.reported == []
@@ -265,7 +268,9 @@ async def test_a_change_of_an_unused_store_causes_no_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
-    await TokenStore().write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await token_store_of(environment_of_process()).write(
+        person.hosts, hidden(emulator.issue_token("octocat"))
+    )
     await account.store_changed()
 
     assert (person.reported, emulator.seen) == ([], [])
@@ -281,7 +286,7 @@ async def test_an_unknown_account_is_signed_in_if_its_token_is_exchanged(
     upstream.default(Reply.json(minted), path=EXCHANGE)
     http, reported = HttpClient(), list[AuthStatus]()
     urls = dict.fromkeys(("github_url", "api_url", "copilot_url"), upstream.origin)
-    table = ProviderConfig(kind="copilot", github_token="ghu_canary1")
+    table = ProviderConfig(kind="copilot", github_token="ghu_canary1").within(environment_of_process())
     account = CopilotAccount(
         http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=reported.append
     )
@@ -293,7 +298,7 @@ async def test_an_unknown_account_is_signed_in_if_its_token_is_exchanged(
     other = CopilotAccount(
         http,
         github_hosts(provider="copilot", **urls),
-        ProviderConfig(kind="copilot", github_token="ghu_canary2"),
+        ProviderConfig(kind="copilot", github_token="ghu_canary2").within(environment_of_process()),
         headers=dict,
         on_change=reported.append,
     )

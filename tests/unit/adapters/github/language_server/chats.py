@@ -14,6 +14,7 @@ from jumpseat.chat import ChatRequest, Fold, Message, Response, StreamEvent, Tex
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.testing.laws import assert_laws
 from jumpseat.wire import RpcError
+from tests.environments import here
 from tests.fakes.language_server import FakeLanguageServer
 
 CREATE, TURN, DESTROY = "conversation/create", "conversation/turn", "conversation/destroy"
@@ -55,7 +56,7 @@ async def completions(
 
 
 def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None]) -> LanguageServer:
-    config = ProviderConfig(kind="copilot-language-server", command=fake.command)
+    config = ProviderConfig(kind="copilot-language-server", command=fake.command).within(here())
     return LanguageServer(
         "helper",
         config,

@@ -10,6 +10,7 @@ import pytest
 from jumpseat.adapters.github.language_server.adapter import LanguageServerAdapter
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from tests.environments import here
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.adapters import Make
 from tests.unit.adapters.github.language_server.harness import Harness, Harnesses
@@ -52,7 +53,9 @@ async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
     made: list[LanguageServerAdapter] = []
 
     def one(**table: Any) -> LanguageServerAdapter:
-        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
+        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table}).within(
+            here()
+        )
         made.append(LanguageServerAdapter("cls", config, HttpClient()))
         return made[-1]
 
@@ -66,7 +69,9 @@ def fake_free() -> Make:
     """Creates adapters whose program does not exist, so that any start fails."""
 
     def one(**table: Any) -> LanguageServerAdapter:
-        config = ProviderConfig(kind="copilot-language-server", **{"command": ["/nothing/here"], **table})
+        config = ProviderConfig(
+            kind="copilot-language-server", **{"command": ["/nothing/here"], **table}
+        ).within(here())
         return LanguageServerAdapter("cls", config, HttpClient())
 
     return one

@@ -13,6 +13,7 @@ from jumpseat.adapters.base import ClientInfo
 from jumpseat.adapters.github.language_server.server import LanguageServer, ServerConnection
 from jumpseat.chat import ChatError
 from jumpseat.config import ProviderConfig, Values
+from tests.environments import here
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 
 SECRET = "hunter2-correct-horse-battery"
@@ -63,7 +64,12 @@ class Harnesses:
 
     def make(self, **table: Any) -> Harness:
         table.setdefault("command", self._fake.command)
-        self._harnesses.append(Harness("cls", ProviderConfig(kind="copilot-language-server", **table)))
+        self._harnesses.append(
+            Harness(
+                "cls",
+                ProviderConfig(kind="copilot-language-server", **table).within(here()),
+            )
+        )
         return self._harnesses[-1]
 
     async def aclose(self) -> None:

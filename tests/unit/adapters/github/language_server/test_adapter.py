@@ -15,6 +15,7 @@ from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, 
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
+from tests.environments import here
 from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
 from tests.fakes.language_server_answers import begin, end, round_reply, turn
 from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask, events
@@ -56,7 +57,7 @@ async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
 
 @pytest.mark.requirement("language-server:overlay")
 async def test_a_table_from_a_client_starts_nothing(fake: FakeLanguageServer) -> None:
-    config = ProviderConfig(kind="copilot-language-server", command=fake.command)
+    config = ProviderConfig(kind="copilot-language-server", command=fake.command).within(here())
     config.is_from_client = True
     adapter = LanguageServerAdapter("cls", config, HttpClient())
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from jumpseat.adapters.github.language_server.options import LanguageServerOptio
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config
 from jumpseat.providers import KINDS
-from jumpseat.system import commands as commands_module
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden, redact
+from tests.environments import environment_with
 
 INSTALL_LINE = "npm install -g @github/copilot-language-server"
 SECRET = "sk-of-another-provider-0815"
@@ -55,8 +55,14 @@ def fault(home: Path, text: str) -> str:
     return str(found)
 
 
-def environment(config: ProviderConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    return asyncio.run(environment_of("cls", config, Values("cls", config), environ))
+def environment(
+    config: ProviderConfig, environ: Mapping[str, str], *, kept_back: Collection[str] = ()
+) -> dict[str, str]:
+    """The environment of the program of a client with these variables, some of them kept back."""
+    of_client = environment_with(environ)
+    of_client.kept_back.update(config.origin.environment.kept_back, kept_back)
+    config.within(of_client)
+    return asyncio.run(environment_of("cls", config, Values("cls", config)))
 
 
 # -- the program
@@ -66,7 +72,11 @@ def environment(config: ProviderConfig, environ: Mapping[str, str]) -> dict[str,
 def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "bin" / PROGRAM)
     environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
-    assert find_command("cls", configured(home, ""), environ) == [str(program), "--stdio"]
+    config = configured(home, "").within(environment_with(environ))
+    assert find_command("cls", config) == [
+        str(program),
+        "--stdio",
+    ]
 
 
 @pytest.mark.parametrize("path", [None, "", ".", "nowhere"])
@@ -79,7 +89,7 @@ def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     environ = {} if path is None else {"PATH": path}
     monkeypatch.setenv("PATH", os.fspath(tmp_path / "none"))
     with pytest.raises(ConfigError) as caught:
-        find_command("cls", configured(home, ""), environ)
+        find_command("cls", configured(home, "").within(environment_with(environ)))
     assert caught.value.provider == "cls"
     assert PROGRAM in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
@@ -89,7 +99,7 @@ def test_a_missing_program_is_reported_with_the_command_that_installs_it(
 @pytest.mark.parametrize("command", ["'/nowhere/server --stdio'", "'no-such-program-anywhere'", "['./none']"])
 def test_a_configured_program_that_does_not_exist_is_reported_with_its_key(home: Path, command: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* does not exist") as caught:
-        find_command("cls", configured(home, f"command = {command}"), os.environ)
+        find_command("cls", configured(home, f"command = {command}"))
     assert "--stdio" not in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
 
@@ -100,7 +110,7 @@ def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str)
     (home / "package").mkdir()
     (home / "text").write_text("", "utf-8")
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* no program") as caught:
-        check_command("cls", configured(home, f"command = ['./{name}']"), {})
+        check_command("cls", configured(home, f"command = ['./{name}']"))
     assert "executed" in (caught.value.hint or "")
 
 
@@ -110,7 +120,7 @@ def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> No
     line = f"""command = '"{program}" --flag "a b" $HOME'"""
     words = f"command = {[str(program), '--flag', 'a b', '$HOME']}"
     for text in (line, words):
-        assert find_command("cls", configured(home, text), {}) == [
+        assert find_command("cls", configured(home, text)) == [
             str(program),
             "--flag",
             "a b",
@@ -123,7 +133,7 @@ def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> No
 def test_stdio_is_passed_once(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "server")
     config = configured(home, f"command = ['{program}', '--stdio', '--debug']")
-    assert find_command("cls", config, {}) == [str(program), "--stdio", "--debug"]
+    assert find_command("cls", config) == [str(program), "--stdio", "--debug"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
@@ -133,11 +143,11 @@ def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
     beside, own = program_at(home / "bin" / "server"), program_at(tmp_path / "me" / "server")
     monkeypatch.setenv("HOME", str(own.parent))
     monkeypatch.chdir(tmp_path)
-    assert find_command("cls", configured(home, "command = 'bin/server'"), {})[0] == str(beside)
-    assert find_command("cls", configured(home, "command = '~/server'"), {})[0] == str(own)
+    assert find_command("cls", configured(home, "command = 'bin/server'"))[0] == str(beside)
+    assert find_command("cls", configured(home, "command = '~/server'"))[0] == str(own)
     assert directory_of(configured(home, "")) == home
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "not" / "there"))
-    assert directory_of(ProviderConfig()) == Path(tmp_path.anchor)
+    assert directory_of(ProviderConfig().within(environment_of_process())) == Path(tmp_path.anchor)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +182,7 @@ def test_a_table_from_a_workspace_starts_nothing(home: Path) -> None:
     overlay = {"providers": {"cls": {"kind": "copilot-language-server"}}}
     config = load_config(None, overlay, environment=environment_of_process(), kinds=KINDS).providers["cls"]
     with pytest.raises(ConfigError, match="workspace") as caught:
-        find_command("cls", config, os.environ)
+        find_command("cls", config)
     assert "configuration file" in (caught.value.hint or "")
 
 
@@ -188,10 +198,7 @@ def test_a_workspace_names_no_program(home: Path) -> None:
 
 
 @pytest.mark.requirement("language-server:environment")
-def test_the_process_gets_the_environment_without_keys_of_other_providers(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commands_module, "_kept_back", {"MY_CORPORATE_SECRET"})
+def test_the_process_gets_the_environment_without_keys_of_other_providers(home: Path) -> None:
     hidden(SECRET)
     kept = {"PATH": "/bin", "HOME": "/h", "HTTPS_PROXY": "http://proxy:1", "XDG_CONFIG_HOME": "/x"}
     others = {
@@ -203,14 +210,12 @@ def test_the_process_gets_the_environment_without_keys_of_other_providers(
         "MY_CORPORATE_SECRET": "f",
         "SOMETHING": SECRET,
     }
-    assert environment(configured(home, ""), {**kept, **others}) == kept
+    table = configured(home, "")
+    assert environment(table, {**kept, **others}, kept_back={"MY_CORPORATE_SECRET"}) == kept
 
 
 @pytest.mark.requirement("language-server:environment")
-def test_the_process_gets_the_servers_own_variables_and_secrets(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commands_module, "_kept_back", {"GH_COPILOT_TOKEN"})
+def test_the_process_gets_the_servers_own_variables_and_secrets(home: Path) -> None:
     hidden(SECRET)
     own = {
         "GH_COPILOT_TOKEN": SECRET,
@@ -218,7 +223,7 @@ def test_the_process_gets_the_servers_own_variables_and_secrets(
         "GH_COPILOT_SERVER_URL": "http://127.0.0.1:1",
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
-    assert environment(configured(home, ""), own) == own
+    assert environment(configured(home, ""), own, kept_back={"GH_COPILOT_TOKEN"}) == own
 
 
 @pytest.mark.requirement("language-server:no-secrets")
@@ -274,8 +279,10 @@ def test_an_unresolved_value_of_env_is_reported_with_its_key(home: Path) -> None
 @pytest.mark.requirement("language-server:environment")
 @pytest.mark.parametrize(("value", "expected"), [("~/ca.pem", "ca.pem"), ("/etc/ca.pem", None)])
 def test_a_ca_file_is_passed_as_nodes_extra_certificates(home: Path, value: str, expected: Any) -> None:
-    path = str(Path.home() / expected) if expected else str(Path(value).absolute())
-    assert environment(configured(home, f"ca_file = '{value}'"), {}) == {"NODE_EXTRA_CA_CERTS": path}
+    path = str(home / expected) if expected else str(Path(value).absolute())
+    own = {"HOME": str(home), "USERPROFILE": str(home)}
+    found = environment(configured(home, f"ca_file = '{value}'"), own)
+    assert found == {**own, "NODE_EXTRA_CA_CERTS": path}
 
 
 def test_a_relative_ca_file_is_refused(home: Path) -> None:

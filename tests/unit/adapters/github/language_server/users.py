@@ -12,6 +12,7 @@ from jumpseat.adapters.github.language_server.identity import LanguageServerIden
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.server import LanguageServer
 from jumpseat.config import ProviderConfig, Values
+from tests.environments import here
 from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
 
 COMMAND = "jumpseat login --provider cls"
@@ -21,7 +22,9 @@ class User:
     """One identity over one fake server; records the reported changes and the prompts."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
-        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table})
+        config = ProviderConfig(kind="copilot-language-server", **{"command": fake.command, **table}).within(
+            here()
+        )
         options = read_options(LanguageServerOptions, "cls", config)
         self.fake = fake
         self.changes: asyncio.Queue[AuthStatus] = asyncio.Queue()
