@@ -1,9 +1,4 @@
-"""One connection: every message from the wire passes here, and every answer goes back through here.
-
-The gates, in order: is it JSON, is it a message, is the lifecycle right, is there such a method, are the
-params right, is the id free. Whatever fails a gate is answered with an error, and the next message is
-served. Nothing here waits.
-"""
+"""One connection: checks each message from the client, dispatches it, and sends the answers."""
 
 from __future__ import annotations
 
@@ -54,11 +49,11 @@ class ClientConnection:
     ) -> None:
         """
         Args:
-            writer: where frames go.
+            writer: takes the frames.
             environment: the client's.
             config_file: the configuration file named on the command line.
-            stop: called when the client says `exit`.
-            watch_parent: called with the process to outlive by no more than moments.
+            stop: called when the client sends `exit`.
+            watch_parent: called with the id of the process whose end ends the connection.
             methods: the method table.
         """
         self._reader = MessageReader()
@@ -76,7 +71,7 @@ class ClientConnection:
         self._dispatcher = Dispatcher(self.session, methods.values(), self._answer)
 
     def receive(self, data: bytes) -> None:
-        """Take bytes as they come from the client."""
+        """Handle the next bytes from the client; never waits."""
         for value in self._reader.feed(data):
             if isinstance(value, Malformed):
                 logger.warning("a malformed frame: %s", value.reason)
@@ -116,12 +111,12 @@ class ClientConnection:
                 self._refuse(message.id, RpcFault(INVALID_REQUEST, message.reason), batch)
             case RpcResponse():
                 if not self.session.client_requests.settle(message):
-                    logger.warning("a response to nothing that was asked, with the id %r", message.id)
+                    logger.warning("a response to an unknown request, with the id %r", message.id)
 
     def _request(self, message: Request, batch: BatchResponse | None) -> None:
         session = self.session
         if session.shutting_down:
-            raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; only exit is taken now.")
+            raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; it accepts only exit.")
         if not session.initialized and message.method != "initialize":
             raise RpcFault(SERVER_NOT_INITIALIZED, "The first request must be initialize.")
         method = self._methods.get(message.method)
@@ -158,14 +153,15 @@ class ClientConnection:
     def _answer(self, request_id: RequestId, outcome: HandlerOutcome) -> None:
         entry = self.session.release(request_id)
         if entry is None:
-            return  # It was answered already.
-        logger.debug("%s %r: %s", entry.method, request_id, _in_words(outcome))
+            return  # Already answered.
+        logger.debug("%s %r: %s", entry.method, request_id, _summary(outcome))
         if outcome.error is not None:
             self._respond(request_id, "error", outcome.error.as_dict(), entry.batch)
             return
         try:
             self._respond(request_id, "result", outcome.result, entry.batch)
-        except ValueError as error:  # JSON has no form for the result: a defect, but never a silence.
+        # JSON has no form for the result: a defect of the handler. The client still needs a response.
+        except ValueError as error:
             self._refuse(request_id, error, entry.batch)
 
     def _refuse(self, request_id: RequestId | None, error: Exception, batch: BatchResponse | None) -> None:
@@ -181,6 +177,6 @@ class ClientConnection:
             self._outbox.send(response)
 
 
-def _in_words(outcome: HandlerOutcome) -> str:
-    """How a request ended, for the log: never what was in it."""
+def _summary(outcome: HandlerOutcome) -> str:
+    # Without contents: they may be private.
     return "answered" if outcome.error is None else f"error {outcome.error.code}"

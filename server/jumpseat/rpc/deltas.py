@@ -35,7 +35,7 @@ class Progress:
         self._begun = False
 
     def report(self, event: ProgressEvent) -> None:
-        """Tell the client of a wait, if it gave a token."""
+        """Report a wait to the client, if it sent a token."""
         if self._token is None:
             return
         value: dict[str, object] = {"kind": "report", "message": event.message}
@@ -47,7 +47,7 @@ class Progress:
         self._outbox.notify("$/progress", {"token": self._token, "value": value})
 
     def end(self) -> None:
-        """The wait is over."""
+        """Report the end of the wait."""
         if self._begun:
             self._outbox.notify("$/progress", {"token": self._token, "value": {"kind": "end"}})
             self._begun = False

@@ -1,8 +1,6 @@
-"""pygls as the dispatcher of one connection: its feature table, its futures, its cancelling.
+"""Runs the handlers of one connection with pygls: its feature table, futures and cancellation.
 
-What pygls does with bytes, params, errors and the lifecycle is left out by never reaching it: messages
-come in validated, and its one funnel for data going out is ours. Two private names are relied on,
-`_send_data` and `_handle_cancel_notification`, hence the pin in pyproject.toml and the test of the seams.
+pygls gets validated messages only, so its own code for bytes, params, errors and the lifecycle never runs.
 """
 
 from __future__ import annotations
@@ -27,16 +25,14 @@ Answer = Callable[[RequestId, HandlerOutcome], None]
 
 
 class _Protocol(JsonRPCProtocol):
-    """pygls's protocol with its output turned into answers."""
+    """Passes the responses of pygls to `answer`."""
 
     answer: Answer
 
+    # Private in pygls, hence the pin in pyproject.toml and the test of the seams.
     def _send_data(self, data: Any) -> None:
-        """Every response that pygls would write comes through here.
-
-        A handler's own outcome is the `result`, since handlers never raise. An error is pygls's own: the
-        request was cancelled before its handler ran.
-        """
+        """Called by pygls with every response."""
+        # Handlers never raise. An error comes from pygls: the request was cancelled before its handler ran.
         if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:
@@ -49,7 +45,7 @@ class Dispatcher:
     def __init__(self, session: Session, methods: Iterable[Method], answer: Answer) -> None:
         """
         Args:
-            session: given to every handler.
+            session: passed to every handler.
             methods: the method table.
             answer: called exactly once for each request that was dispatched.
         """
@@ -66,14 +62,12 @@ class Dispatcher:
                 self._notified[method.name] = _guarded(method, session)
 
     def request(self, request_id: RequestId, method: str, call: MethodCall[Any]) -> None:
-        """Run a request's handler; a plain function at once, a coroutine function as a task."""
+        """Run a request's handler: a plain function at once, a coroutine function as a task."""
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
     def notification(self, method: str, call: MethodCall[Any]) -> None:
-        """Run a notification's handler; a plain function at once, a coroutine function in the background.
-
-        pygls has no part in it: it would take `$/cancelRequest` for itself, and adds nothing to the others.
-        """
+        """Run a notification's handler: a plain function at once, a coroutine function in the background."""
+        # Without pygls, which has a handler of its own for `$/cancelRequest`.
         handler = self._notified[method]
         if not inspect.iscoroutinefunction(handler):
             handler(call)
@@ -88,18 +82,19 @@ class Dispatcher:
         self._session.run_in_background(method, run)
 
     def cancel(self, request_id: RequestId) -> bool:
-        """Cancel a request; False where it is unknown, finished, or was cancelled before."""
+        """Cancel a request; False if it is unknown, finished, or already cancelled."""
         future = self._protocol._request_futures.get(request_id)
         if future is None or future.done():
             return False
+        # Private in pygls, as `_send_data` is.
         self._protocol._handle_cancel_notification(request_id)
         return True
 
 
 def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
-    """The handler as pygls gets it: it never raises, so that no text of an exception can leak."""
+    """The handler as pygls calls it. It never raises, so that no text of an exception reaches the client."""
     handler = method.handler
-    # `shutdown` ends what waits, so it waits for nothing itself.
+    # `shutdown` cancels the requests that wait, so it must not wait itself.
     in_order = method.changes or not method.lifecycle
 
     if inspect.iscoroutinefunction(handler):

@@ -1,13 +1,10 @@
-"""Imports `lsprotocol.types` without building the classes that a chat daemon never touches.
+"""Imports `lsprotocol.types` without building the attrs classes that the daemon does not use.
 
-pygls imports the module whole: some 550 attrs classes, whose generated methods are compiled at import and
-make up about half of the daemon's imports. An editor's user waits for that start, so here only the
-classes of JSON-RPC errors are built; the others stay plain names. It is done for the one version it was
-tried with, and for any other the import is left alone. `tests/unit/rpc/test_lean_lsprotocol.py` holds both.
+pygls imports all of its 550 classes; compiling their methods is about half of the daemon's import time. Here
+only the classes of JSON-RPC errors are built, the others stay undecorated. The daemon validates `initialize`
+itself and keeps no documents, so it needs none of them.
 
-Only `serve` calls this, for the daemon's own process and before anything of pygls is imported. The types
-of documents and capabilities are not usable there: the daemon validates `initialize` itself and keeps no
-documents.
+Call it before anything imports pygls. `tests/unit/rpc/test_lean_lsprotocol.py` tests it.
 """
 
 from __future__ import annotations
@@ -21,13 +18,14 @@ from typing import Any
 import attrs
 
 TRIED_VERSION = "2025.0.0"
+"""The version that this was tested with; any other is imported as usual."""
 
 BUILT = frozenset({"ResponseError", "ResponseErrorMessage"})
-"""What pygls' JSON-RPC layer makes objects of."""
+"""The classes of which pygls' JSON-RPC layer makes objects."""
 
 
 def import_lean() -> bool:
-    """Import `lsprotocol.types`; True if it was made lean, False if it was there or is another version."""
+    """Import `lsprotocol.types`; False if it was imported before or is another version."""
     if "lsprotocol.types" in sys.modules or not _is_tried_version():
         return False
     build = attrs.define
@@ -42,10 +40,7 @@ def import_lean() -> bool:
 
 
 def _is_tried_version() -> bool:
-    """Whether the package is of the version that was tried, by its metadata's place.
-
-    `importlib.metadata` would say so too; importing it takes as long as a tenth of all other imports.
-    """
+    # By the directory of its metadata: importing `importlib.metadata` takes a tenth of all other imports.
     spec = find_spec("lsprotocol")
     if spec is None or spec.origin is None:
         return False

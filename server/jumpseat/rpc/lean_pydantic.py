@@ -1,8 +1,4 @@
-"""Keeps pydantic from looking for plug-ins of its own, and from what it imports to find them.
-
-The daemon uses none. pydantic has a switch for that, but imports `importlib.metadata` all the same as soon as
-it builds a model, and that takes as long as a tenth of all other imports.
-"""
+"""Keeps pydantic from searching for pydantic plug-ins, and from the imports of that search."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ _LOADER = "pydantic.plugin._loader"
 
 
 class _NoPlugins(ModuleType):
-    """Stands in for pydantic's loader; should that have other names one day, it gives way."""
+    """Replaces pydantic's loader, until a name is used that it does not have."""
 
     @staticmethod
     def get_plugins() -> tuple[()]:
@@ -30,7 +26,9 @@ class _NoPlugins(ModuleType):
 
 
 def look_for_no_plugins() -> None:
-    """Do so from here on, unless pydantic has looked already."""
+    """Disable the search, unless pydantic has searched already. The daemon uses no pydantic plug-ins."""
+    # The variable alone is not enough: pydantic still imports `importlib.metadata` when it builds its first
+    # model, which takes a tenth of the time of all other imports.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if os.environ["PYDANTIC_DISABLE_PLUGINS"] == "__all__":
         sys.modules.setdefault(_LOADER, _NoPlugins(_LOADER))

@@ -22,12 +22,12 @@ class MethodCall(Generic[P]):
     """The JSON-RPC id; empty for a notification."""
 
     entry: InFlight = field(default_factory=lambda: InFlight(""))
-    """The request's note among those in flight."""
+    """The request's entry among those in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandlerOutcome:
-    """What a handler came to, where it is not just a result."""
+    """The outcome of a handler: a result, or an error."""
 
     result: Any = None
     error: WireError | None = None
@@ -40,17 +40,18 @@ task that `$/cancelRequest` cancels, and that waits for the changes that came be
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row: a name, who sends what, and who answers."""
+    """One row of the method table."""
 
     name: str
     handler: Handler
     params: type[Params] = NoParams
     kind: Literal["request", "notification"] = "request"
     admit: Callable[[Session, Any], None] | None = None
-    """Runs before the next message is read and before the handler's task exists; may refuse the call."""
+    """Runs before the next message is read and before the handler's task exists; may refuse the call. Only
+    turns and `shutdown` have it."""
 
     changes: bool = False
-    """Whether the requests behind it wait until it has taken effect; the handler is a coroutine function."""
+    """Whether later requests wait until it has taken effect; the handler is a coroutine function."""
 
     lifecycle: bool = False
     """Whether the method belongs to LSP's lifecycle rather than to jumpseat's own contract."""

@@ -1,8 +1,7 @@
-"""Everything a connection sends, in order.
+"""Frames and sends the messages of a connection, in order.
 
-Frames are written at once; the transport buffers only what the operating system will not take, and
-`ready` tells a turn when to go on reading its provider. So a client that stops reading slows its own
-turns down and nothing else.
+Writing never waits. A turn awaits `ready` before it reads more from its provider, so a client that does not
+read pauses its own turns only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What clients send, validated: one model for each method's params.
+"""The params of each method as pydantic models. Shapes: the protocol page.
 
-Absent, null and, for objects, empty mean the same, because Lua and Emacs Lisp cannot tell them apart;
-an empty array where an object belongs is what Lua makes of `{}`. Unknown keys are ignored, unknown
-discriminator values are errors. Shapes: the protocol page.
+Unknown keys are ignored; unknown discriminator values are errors.
 """
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
@@ -18,17 +16,20 @@ JsonObject = dict[str, Any]
 
 
 class Params(BaseModel):
-    """The base of everything a client sends."""
+    """The base of all params."""
 
     model_config = ConfigDict(alias_generator=camel, strict=True, extra="ignore", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
     def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
+        # Lua and Emacs Lisp cannot distinguish absent, null and an empty object, and Lua encodes an empty
+        # object as `[]`.
         if data is None or data == []:
             return {}
+        # The usual case for the messages and blocks of a long history.
         if not isinstance(data, dict) or all(data.values()):
-            return data  # As most messages and blocks of a long history do, nothing of it being empty.
+            return data
         objects = _object_keys(cls)
         return {
             key: value
@@ -39,7 +40,7 @@ class Params(BaseModel):
 
 @cache
 def _object_keys(cls: type[Params]) -> frozenset[str]:
-    """The keys whose value is an object: there, an empty array is an empty object."""
+    """The keys whose value is an object."""
     return frozenset(
         field.alias or name for name, field in cls.model_fields.items() if _is_object(field.annotation)
     )
@@ -53,14 +54,14 @@ def _is_object(annotation: Any) -> bool:
 
 
 class OriginParam(Params):
-    """Who made a block."""
+    """The provider and the model that produced a block."""
 
     provider: str
     model: str
 
 
 class BlockParam(Params):
-    """What any block may carry."""
+    """Keys that every block may have."""
 
     origin: OriginParam | None = None
     opaque: str | None = None
@@ -121,7 +122,7 @@ class ContextParam(BlockParam):
 
 
 class ToolUseParam(BlockParam):
-    """A tool call as the daemon gave it."""
+    """A tool call as the daemon sent it."""
 
     type: Literal["tool_use"]
     id: Annotated[str, Field(min_length=1)]
@@ -132,7 +133,7 @@ class ToolUseParam(BlockParam):
 
 
 class ToolResultParam(BlockParam):
-    """What a tool answered."""
+    """The result of a tool."""
 
     type: Literal["tool_result"]
     tool_use_id: Annotated[str, Field(min_length=1)]
@@ -156,7 +157,7 @@ class RedactedThinkingParam(BlockParam):
 
 
 class OtherParam(BlockParam):
-    """A block without a type of ours."""
+    """A block whose type jumpseat does not know."""
 
     type: Literal["other"]
     kind: str
@@ -207,7 +208,7 @@ class SchemaOutputParam(Params):
 
 
 class TurnParams(Params):
-    """What every turn takes, whatever its conversation is made of."""
+    """Params of every turn."""
 
     # Unknown keys are kept apart, for the warnings of `unknown_keys`.
     model_config = ConfigDict(extra="allow")
@@ -227,7 +228,7 @@ class TurnParams(Params):
     keep: bool = False
     initiator: Literal["user", "agent"] | None = None
     work_done_token: str | int | None = None
-    """LSP's token for `$/progress`; waits that are not the model's are reported on it."""
+    """LSP's token for `$/progress`, which reports waits other than for the model."""
 
 
 class ChatStartParams(TurnParams):
@@ -314,7 +315,7 @@ class SignOutParams(Params):
 
 
 class SettingsSaveParams(Params):
-    """`settings/save`. Within `settings` null is not the same as absent: it deletes."""
+    """`settings/save`. Within `settings`, null deletes a value."""
 
     settings: JsonObject = Field(default_factory=dict)
 
@@ -327,7 +328,7 @@ class ClientInfoParam(Params):
 
 
 class InitializationOptions(Params):
-    """What jumpseat reads of `initializationOptions`."""
+    """The keys of `initializationOptions` that jumpseat reads."""
 
     config: JsonObject = Field(default_factory=dict)
     protocol_versions: list[int] = Field(default_factory=list)
@@ -335,7 +336,7 @@ class InitializationOptions(Params):
 
 
 class InitializeParams(Params):
-    """What jumpseat reads of LSP's `InitializeParams`."""
+    """The keys of LSP's `InitializeParams` that jumpseat reads."""
 
     process_id: Annotated[int, Field(ge=0, lt=1 << 32)] | None = None
     client_info: ClientInfoParam | None = None
@@ -344,7 +345,7 @@ class InitializeParams(Params):
 
 
 class DidChangeConfigurationParams(Params):
-    """LSP's: `settings` is the client's own, ours is its key `jumpseat`."""
+    """LSP's: `settings` belongs to the client; jumpseat reads its key `jumpseat`."""
 
     settings: JsonObject = Field(default_factory=dict)
 
@@ -356,4 +357,4 @@ class CancelParams(Params):
 
 
 class NoParams(Params):
-    """Methods that take nothing, and ignore what they get."""
+    """Methods without params; any are ignored."""

@@ -1,7 +1,4 @@
-"""What one connection knows of its client: identity, configuration, and what is under way.
-
-Nothing here is shared between connections.
-"""
+"""The state of one connection: its client, its configuration, its requests in flight."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ RUNNING_REQUESTS = 16
 """How many requests of one client run at the same time, turns not counted; the others wait."""
 
 BEGIN_SECONDS = 1.0
-"""How long a change waits for the turns before it to begin."""
+"""How long a change waits until the turns before it have begun."""
 
 
 @dataclass(slots=True)
@@ -51,10 +48,10 @@ class InFlight:
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     behind: InFlight | None = None
-    """The last change that came before it and may not have taken effect yet."""
+    """The last earlier change that may not have taken effect yet."""
 
     ahead: Sequence[InFlight] = ()
-    """For a change: the turns that came before it and had not begun."""
+    """For a change: the earlier turns that had not begun when it arrived."""
 
 
 @dataclass(slots=True)
@@ -66,29 +63,29 @@ class Session:
     """What surrounds the client's process."""
 
     config_file: Path | None
-    """The file named on the command line, if one was."""
+    """The file that the command line names."""
 
     stop: Callable[[], None]
-    """Ends the connection; the daemon's exit code then follows from `shutting_down`."""
+    """Ends the connection; its exit code depends on `shutting_down`."""
 
     cancel: Callable[[RequestId], bool]
-    """Cancels a request in flight; False where there is none, or it was cancelled before."""
+    """Cancels a request in flight; False if it is unknown or already cancelled."""
 
     watch_parent: Callable[[int], None]
-    """Ends the daemon when this process is gone."""
+    """Ends the connection when this process has ended."""
 
     method_names: Sequence[str] = ()
-    """The methods of jumpseat's own contract that this daemon has, for the answer to `initialize`."""
+    """The methods of jumpseat's own contract, for the response to `initialize`."""
 
     initialized: bool = False
     shutting_down: bool = False
     client_info: ClientInfoParam | None = None
     coalesce_ms: int = 0
     overlay: Mapping[str, Any] | None = None
-    """The client's own configuration, as it was last taken."""
+    """The client's own configuration, as last accepted."""
 
     configuring: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One configuration is read at a time, so that the last one is the one that counts."""
+    """Held while a configuration is read, so that the last one is in force at the end."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
     """For the requests that run."""
@@ -96,8 +93,9 @@ class Session:
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)
-    tokens: TokenMemory = field(default_factory=TokenMemory)
     """The recent answers, for a client that can hold only a part of them."""
+
+    tokens: TokenMemory = field(default_factory=TokenMemory)
 
     _registry: Registry | None = None
     _last_change: InFlight | None = None
@@ -108,7 +106,7 @@ class Session:
 
     @property
     def registry(self) -> Registry:
-        """The providers of this client; there are none before `initialize`."""
+        """The providers of this client; not available before `initialize`."""
         if self._registry is None:
             raise RuntimeError("the registry is used before initialize")
         return self._registry
@@ -118,10 +116,10 @@ class Session:
         self._registry = registry
 
     def admit(self, request_id: RequestId, method: str, batch: BatchResponse | None) -> InFlight:
-        """Note a request as in flight.
+        """Record a request as in flight.
 
         Raises:
-            RpcFault: its id is that of another one in flight, or too many are in flight.
+            RpcFault: its id belongs to another request in flight, or too many are in flight.
         """
         if len(self.in_flight) >= MAX_IN_FLIGHT:
             raise RpcFault(
@@ -134,7 +132,7 @@ class Session:
         return entry
 
     def release(self, request_id: RequestId) -> InFlight | None:
-        """Forget a request that was answered."""
+        """Forget a request that has its response."""
         entry = self.in_flight.pop(request_id, None)
         if entry is not None:
             entry.begun.set()
@@ -142,11 +140,11 @@ class Session:
         return entry
 
     def line_up(self, entry: InFlight, *, changes: bool) -> None:
-        """Give a message its place in the order of arrival; called as it arrives.
+        """Record a message's place in the order of arrival. Call it when the message arrives.
 
         Args:
             entry: the message's.
-            changes: whether what comes later must wait until this message has taken effect.
+            changes: whether later messages wait until this one has taken effect.
         """
         last = self._last_change
         while last is not None and last.finished.is_set():
@@ -159,14 +157,12 @@ class Session:
         self._last_change = entry if changes else last
 
     async def wait_for_its_turn(self, entry: InFlight) -> None:
-        """Return once what came before this message has taken effect.
-
-        A change also waits until the turns before it have begun, but not for long: a turn may ask its
-        provider for a list of models first, and a change that waits holds back the requests behind it.
-        """
+        """Return when earlier changes have taken effect, and for a change, when earlier turns have begun."""
         while entry.behind is not None:
             await entry.behind.finished.wait()
             entry.behind = entry.behind.behind
+        # Bounded: a turn may first request a list of models from its provider, and the requests after the
+        # change wait too.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(BEGIN_SECONDS):
                 for turn in entry.ahead:
@@ -178,7 +174,7 @@ class Session:
         return next((key for key, entry in self.in_flight.items() if entry.turn_id == turn_id), None)
 
     async def cancel_others(self, request_id: RequestId | None, timeout: float) -> None:
-        """Cancel every request but this one, and wait up to `timeout` seconds until they are answered."""
+        """Cancel all other requests, and wait at most `timeout` seconds for their responses."""
         others = {key: entry for key, entry in self.in_flight.items() if key != request_id}
         for key in others:
             self.cancel(key)
@@ -188,14 +184,14 @@ class Session:
                     await entry.finished.wait()
 
     def mint_turn_id(self) -> str:
-        """A turn id that no client has thought of."""
+        """A turn id that differs from every other."""
         return uuid.uuid4().hex
 
     def run_in_background(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run this beside the requests until it ends, or until the connection does.
+        """Run a coroutine until it ends, or until the connection does.
 
         Args:
-            what: a few words for the log, should it fail.
+            what: a few words for the log if it fails.
             work: what to run.
         """
 

@@ -14,12 +14,12 @@ from jumpseat.rpc.session import Session
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
-    """Whether a provider can be used, as whom, and what to do next; of the default one if none is named."""
+    """Whether a provider can be used, with which account, and the next step."""
     registry = session.registry
     provider = call.params.provider or await default_provider(registry)
     if provider is None:
         why = no_default(registry)
-        # The one that a sign-in without a name is to; it is not signed in to, or it would be the default.
+        # The provider of a sign-in that names none. It is signed out, or it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         return {**auth_to_wire(unused), "message": f"{why.message} {why.hint}"}
     status = await registry.auth_status(provider, refresh=call.params.refresh)
@@ -30,7 +30,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
-    """Tell the client what a person has to do, and answer once they have done it."""
+    """Send the client the prompt for the user, and answer when the sign-in has ended."""
     params = call.params
     registry = session.registry
     provider = params.provider or SIGN_IN_PROVIDER
@@ -55,6 +55,6 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
-    """Forget the credential that a sign-in brought, and say what is left."""
+    """Delete the stored credential, and answer with the remaining state."""
     provider = call.params.provider or SIGN_IN_PROVIDER
     return auth_to_wire(await session.registry.account(provider).sign_out())

@@ -23,7 +23,7 @@ T = TypeVar("T", bound=TurnParams)
 
 
 def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
-    """Give the turn its id before anything else is read, so that a cancel right behind it finds it.
+    """Record the turn's id before the next message is read, which may cancel the turn.
 
     Raises:
         RpcFault: the client's id is that of another turn in flight, or the conversation's cannot be kept.
@@ -55,12 +55,12 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
 async def outcome_of_turn(
     session: Session, call: MethodCall[T], run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]]
 ) -> HandlerOutcome:
-    """Run any kind of turn that was reserved; its failure carries what had come.
+    """Run a turn that was reserved; the error of a failed one has its partial result.
 
     Args:
         session: the connection's.
         call: the request.
-        run: runs the turn, given where its events go and its id, and returns the result.
+        run: runs the turn with a sink for its events and its id, and returns the result.
     """
     turn_id = call.entry.turn_id
     if turn_id is None:

@@ -67,7 +67,7 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
 
 
 async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:
-    """Take the configuration as it is now, unless it cannot be used; that is told, and nothing changes.
+    """Read the configuration and use it; if that is not possible, notify the client and change nothing.
 
     Args:
         session: the connection's.
@@ -89,7 +89,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
         known = session.registry.config.faults
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
-        tell_faults(session, (provider for provider in config.faults if provider not in known))
+        show_faults(session, (provider for provider in config.faults if provider not in known))
     if retired:
 
         async def close() -> None:
@@ -97,16 +97,16 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
                 await finished.wait()
             await session.registry.close(retired)
 
-        session.run_in_background("closing providers that are no more", close)
+        session.run_in_background("closing removed providers", close)
 
 
-def tell_faults(session: Session, providers: Iterable[str]) -> None:
-    """Show the client which providers' tables are wrong, and what is wrong first in each."""
+def show_faults(session: Session, providers: Iterable[str]) -> None:
+    """Show the user the first fault of each of these providers' tables."""
     faults = session.registry.config.faults
     for provider in providers:
         show(session, error_of(faults[provider], provider).message)
 
 
 def show(session: Session, message: str) -> None:
-    """Show the person a sentence, by LSP's own means."""
+    """Show the user a sentence with LSP's `window/showMessage`."""
     session.outbox.notify(SHOW_MESSAGE, {"type": ERROR, "message": message})

@@ -13,7 +13,7 @@ from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.handlers.configuration import (
     follow_configuration,
     read_configuration,
-    tell_faults,
+    show_faults,
     watcher_of,
 )
 from jumpseat.rpc.handlers.settings import follow_saved_settings
@@ -50,9 +50,9 @@ CANCEL_AT_SHUTDOWN_SECONDS = 1.0
 
 
 def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:
-    """Read the configuration and say what this daemon can do.
+    """Read the configuration and answer with the daemon's capabilities.
 
-    A wrong configuration is the answer's error, and the client may try again.
+    A wrong configuration is an error, after which the client may send `initialize` again.
     """
     if session.initialized:
         raise RpcFault(INVALID_REQUEST, "The connection is initialized already.")
@@ -95,17 +95,17 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 
 
 def initialized(session: Session, call: MethodCall[NoParams]) -> None:
-    """The client has read the answer: from now on it can show what is wrong in the configuration."""
-    tell_faults(session, session.registry.config.faults)
+    """Report the faults of the configuration: before this notification a client may not show messages."""
+    show_faults(session, session.registry.config.faults)
 
 
 def mark_shutting_down(session: Session, call: MethodCall[NoParams]) -> None:
-    """From here on, requests are refused."""
+    """Refuse all further requests."""
     session.shutting_down = True
 
 
 async def shutdown(session: Session, call: MethodCall[NoParams]) -> None:
-    """Cancel what is under way, and answer once that has been answered."""
+    """Cancel the requests in flight, and answer after their responses."""
     await session.cancel_others(call.request_id, CANCEL_AT_SHUTDOWN_SECONDS)
 
 
