@@ -62,7 +62,9 @@ class Hub:
 
     def pointers(self) -> list[dict[str, Any]]:
         """The pointers in the state directory; usually one."""
-        pointers = [json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json")]
+        pointers = [
+            json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json") if path.is_file()
+        ]
         self.seen |= {(pointer["pid"], Path(pointer["socket"])) for pointer in pointers}
         return pointers
 

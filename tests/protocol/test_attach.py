@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -166,3 +167,16 @@ async def test_the_daemon_ends_with_its_last_client_and_leaves_nothing_behind(hu
         assert await second.exit_code() == 1
         assert await is_gone(pid)
     await hub.ends()
+
+
+@pytest.mark.requirement("9:attach")
+async def test_a_log_file_is_relative_to_the_clients_directory_and_no_line_goes_elsewhere(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with hub.client("--log-level", "debug", "--log-file", "own.log") as client:
+        await client.initialize()
+        await client.request("providers/list")
+        assert await client.whole_log() == ""
+    assert "providers/list" in (tmp_path / "own.log").read_text("utf-8")
+    assert "providers/list" not in hub.log

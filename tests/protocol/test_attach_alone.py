@@ -1,0 +1,120 @@
+"""Where sharing is not possible, `attach` serves its client itself, and says so in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import environment_of
+from tests.hub import ATTACH, Hub
+
+pytestmark = pytest.mark.requirement("9:fallback")
+
+ALONE = "this client has a daemon of its own"
+
+
+async def serves_itself(hub: Hub, reason: str) -> None:
+    async with hub.client() as client:
+        assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
+        await client.request("shutdown")
+        client.notify("exit")
+        assert await client.exit_code() == 0
+        log = await client.whole_log()
+    assert ALONE in log
+    assert reason in log
+
+
+async def test_a_state_directory_that_cannot_be_used_is_no_reason_to_refuse_a_client(hub: Hub) -> None:
+    (hub.home / "daemon").write_text("not a directory")
+    await serves_itself(hub, "cannot be used (File exists)")
+
+
+async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> None:
+    (hub.home / "daemon").mkdir(0o700)
+    async with hub.client() as client:
+        await client.initialize()
+        pointer = next(hub.home.glob("daemon/*.json"))
+    await hub.kill()
+    pointer.unlink()
+    pointer.mkdir()  # The next daemon cannot write it.
+
+    await serves_itself(hub, "the daemon could not start")
+    assert hub.processes() == set()
+    pointer.rmdir()
+
+
+@pytest.mark.slow
+async def test_a_daemon_that_hangs_costs_five_seconds_and_loses_no_input(hub: Hub) -> None:
+    async with hub.client() as client:
+        await client.initialize()
+        pid = hub.pid
+        async with hub.client() as alone:
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                assert (await alone.initialize())["serverInfo"]["name"] == "jumpseat"
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            # The daemon closes what it was passed in the meantime, or the log would not end here.
+            assert "the daemon does not answer" in await alone.whole_log()
+        assert (await client.request("providers/list")).result["providers"]
+        assert len((await hub.status())["clients"]) == 1
+
+
+@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
+async def test_a_run_directory_of_another_mode_is_not_used(hub: Hub, tmp_path: Path) -> None:
+    unsafe, safe = tmp_path / "u", tmp_path / "s"
+    for directory in (unsafe, safe):
+        directory.mkdir()
+    (unsafe / "jumpseat").mkdir()
+    (unsafe / "jumpseat").chmod(0o755)
+
+    async with hub.client(env={"XDG_RUNTIME_DIR": str(unsafe)}) as client:
+        await client.initialize()
+        assert unsafe not in hub.socket.parents
+    await hub.kill()
+    async with hub.client(env={"XDG_RUNTIME_DIR": str(safe), "TMPDIR": str(unsafe)}) as client:
+        await client.initialize()
+        if len(str(safe)) < 60:
+            assert hub.socket.parent == safe / "jumpseat"
+    assert list((unsafe / "jumpseat").iterdir()) == []
+
+
+def run(home: Path, *flags: str, **streams: int) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*ATTACH, *flags],
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},  # type: ignore[call-overload]
+        timeout=20,
+        check=False,
+        env={**os.environ, **environment_of(home), "HOME": str(home)},
+    )
+
+
+async def test_a_closed_standard_stream_is_no_stream_of_the_daemon(hub: Hub) -> None:
+    script = f"exec {sys.executable} -m jumpseat attach 2>&-"
+    done = await asyncio.to_thread(
+        subprocess.run,
+        ["/bin/sh", "-c", script],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=20,
+        env={**os.environ, **environment_of(hub.home), "HOME": str(hub.home)},
+    )
+    assert done.returncode == 1
+    assert hub.processes() == set()
+
+
+async def test_wrong_flags_and_a_log_file_that_cannot_be_opened_are_reported_as_by_serve(hub: Hub) -> None:
+    done = await asyncio.to_thread(run, hub.home, "--wrong")
+    assert done.returncode == 2
+    assert b"usage: jumpseat attach" in done.stderr
+
+    done = await asyncio.to_thread(run, hub.home, "--log-file", "/missing/directory/log")
+    assert done.returncode == 1
+    assert b"the log file /missing/directory/log cannot be opened: No such file or directory" in done.stderr
+    assert hub.processes() == set()
