@@ -78,8 +78,15 @@ def peer_uid(connection: socket.socket) -> int:
     """The user of the process at the other end.
 
     Raises:
-        OSError: the system does not say.
+        CannotShareError: the system does not say.
     """
+    try:
+        return _peer_uid(connection)
+    except (OSError, struct.error):
+        raise CannotShareError("the system does not name the user of a socket's peer") from None
+
+
+def _peer_uid(connection: socket.socket) -> int:
     if hasattr(socket, "SO_PEERCRED"):
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         _, uid, _ = struct.unpack("3i", credentials)
@@ -141,7 +148,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
 
     Raises:
         NoDaemonError: no daemon of this user listens there, or its directory is not safe.
-        CannotShareError: the daemon has not accepted until the deadline.
+        CannotShareError: the daemon has not accepted until the deadline, or its user is unknown.
     """
     fault = fault_of(path.parent)
     if fault is not None:

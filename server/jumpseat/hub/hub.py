@@ -17,6 +17,7 @@ from typing import Any
 from jumpseat import __version__
 from jumpseat.hub.control import GarbageError, peer_uid
 from jumpseat.hub.control_connection import ControlConnection
+from jumpseat.hub.failures import CannotShareError
 from jumpseat.hub.idle import Idle, idle_seconds
 from jumpseat.hub.ownership import Ownership
 from jumpseat.hub.sessions import AttachedClient
@@ -130,7 +131,7 @@ class Hub:
     def _begin(self, raw: socket.socket) -> None:
         try:
             trusted = peer_uid(raw) == os.getuid()
-        except OSError:
+        except CannotShareError:
             trusted = False
         if not trusted:
             raw.close()

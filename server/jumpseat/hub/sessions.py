@@ -103,6 +103,7 @@ class AttachedClient:
             return 1
         finally:
             following.cancel()
+            await asyncio.wait([following])  # It watches the socket until then.
 
     def _begin(self, session: Session) -> None:
         self.session = session
