@@ -252,6 +252,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:hostile": "garbage on the control socket costs nothing and leaks no descriptor",
     "9:idle": "the daemon ends after idle_minutes without clients, and leaves no file behind",
     "9:status": "daemon status lists the clients; the asking command is none",
+    "9:shared": "connections, lists and tokens of equal values are shared; changes reach all clients",
+    "9:not-shared": "what one client's environment alone brings is used for no other client",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
 }
 

@@ -61,6 +61,10 @@ class HttpClient:
         client._connections = self._connections
         return client
 
+    def apart(self) -> HttpClient:
+        """A client with the same options that does not end with the session of this one."""
+        return HttpClient(self._provider, self._table, shared=self._connections.shared)
+
     async def network_of(self, url: str) -> Network:
         """What determines the connections for a URL.
 
@@ -112,4 +116,4 @@ class HttpClient:
         if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
             # Without TLS no certificates are read, so the first chat with a local model starts faster.
             return Network(proxy, None, ())
-        return Network(proxy, options.tls, files_read(options.tls, self._table.origin.environment))
+        return Network(proxy, options.tls, files_read(options.tls))

@@ -165,7 +165,7 @@ class Connections:
             shared: where sessions share pools.
         """
         self.aside: set[asyncio.Task[None]] = set()
-        self._shared = shared
+        self.shared = shared
         self._pools: dict[Network, Held[Pool]] = {}
         self._contexts: list[Held[TlsContext]] = []
 
@@ -179,7 +179,7 @@ class Connections:
             if proxy is not None and proxy.scheme == "https" and tls is not None:
                 # The client certificate is for the provider, not for the proxy.
                 proxy_context = self._context(tls.without_identity, files)
-            held = self._pools[network] = self._shared.hold(
+            held = self._pools[network] = self.shared.hold(
                 ("pool", network),
                 lambda: Pool(proxy, context, proxy_context),
                 Pool.aclose,
@@ -201,7 +201,7 @@ class Connections:
             await context.release()
 
     def _context(self, tls: TlsOptions, files: tuple[FileStamp, ...]) -> TlsContext:
-        held = self._shared.hold(
+        held = self.shared.hold(
             ("TLS context", tls, files),
             lambda: TlsContext(tls),
             TlsContext.aclose,

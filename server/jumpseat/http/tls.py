@@ -5,13 +5,13 @@ Verification cannot be turned off.
 
 from __future__ import annotations
 
+import os
 import ssl
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
-from jumpseat.system.environment import Environment
 from jumpseat.system.watch import Stamp, stamp_of
 
 PEM = "PEM form, which begins with -----BEGIN"
@@ -47,14 +47,11 @@ FileStamp: TypeAlias = tuple[str, Stamp | None]
 """A path with the state of its file."""
 
 
-def files_read(options: TlsOptions, environment: Environment) -> tuple[FileStamp, ...]:
+def files_read(options: TlsOptions) -> tuple[FileStamp, ...]:
     """The files from which `make_context` reads, as they are now. A context depends on them too."""
-    named = (
-        *(environment.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")),
-        *(options.ca_file, options.cert, options.key),
-    )
-    paths = (environment.absolute(name) for name in named if name)
-    return tuple((str(path), stamp_of(path)) for path in paths)
+    system = options.system_file or options.system_directories
+    named = (*system.split(os.pathsep), options.ca_file, options.cert, options.key)
+    return tuple((name, stamp_of(Path(name))) for name in named if name)
 
 
 class _NoPasswordError(Exception):

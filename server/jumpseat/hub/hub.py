@@ -60,7 +60,7 @@ class Hub:
         self._ownership = ownership
         self._tidy = tidy
         self._started = time.monotonic()
-        self._shared = Shared()
+        self._shared = Shared(lingering=True)
         self._clients: dict[AttachedClient, asyncio.Task[None]] = {}
         self._waiting: dict[asyncio.Task[None], None] = {}
         """Connections without a hello yet, the oldest first."""

@@ -132,11 +132,12 @@ async def test_what_differs_in_a_network_is_not_shared(
         session(ca_file=str(authority.file)),
         session(ca_file=str(other)),
         session({"SSL_CERT_FILE": str(authority.file)}),
+        session({"HTTPS_PROXY": "http://proxy.test:3"}),
     ]
     pools = [(await client.for_url(HTTPS)).pool for client in clients]
     assert len(set(map(id, pools))) == len(pools)
     assert "secret" not in repr([await client.network_of(HTTPS) for client in clients])
-    same = session(proxy=proxy, timeout=5)
+    same = session({"HTTPS_PROXY": proxy}, timeout=5)
     assert (await same.for_url(HTTPS)).pool is pools[1]
 
 

@@ -148,11 +148,10 @@ async def test_a_request_over_another_network_is_not_shared(
 
 
 async def test_a_key_of_one_clients_environment_is_not_used_for_another(
-    session: Session, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+    session: Session, upstream: FakeUpstream
 ) -> None:
     upstream.default(models("a"))
     for value in ("one-users-key", "another-users-key"):
-        monkeypatch.setenv("ACME_KEY", value)
         assert await names(session({"ACME_KEY": value}, api_key="env:ACME_KEY")) == ["a"]
     assert [request.headers["authorization"] for request in upstream.requests] == [
         "Bearer one-users-key",

@@ -11,10 +11,10 @@ import json
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.system.environment import Environment
 from jumpseat.system.secrets import Secret, hidden
 
@@ -31,15 +31,6 @@ CLEAR_SCHEMA = 0
 GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 
 
-@dataclass(frozen=True, slots=True)
-class EditorSignIn:
-    """A token, the name of its file, and the login if the file has it."""
-
-    token: Secret
-    source: str
-    login: str | None = None
-
-
 def copilot_directory(environment: Environment, platform: str = sys.platform) -> Path | None:
     """The directory of the plug-ins' files, on macOS too below `~/.config`; None if there is no home."""
     configured = environment.get("XDG_CONFIG_HOME")
@@ -54,7 +45,7 @@ def copilot_directory(environment: Environment, platform: str = sys.platform) ->
     return environment.directory / base / "github-copilot" if base is not None else None
 
 
-def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn], list[str]]:
+def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
     """The sign-ins for one host, and a note for each file that could not be used.
 
     The JSON files come first: their tokens are in clear text, those of `auth.db` are mostly encrypted.
@@ -63,7 +54,7 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
         directory: as `copilot_directory` gives it.
         authority: the host, with a port if it has one; sign-ins for other hosts are skipped.
     """
-    found: list[EditorSignIn] = []
+    found: list[SignIn] = []
     notes: list[str] = []
     for name in ("hosts.json", "apps.json"):
         try:
@@ -79,7 +70,7 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[EditorSignIn]
     return found, notes
 
 
-def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
+def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("no file")  # Opening a pipe waits for its writer.
     with path.open("rb") as file:
@@ -95,10 +86,10 @@ def _from_json(path: Path, authority: str) -> Iterator[EditorSignIn]:
         token = _token(entry.get("oauth_token"))
         user = entry.get("user")
         if token is not None:
-            yield EditorSignIn(token, path.name, user if isinstance(user, str) and user else None)
+            yield SignIn(token, path.name, user if isinstance(user, str) and user else None)
 
 
-def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[EditorSignIn]:
+def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[SignIn]:
     if not path.is_file():
         return
     import sqlite3  # Deferred: most users have no such file.
@@ -113,7 +104,7 @@ def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[Edi
         text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
         token = _token(text) if schema in (CLEAR_SCHEMA, str(CLEAR_SCHEMA), None) else None
         if token is not None:
-            yield EditorSignIn(token, path.name)
+            yield SignIn(token, path.name)
         else:
             encrypted = True
     if encrypted:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory, editor_sign_ins
 from jumpseat.adapters.github.gh_command import gh_token
 from jumpseat.adapters.github.hosts import DOTCOM, GitHubHosts
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.adapters.github.token_kinds import check_usable, is_usable
 from jumpseat.adapters.github.token_store import TokenStore
 from jumpseat.system.bounded import in_time
@@ -31,28 +32,6 @@ CODESPACES_VARIABLE = "CODESPACES"
 
 EDITORS_SECONDS = 5.0
 """How long reading editors' files may take: the home directory may be on a slow network."""
-
-GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
-"""Sources of tokens for GitHub in general: their owner may not want Copilot."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignIn:
-    """A GitHub token and its source, as in `AuthStatus.source`."""
-
-    token: Secret
-    source: str
-    login: str | None = None
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it comes from `jumpseat login`; a sign-out deletes it."""
-        return self.source in ("keyring", "file")
-
-    @property
-    def is_for_copilot(self) -> bool:
-        """Whether it was made for Copilot, not for GitHub in general."""
-        return self.source not in GENERAL_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +133,7 @@ async def _of_editors(hosts: GitHubHosts, environment: Environment, notes: list[
         notes.append(f"The files in {directory} cannot be read in time.")
         return []
     notes += more
-    return [
-        usable
-        for each in editors
-        for usable in _if_usable(SignIn(each.token, each.source, each.login), notes)
-    ]
+    return [usable for each in editors for usable in _if_usable(each, notes)]
 
 
 def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:

@@ -28,14 +28,14 @@ class _Answer:
     def __init__(self) -> None:
         self.content: Any = None
         self.listeners: set[Callable[[], None]] = set()
+        self.flight: SingleFlight[Any] = SingleFlight()
         self._at: Moment | None = None
-        self._flight: SingleFlight[Any] = SingleFlight()
 
     async def get(self, fetch: Fetch, max_age: float) -> Any:
         if self._at is not None and self._at.age() < max_age:
             return self.content
         try:
-            return await self._flight.run(lambda: self._fetch(fetch))
+            return await self.flight.run(lambda: self._fetch(fetch))
         except WorkCancelled:
             return await fetch()  # The last other user was closed meanwhile.
         except ChatError as error:
@@ -51,7 +51,7 @@ class _Answer:
         return content
 
     async def aclose(self) -> None:
-        await self._flight.aclose()
+        await self.flight.aclose()
 
 
 class SharedAnswers:
@@ -75,6 +75,11 @@ class SharedAnswers:
             yield
         finally:
             _max_age.reset(token)
+
+    def is_running(self, name: str) -> bool:
+        """Whether the request of this name is under way."""
+        held = self._held.get(name)
+        return held is not None and held[1].value.flight.is_running
 
     async def get(self, name: str, key: Hashable, fetch: Fetch) -> Any:
         """The answer of a request; concurrent callers with equal keys share one.

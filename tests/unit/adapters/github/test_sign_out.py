@@ -15,7 +15,7 @@ import pytest
 from jumpseat.adapters.github.copilot.shared_token import forget_shared_tokens
 from jumpseat.adapters.github.copilot.token_cache import TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
-from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.adapters.github.token_store import FILE_NAME, TokenStore
 from jumpseat.chat import ConfigError
 from jumpseat.http import HttpClient

@@ -6,22 +6,12 @@ refusal.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from jumpseat.adapters.base import (
-    Account,
-    Adapter,
-    AuthStatus,
-    ChatTraits,
-    ClientInfo,
-    OnPrompt,
-    Replan,
-    read_options,
-)
+from jumpseat.adapters.base import Adapter, ChatTraits, ClientInfo, Replan, read_options
 from jumpseat.adapters.base.capabilities import capabilities_of
 from jumpseat.adapters.github.account import quotas_from_headers
 from jumpseat.adapters.github.copilot.account import CopilotAccount
@@ -46,6 +36,7 @@ from jumpseat.adapters.github.copilot.token_cache import (
     REPLACEMENT_SECONDS,
     CopilotCredential,
     NoOtherCredential,
+    TokenCache,
 )
 from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.hosts import github_hosts
@@ -53,6 +44,7 @@ from jumpseat.adapters.http.attempt import Prepared, Route
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
+from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
@@ -69,60 +61,11 @@ GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 ANTHROPIC_VERSION = "2023-06-01"
 
 
-class CopilotSignIn(Account):
-    """The account for the daemon: each change of it makes the list of models another."""
-
-    def __init__(self, provider: str, account: CopilotAccount, catalogue: CopilotCatalogue) -> None:
-        super().__init__(provider)
-        self._account = account
-        self._catalogue = catalogue
-
-    async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Who is signed in, and from what source; with `refresh` plan and quotas as they are now."""
-        return await self._account.status(refresh=refresh)
-
-    async def is_signed_in_for_this(self) -> bool:
-        """Whether a person signed in to Copilot, here or in an editor: not by a token for all of GitHub."""
-        return await self._account.is_for_copilot()
-
-    async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Sign a person in with a code.
-
-        Raises:
-            ChatError: the person did not, or GitHub did not let them.
-        """
-        status = await self._account.sign_in(on_prompt)
-        self._catalogue.forget()
-        return status
-
-    async def sign_out(self) -> AuthStatus:
-        """Forget the sign-in that `sign_in` brought."""
-        self._catalogue.forget()
-        return await self._account.sign_out()
-
-    async def accept_terms(self, model: str) -> ModelInfo:
-        """Accept a model's terms for the account, and check that it took effect.
-
-        Raises:
-            ChatError: as `CopilotCatalogue.accept_terms` raises it.
-        """
-        return await self._catalogue.accept_terms(model)
-
-    def watched_files(self) -> list[Path]:
-        """The store of sign-ins."""
-        return [self._account.watched_file]
-
-    async def files_changed(self) -> None:
-        """Another process has signed in or out."""
-        self._catalogue.forget()
-        await self._account.store_changed()
-
-
 class CopilotAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot`: one GitHub, one account."""
 
     traits = ChatTraits(models_expire_seconds=FRESH_SECONDS)
-    account: CopilotSignIn
+    account: CopilotAccount
     client_info: ClientInfo | None = None
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
@@ -148,11 +91,12 @@ class CopilotAdapter(Adapter):
             copilot_url=options.copilot_url,
             is_the_users_own=not config.is_from_client,
         )
-        self._account = CopilotAccount(
-            http, self._hosts, config, headers=self._client_headers, on_change=self._auth_changed
+        self.on_models_change: Callable[[], None] | None = None
+        self._answers = SharedAnswers(config.origin.environment.shared, self._models_changed)
+        self._catalogue = CopilotCatalogue(provider, self._ask, self._answers, self._list_key)
+        self.account = CopilotAccount(
+            http, self._hosts, config, headers=self._client_headers, catalogue=self._catalogue
         )
-        self._catalogue = CopilotCatalogue(provider, self._ask)
-        self.account = CopilotSignIn(provider, self._account, self._catalogue)
         facts = EndpointFacts(provider=provider, parameters=config.parameters)
         self._routes: Mapping[str, Route] = {
             CHAT_COMPLETIONS: ChatCompletionsRoute(provider, lambda model: facts),
@@ -183,7 +127,7 @@ class CopilotAdapter(Adapter):
             Replan: the credential was refused, the data host changed, the model needs another route, or a
                 part of the request is not supported.
         """
-        credential = await self._account.credential()
+        credential, tokens = await self.account.credential()
         await self._catalogue.at_hand()
         headers = {**self._who_asks(), **chat_headers(request), **await self._values.headers(request.model)}
         if request.model == AUTO:
@@ -211,7 +155,7 @@ class CopilotAdapter(Adapter):
             prepared.decoder,
             provider=self._provider,
             refine=refine,
-            on_headers=self._served,
+            on_headers=lambda headers: tokens.served(quotas_from_headers(headers)),
         )
         try:
             async with aclosing(answer) as events:
@@ -219,12 +163,12 @@ class CopilotAdapter(Adapter):
                     yield event
         except Replan as replan:
             if replan.reason == "expired_token":
-                raise await self._with_another(credential, replan.error) from replan
+                raise await self._with_another(credential, tokens, replan.error) from replan
             if replan.reason == "wrong_host":
-                await self._account.moved()
+                await tokens.forget()
             raise
         except AccountDeniedError as error:
-            await self._account.denied(error)
+            await tokens.denied(error)
             raise
 
     async def list_models(self) -> list[ModelInfo]:
@@ -238,6 +182,15 @@ class CopilotAdapter(Adapter):
         if wanted is not None:
             models = [replace(model, is_default=model.model == wanted) for model in models]
         return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
+
+    async def recent_models(self) -> list[ModelInfo]:
+        """As `list_models`, but with a list that any session has received in the last minutes.
+
+        Raises:
+            ChatError: as `list_models` raises it.
+        """
+        with self._answers.recent():
+            return await self.list_models()
 
     async def probe(self) -> Mapping[str, bool] | None:
         """What the account's models can do.
@@ -258,8 +211,8 @@ class CopilotAdapter(Adapter):
 
     async def aclose(self) -> None:
         """End requests under way."""
-        await self._catalogue.aclose()
-        await self._account.aclose()
+        await self._answers.aclose()
+        await self.account.aclose()
 
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._options, self.client_info)
@@ -267,31 +220,34 @@ class CopilotAdapter(Adapter):
     def _who_asks(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
-    def _auth_changed(self, status: AuthStatus) -> None:
-        self.account.report(status)
+    def _models_changed(self) -> None:
+        if self.on_models_change is not None:
+            self.on_models_change()
 
-    async def _with_another(self, credential: CopilotCredential, error: ChatError) -> Replan:
+    async def _list_key(self) -> Hashable:
+        sign_in = (await self.account.tokens()).sign_in
+        headers = {**self._who_asks(), **await self._values.headers()}
+        network = await self._http.network_of(self._hosts.copilot)
+        return self._hosts, sign_in.key, frozenset(headers.items()), network
+
+    async def _with_another(
+        self, credential: CopilotCredential, tokens: TokenCache, error: ChatError
+    ) -> Replan:
         """The replan for a credential that was refused with this error.
 
         Raises:
             ChatError: there is no other credential now.
         """
         try:
-            reason = await self._account.refused(credential)
+            reason = await tokens.refused(credential)
         except NoOtherCredential as none:
             if none.retry_after is not None:
                 raise refused_for_now(error, self._provider, none.retry_after) from None
-            await self._account.denied(error)
+            await tokens.denied(error)
             raise error from None
         if credential.exchanged is not None:  # GitHub issued it, so the sign-in works.
             error = refused_for_now(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
-
-    def _served(self, headers: Mapping[str, str]) -> None:
-        self._account.served()
-        quotas = quotas_from_headers(headers)
-        if quotas:
-            self._account.note_quotas(quotas)
 
     def _path(self, model: str, info: ModelInfo | None) -> str:
         """The model's route: the best in its row that is not known to be closed."""
@@ -339,7 +295,7 @@ class CopilotAdapter(Adapter):
         """
         place = Place(provider=self._provider, site=self._hosts.github)
         for again in (True, False):
-            credential = await self._account.credential()
+            credential, tokens = await self.account.credential()
             headers = {**self._who_asks(), "openai-intent": "model-access", **await self._values.headers()}
             url = f"{credential.data_host}{path}"
             call = HttpCall(
@@ -354,16 +310,16 @@ class CopilotAdapter(Adapter):
                 )
             except ChatError as error:
                 if isinstance(error, AccountDeniedError):
-                    await self._account.denied(error)
+                    await tokens.denied(error)
                 if error.status_code == 401:
-                    replan = await self._with_another(credential, error)
+                    replan = await self._with_another(credential, tokens, error)
                     if again:
                         continue
                     raise replan.error from None
                 if again and error.status_code == 421:
-                    await self._account.moved()
+                    await tokens.forget()
                     continue
                 raise
-            self._account.served()
+            tokens.served(())
             return answer
         raise AssertionError("the second round returns or raises")

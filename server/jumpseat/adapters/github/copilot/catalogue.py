@@ -9,21 +9,23 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from jumpseat.adapters.github.copilot.models import CHAT_COMPLETIONS, read_models
+from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthorizationError, ChatError, ModelInfo, ProtocolError, RequestError
 from jumpseat.system.clock import Moment
 from jumpseat.system.secrets import Secret, hidden
-from jumpseat.system.single_flight import SingleFlight
 
 logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
 """How long a list is fresh; the service allows hours, but policies change."""
+
+LIST = "/models"
 
 AUTO = "auto"
 """The model name that lets the service choose."""
@@ -34,7 +36,7 @@ LIST_SECONDS = 10.0
 AUTO_MARGIN_SECONDS = 300.0
 """How long before its expiry an `auto` session is replaced."""
 
-Ask = Callable[[str, str, Any], Awaitable[Any]]
+Ask = Callable[[str, str, Any], Coroutine[Any, Any, Any]]
 """`(method, path, body)` → the JSON of the data plane's answer; raises as `get_json` does."""
 
 
@@ -50,22 +52,33 @@ class AutoSession:
 
 
 class CopilotCatalogue:
-    """One account's models, for many turns at once; they share one request."""
+    """One account's models, for many turns at once; they share one request, with other sessions too."""
 
-    def __init__(self, provider: str, ask: Ask, *, list_seconds: float = LIST_SECONDS) -> None:
+    def __init__(
+        self,
+        provider: str,
+        ask: Ask,
+        answers: SharedAnswers,
+        key: Callable[[], Awaitable[Hashable]],
+        *,
+        list_seconds: float = LIST_SECONDS,
+    ) -> None:
         """
         Args:
             provider: the configured provider's id.
             ask: makes a request of the data plane.
+            answers: where sessions share the list.
+            key: what determines the list: the account and the request's headers.
             list_seconds: how long a chat waits for the list.
         """
         self._provider = provider
         self._ask = ask
+        self._answers = answers
+        self._key = key
         self._list_seconds = list_seconds
         self._models: list[ModelInfo] | None = None
         self._listed_at: Moment | None = None
         self._is_slow = False
-        self._flight: SingleFlight[list[ModelInfo]] = SingleFlight()
         self._auto: AutoSession | None = None
         self._auto_lock = asyncio.Lock()
 
@@ -83,23 +96,26 @@ class CopilotCatalogue:
         self._models, self._listed_at, self._auto = None, None, None
 
     async def refreshed(self) -> list[ModelInfo]:
-        """The list from a request made now.
+        """The list from a request made now, or within `SharedAnswers.recent` from one made lately.
 
         Raises:
-            ChatError: the request failed.
+            ChatError: signed out, or the request failed.
         """
-        return await self._flight.run(self._fetch)
+        answer = await self._answers.get(LIST, await self._key(), lambda: self._ask("GET", LIST, None))
+        self._models, self._listed_at = read_models(answer, self._provider), Moment.now()
+        return self._models
 
     async def at_hand(self) -> Sequence[ModelInfo]:
         """The list for a chat: requested if the last one is old; an old or empty one where that fails."""
         # A request that took too long for one chat goes on; no other chat waits for it.
         is_fresh = self._listed_at is not None and self._listed_at.age() <= FRESH_SECONDS
-        if is_fresh or (self._is_slow and self._flight.is_running):
+        if is_fresh or (self._is_slow and self._answers.is_running(LIST)):
             return self.known
         self._is_slow = False
         try:
             async with asyncio.timeout(self._list_seconds):
-                return await self.refreshed()
+                with self._answers.recent():
+                    return await self.refreshed()
         except TimeoutError:
             self._is_slow = True
             logger.warning("the models of %s were not listed within %g s", self._provider, self._list_seconds)
@@ -159,15 +175,6 @@ class CopilotCatalogue:
         # By the service's clock, which may differ from ours, so never longer than a list is fresh.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
         return AutoSession(model, hidden(token), Moment.now(), left)
-
-    async def _fetch(self) -> list[ModelInfo]:
-        models = read_models(await self._ask("GET", "/models", None), self._provider)
-        self._models, self._listed_at = models, Moment.now()
-        return models
-
-    async def aclose(self) -> None:
-        """Cancel a request under way."""
-        await self._flight.aclose()
 
 
 def auto_row(provider: str) -> ModelInfo:

@@ -1,4 +1,4 @@
-"""The credential of one sign-in for the next request to Copilot, kept for as long as it works.
+"""The account of one sign-in, and its credential for the next request to Copilot for as long as it works.
 
 A credential is the GitHub token itself (direct use) or a short-lived token that GitHub exchanges for it. The
 prefix of the GitHub token decides which way comes first. If GitHub or the data plane refuses that way, the
@@ -8,23 +8,27 @@ other one is tried once.
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jumpseat.adapters.github.account import AccountFacts, fetch_account
+from jumpseat.adapters.base.account import Quota
+from jumpseat.adapters.github.account import AccountFacts, crossed_thresholds, fetch_account, merged_quotas
 from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile
 from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
 from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.shared_request import FINAL_SECONDS, SharedRequest
-from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.adapters.github.token_kinds import Route, check_usable, first_route, other_route
-from jumpseat.chat import AuthenticationError, ChatError
+from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
 from jumpseat.http import HttpClient
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret
+
+logger = logging.getLogger(__name__)
 
 REPLACEMENT_SECONDS = 60.0
 """How often the whole machine may replace a token before its time: more exchanges would look like abuse."""
@@ -49,7 +53,7 @@ class CopilotCredential:
 
 
 class TokenCache:
-    """The credentials of one sign-in, for any number of turns at once."""
+    """The credentials and the account of one sign-in, for any number of turns of any number of sessions."""
 
     def __init__(
         self,
@@ -64,7 +68,7 @@ class TokenCache:
     ) -> None:
         """
         Args:
-            http: the shared client.
+            http: a client of its own; `aclose` closes it.
             hosts: the GitHub of the sign-in.
             sign_in: the sign-in.
             directory: where daemons share tokens.
@@ -82,6 +86,18 @@ class TokenCache:
         self._route = first_route(sign_in.token)
         self._closed_route: Route | None = None
         self._reopen_at: float | None = None
+
+        self.facts: AccountFacts | None = None
+        """What GitHub says of the account, as far as it was asked, with the quotas of later answers."""
+
+        self.failure: ChatError | None = None
+        """Why there is no credential."""
+
+        self.denial: ChatError | None = None
+        """Why the data plane does not serve the account, although there is a credential."""
+
+        self.listeners: set[Callable[[], None]] = set()
+        """Called when one of these three changed in a way that users should see."""
 
         self._account: AccountFacts | None = None
         self._account_request = SharedRequest(self._fetch_account, clock)
@@ -153,17 +169,53 @@ class TokenCache:
             with contextlib.suppress(NoOtherCredential):
                 await self._discard(self._token)
 
-    async def account(self) -> AccountFacts:
-        """What GitHub says of the account now.
+    async def refresh(self) -> None:
+        """Ask GitHub about the account, then for a credential, which decides whether the account has access.
 
         Raises:
-            ChatError: GitHub does not answer, or does not accept the sign-in.
+            ChatError: there is no credential.
         """
-        return await self._account_request.run(insist=True)
+        try:
+            await self._account_request.run(insist=True)
+        except AuthorizationError as error:
+            await self.recheck()
+            token = (await self.get(insist=True)).exchanged
+            if token is None:
+                raise
+            logger.info("plan and quotas are not known: %s", error.message)
+            self.facts = AccountFacts(sku=token.sku, chat_enabled=token.chat_enabled)
+        else:
+            await self.get(insist=True)
+
+    def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
+        """Note why there is no credential, or why it does not help; None if all is well."""
+        before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
+        if before != (failure, denial):
+            self.announce()
+
+    async def denied(self, error: ChatError) -> None:
+        """Note that the data plane does not serve the account, until it does or GitHub is asked again."""
+        await self.recheck()
+        self.note(failure=self.failure, denial=error)
+
+    def served(self, quotas: Sequence[Quota]) -> None:
+        """Note that the data plane serves the account; a quota that crosses a threshold is announced."""
+        self.note(failure=self.failure)
+        if not quotas:
+            return
+        facts = self.facts or AccountFacts()
+        self.facts = replace(facts, quotas=tuple(merged_quotas(facts.quotas, quotas)))
+        if crossed_thresholds(facts.quotas, self.facts.quotas):
+            self.announce()
+
+    def announce(self) -> None:
+        """Call the listeners."""
+        for listener in tuple(self.listeners):
+            listener()
 
     async def forget(self) -> None:
         """Drop what was derived from the sign-in, here and in the shared file."""
-        self._account = None
+        self._account = self.facts = None
         await self._token_request.aclose()
         self._token = None
         await self._file.erase()
@@ -172,6 +224,7 @@ class TokenCache:
         """End requests under way."""
         await self._account_request.aclose()
         await self._token_request.aclose()
+        await self._http.aclose()
 
     def _switch_from(self, route: Route) -> bool:
         """Use the other route from now on; False where that one is closed already."""
@@ -193,7 +246,7 @@ class TokenCache:
 
     async def _fetch_account(self) -> AccountFacts:
         try:
-            self._account = await fetch_account(
+            self._account = self.facts = await fetch_account(
                 self._http, self._hosts, self.sign_in.token, source=self.sign_in.source
             )
         except ChatError as error:

@@ -12,18 +12,32 @@ import pytest
 
 from jumpseat.adapters.base.account import AuthStatus, Quota
 from jumpseat.adapters.github.copilot.account import CopilotAccount
-from jumpseat.adapters.github.hosts import github_hosts
+from jumpseat.adapters.github.copilot.catalogue import CopilotCatalogue
+from jumpseat.adapters.github.hosts import GitHubHosts, github_hosts
 from jumpseat.adapters.github.token_store import token_store_of
+from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthenticationError, AuthorizationError
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
-from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import hidden
+from jumpseat.system.shared import Shared
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.emulator import CopilotEmulator
+from tests.environments import here
 
 EXCHANGE = "/copilot_internal/v2/token"
 UNKNOWN_TOKEN = "ghu_" + "0" * 36
+
+
+async def no_request(*_: object) -> None:
+    raise AssertionError("no list of models is needed")
+
+
+def account_of(http: HttpClient, hosts: GitHubHosts, **table: str) -> CopilotAccount:
+    answers = SharedAnswers(Shared(), lambda: None)
+    catalogue = CopilotCatalogue(hosts.provider, no_request, answers, no_request)
+    config = ProviderConfig(kind="copilot", **table).within(here())
+    return CopilotAccount(http, hosts, config, headers=dict, catalogue=catalogue)
 
 
 class Person:
@@ -39,13 +53,9 @@ class Person:
         )
 
     def account(self, **table: str) -> CopilotAccount:
-        return CopilotAccount(
-            self.http,
-            self.hosts,
-            ProviderConfig(kind="copilot", **table).within(environment_of_process()),
-            headers=dict,
-            on_change=self.reported.append,
-        )
+        account = account_of(self.http, self.hosts, **table)
+        account.on_auth_change = self.reported.append
+        return account
 
     def write_sign_in(self, name: str, token: str) -> None:
         """Write a sign-in as an editor does."""
@@ -88,9 +98,9 @@ async def test_a_rejected_sign_in_of_an_editor_is_skipped_from_then_on(
     account = person.account()
 
     credentials = [await account.credential() for _ in range(3)]
-    status = await account.status()
+    status = await account.auth_status()
 
-    assert len({each.token.reveal() for each in credentials}) == 1
+    assert len({each.token.reveal() for each, _ in credentials}) == 1
     assert (status.state, status.source) == ("signed_in", "apps.json")
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert "hosts.json is not accepted any more" in caplog.text
@@ -114,7 +124,7 @@ async def test_if_all_sign_ins_are_rejected_the_last_is_reported_without_another
 
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert gh_runs() == 1
-    status = await account.status()
+    status = await account.auth_status()
     assert (status.state, status.source) == ("expired", "apps.json")
     assert "Sign in again: `jumpseat login`" in (status.message or "")
     await account.aclose()
@@ -130,7 +140,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     if named == "config":
         table = {"github_token": UNKNOWN_TOKEN}
     elif named == "file":
-        await token_store_of(environment_of_process()).write(person.hosts, hidden(UNKNOWN_TOKEN))
+        await token_store_of(here()).write(person.hosts, hidden(UNKNOWN_TOKEN))
     else:
         monkeypatch.setenv("COPILOT_GITHUB_TOKEN", UNKNOWN_TOKEN)
         monkeypatch.setenv("GH_HOST", person.host)
@@ -139,7 +149,7 @@ async def test_a_sign_in_that_the_user_named_for_copilot_is_never_skipped(
     with pytest.raises(AuthenticationError, match=named):
         await account.credential()
 
-    status = await account.status()
+    status = await account.auth_status()
     assert (status.state, status.source) == ("expired", named)
     assert "Sign in again: `jumpseat login`" in (status.message or "")
     assert emulator.exchanges == 0
@@ -157,7 +167,7 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
 
     with pytest.raises(AuthorizationError):
         await account.credential()
-    assert (await account.status()).state == "not_authorized"
+    assert (await account.auth_status()).state == "not_authorized"
     assert emulator.exchanges == 0
     await account.aclose()
 
@@ -186,12 +196,12 @@ async def test_a_general_github_token_is_not_a_sign_in_and_gh_is_not_run(
         monkeypatch.setenv("GH_HOST", person.host)
     account = person.account(**table)
 
-    assert await account.is_for_copilot() is for_copilot
+    assert await account.is_signed_in_for_this() is for_copilot
     assert gh_runs() == 0
-    status = await account.status()
+    status = await account.auth_status()
     assert (status.state, (status.source or "").removeprefix("env:")) == ("signed_in", source)
     assert gh_runs() == (1 if source == "gh" else 0)
-    assert await account.is_for_copilot() is for_copilot
+    assert await account.is_signed_in_for_this() is for_copilot
     await account.aclose()
 
 
@@ -202,7 +212,7 @@ async def test_fifty_callers_at_once_cause_one_search_for_sign_ins(
     gh_runs = fake_gh(emulator.issue_token("octocat"))
     account = person.account()
 
-    states = [each.state for each in await asyncio.gather(*(account.status() for _ in range(50)))]
+    states = [each.state for each in await asyncio.gather(*(account.auth_status() for _ in range(50)))]
     assert (set(states), gh_runs()) == ({"signed_in"}, 1)
     await account.aclose()
 
@@ -212,14 +222,14 @@ async def test_a_store_that_another_process_changed_is_read_again(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
-    assert (await account.status()).state == "signed_out"
-    store = token_store_of(environment_of_process())
+    assert (await account.auth_status()).state == "signed_out"
+    store = token_store_of(here())
 
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")), login="octocat")
-    await account.store_changed()
-    await account.store_changed()
+    await account.files_changed()
+    await account.files_changed()
     await store.delete(person.hosts)
-    await account.store_changed()
+    await account.files_changed()
 
     assert [each.state for each in person.reported] == ["signed_in", "signed_out"]
     assert (person.reported[0].login, person.reported[0].plan) == ("octocat", "individual")
@@ -230,14 +240,14 @@ async def test_a_store_that_another_process_changed_is_read_again(
 async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
-    store = token_store_of(environment_of_process())
+    store = token_store_of(here())
     await store.write(person.hosts, hidden(emulator.issue_token("octocat")))
     account = person.account()
     await account.credential()
     assert len(list((home / "auth").glob("copilot_token.*.json"))) == 1
 
     await store.delete(person.hosts)
-    await account.store_changed()
+    await account.files_changed()
 
     assert list((home / "auth").glob("copilot_token.*.json")) == []
     await account.aclose()
@@ -247,15 +257,13 @@ async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
 async def test_another_providers_sign_in_in_the_same_store_is_not_reported(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
-    await token_store_of(environment_of_process()).write(
-        person.hosts, hidden(emulator.issue_token("octocat"))
-    )
+    await token_store_of(here()).write(person.hosts, hidden(emulator.issue_token("octocat")))
     account = person.account()
     await account.credential()
     other = Person(emulator, home, "work")
 
-    await token_store_of(environment_of_process()).write(other.hosts, hidden(emulator.issue_token("octocat")))
-    await account.store_changed()
+    await token_store_of(here()).write(other.hosts, hidden(emulator.issue_token("octocat")))
+    await account.files_changed()
 
     assert person.reported == []
     assert len(emulator.requests(path=EXCHANGE)) == 1
@@ -268,10 +276,8 @@ async def test_a_change_of_an_unused_store_causes_no_search(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     account = person.account()
-    await token_store_of(environment_of_process()).write(
-        person.hosts, hidden(emulator.issue_token("octocat"))
-    )
-    await account.store_changed()
+    await token_store_of(here()).write(person.hosts, hidden(emulator.issue_token("octocat")))
+    await account.files_changed()
 
     assert (person.reported, emulator.seen) == ([], [])
     await account.aclose()
@@ -284,25 +290,17 @@ async def test_an_unknown_account_is_signed_in_if_its_token_is_exchanged(
     upstream.default(Reply.json({"message": "Not Found"}, 404), path="/copilot_internal/user")
     minted = {"token": "tid=canary;exp=1", "refresh_in": 1500, "chat_enabled": True}
     upstream.default(Reply.json(minted), path=EXCHANGE)
-    http, reported = HttpClient(), list[AuthStatus]()
+    http = HttpClient()
     urls = dict.fromkeys(("github_url", "api_url", "copilot_url"), upstream.origin)
-    table = ProviderConfig(kind="copilot", github_token="ghu_canary1").within(environment_of_process())
-    account = CopilotAccount(
-        http, github_hosts(provider="copilot", **urls), table, headers=dict, on_change=reported.append
-    )
+    hosts = github_hosts(provider="copilot", **urls)
+    account = account_of(http, hosts, github_token="ghu_canary1")
 
-    status = await account.status(refresh=True)
+    status = await account.auth_status(refresh=True)
 
     assert (status.state, status.chat_enabled, status.plan) == ("signed_in", True, None)
     upstream.default(Reply.json({"message": "Not Found"}, 404), path=EXCHANGE)
-    other = CopilotAccount(
-        http,
-        github_hosts(provider="copilot", **urls),
-        ProviderConfig(kind="copilot", github_token="ghu_canary2").within(environment_of_process()),
-        headers=dict,
-        on_change=reported.append,
-    )
-    assert (await other.status(refresh=True)).state == "not_authorized"
+    other = account_of(http, hosts, github_token="ghu_canary2")
+    assert (await other.auth_status(refresh=True)).state == "not_authorized"
     for each in (account, other):
         await each.aclose()
     await http.aclose()
@@ -316,7 +314,7 @@ async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
     emulator: CopilotEmulator, home: Path, provider: str, command: str
 ) -> None:
     person = Person(emulator, home, provider)
-    status = await person.account().status()
+    status = await person.account().auth_status()
 
     assert status.state == "signed_out"
     assert (status.message or "").endswith(f"Sign in: {command}.")
@@ -329,12 +327,12 @@ async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_autho
 ) -> None:
     person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
-    before = await account.status()
+    before = await account.auth_status()
     requests = list(emulator.seen)
     emulator.account().blocked = "no_copilot_access"
-    refused = await account.status(refresh=True)
+    refused = await account.auth_status(refresh=True)
     emulator.account().blocked = None
-    fixed = await account.status(refresh=True)
+    fixed = await account.auth_status(refresh=True)
 
     assert (before.state, before.plan, requests) == ("signed_in", None, [])
     assert refused.state == "not_authorized"
@@ -348,9 +346,9 @@ async def test_a_quota_is_reported_when_it_crosses_a_threshold_and_not_with_ever
 ) -> None:
     person.write_sign_in("hosts.json", emulator.issue_token("octocat"))
     account = person.account()
-    await account.credential()
+    _, tokens = await account.credential()
     for left in (50.0, 30.0, 19.0, 18.0, 4.0):
-        account.note_quotas([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
+        tokens.served([Quota(name="premium_interactions", unlimited=False, percent_remaining=left)])
 
     percents = [quota.percent_remaining for each in person.reported for quota in each.quotas or ()]
     assert percents == [19.0, 4.0]

@@ -11,7 +11,9 @@ import pytest
 
 from jumpseat.adapters.github.copilot import catalogue as copilot_catalogue
 from jumpseat.adapters.github.copilot.catalogue import FRESH_SECONDS, CopilotCatalogue
+from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import AuthorizationError, ConnectionError, ProtocolError, RequestError
+from jumpseat.system.shared import Shared
 
 LIST = ("GET", "/models")
 SESSION = ("POST", "/models/session")
@@ -32,6 +34,7 @@ class Service:
     """A fake data plane: answers from its attributes, and records the requests."""
 
     def __init__(self) -> None:
+        self.login = "octocat"
         self.requests: list[tuple[str, str]] = []
         self.bodies: list[Any] = []
         self.rows = [row("gpt-4.1")]
@@ -41,6 +44,9 @@ class Service:
         self.unreadable = False
         self.gate: asyncio.Event | None = None
         self.arrived = asyncio.Event()
+
+    async def key(self) -> str:
+        return self.login
 
     async def ask(self, method: str, path: str, body: Any) -> Any:
         self.requests.append((method, path))
@@ -65,9 +71,14 @@ def service() -> Service:
     return Service()
 
 
+def catalogue_of(service: Service, **options: Any) -> CopilotCatalogue:
+    answers = SharedAnswers(Shared(), lambda: None)
+    return CopilotCatalogue("copilot", service.ask, answers, service.key, **options)
+
+
 @pytest.fixture
 def catalogue(service: Service) -> CopilotCatalogue:
-    return CopilotCatalogue("copilot", service.ask)
+    return catalogue_of(service)
 
 
 class Clock:
@@ -156,7 +167,7 @@ async def test_a_chat_uses_the_last_list_or_none_if_the_service_fails(
 async def test_only_the_first_chat_waits_briefly_for_a_slow_list(
     service: Service,
 ) -> None:
-    catalogue = CopilotCatalogue("copilot", service.ask, list_seconds=0.01)
+    catalogue = catalogue_of(service, list_seconds=0.01)
     service.gate = asyncio.Event()
 
     async with asyncio.timeout(20):
@@ -190,6 +201,7 @@ async def test_another_account_has_its_own_list_and_session(
 ) -> None:
     await catalogue.at_hand()
     await catalogue.auto()
+    service.login = "hubot"
     catalogue.forget()
     assert list(catalogue.known) == []
 

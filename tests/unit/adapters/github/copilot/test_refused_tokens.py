@@ -16,7 +16,7 @@ from jumpseat.adapters.github.copilot.token_cache import (
     TokenCache,
 )
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.chat import AuthenticationError
 from jumpseat.http import HttpClient
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
@@ -161,6 +161,6 @@ async def test_a_token_is_not_used_after_github_rejected_its_sign_in(
 
     upstream.script(Reply.json({"message": "Bad credentials"}, 401), path="/copilot_internal/user")
     with pytest.raises(AuthenticationError):
-        await tokens.account()
+        await tokens.refresh()
 
     assert (await tokens.get()).token.reveal() != first.token.reveal()

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.adapters.github.copilot.token_cache import CopilotCredential, NoOtherCredential, TokenCache
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.adapters.github.shared_request import FINAL_SECONDS
-from jumpseat.adapters.github.sign_ins import SignIn
+from jumpseat.adapters.github.sign_in import SignIn
 from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
 from jumpseat.http import HttpClient
 from jumpseat.system.secrets import hidden
@@ -220,13 +220,13 @@ async def test_forget_drops_the_token_and_the_account(
     upstream.default(account(upstream), path=USER)
     credentials = make("ghu_canary1")
     await credentials.get()
-    await credentials.account()
+    await credentials.refresh()
 
     await credentials.forget()
 
     assert list((tmp_path / "auth").glob("copilot_token.*.json")) == []
     await credentials.get()
-    await credentials.account()
+    await credentials.refresh()
     assert paths(upstream) == [EXCHANGE, USER] * 2
 
 
