@@ -255,6 +255,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:shared": "connections, lists and tokens of equal values are shared; changes reach all clients",
     "9:not-shared": "what one client's environment alone brings is used for no other client",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
+    # Section 10: kept conversations.
+    "10:not-kept-once": "a conversation that is not kept is warned of once, not at every turn",
 }
 
 _ADAPTERS = {
@@ -270,7 +272,7 @@ _DIALECTS = [
 
 
 def _requirements() -> dict[str, Requirement]:
-    sourced = [(key, row, f"protocol page, section {key[0]}") for key, row in _ROWS.items()]
+    sourced = [(key, row, f"protocol page, section {key.partition(':')[0]}") for key, row in _ROWS.items()]
     sourced += [(f"adapters:{key}", row, "adapters/base/interface.py") for key, row in _ADAPTERS.items()]
     for dialect in _DIALECTS:
         name = dialect.PREFIX

@@ -261,6 +261,26 @@ async def test_the_result_has_the_warnings_too(
     assert "warnings" not in (await chatty.request("chat/start", {"messages": [user("hi")]})).result
 
 
+@pytest.mark.requirement("10:not-kept-once")
+async def test_a_conversation_that_is_not_kept_is_warned_of_once(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    async def codes(conversation: str | None) -> list[str]:
+        upstream.script(Reply.events(completion_stream(["Hi"])))
+        named = {} if conversation is None else {"conversationId": conversation}
+        asked = {"messages": [user("hi")], "keep": True, **named}
+        result = (await chatty.request("chat/start", asked)).result
+        return [each["code"] for each in result.get("warnings", [])]
+
+    # A turn that is refused before its start sends no warning, so the next one does.
+    refused = {"messages": [user("hi")], "keep": True, "conversationId": "a"}
+    assert (await chatty.request("chat/start", {**refused, "settings": {"temperature": "hot"}})).error
+    warned = ["conversation_not_kept"]
+    assert [await codes(each) for each in ("a", "a", "b", "a")] == [warned, [], warned, []]
+    # Without a name each turn is a conversation of its own.
+    assert [await codes(None) for _ in range(2)] == [warned, warned]
+
+
 @pytest.mark.requirement("2:usage")
 async def test_usage_that_the_provider_does_not_report_is_absent(
     chatty: Daemon, upstream: FakeUpstream

@@ -70,11 +70,7 @@ def _turn(params: wire.TurnParams, messages: Sequence[Message]) -> TurnAsk:
 
 def _warnings(params: wire.TurnParams) -> list[WarningEvent]:
     names = [field.alias or name for name, field in type(params).model_fields.items()]
-    warnings = warnings_of_unknown(params.model_extra, names) if params.model_extra else []
-    if params.keep:
-        message = "This version of the daemon keeps no conversations; this one was not kept."
-        warnings.append(WarningEvent("conversation_not_kept", message))
-    return warnings
+    return warnings_of_unknown(params.model_extra, names) if params.model_extra else []
 
 
 def _block(param: wire.BlockOfAMessage) -> ContentBlock:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +97,8 @@ class Session:
     """The recent answers, for a client that can hold only a part of them."""
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
+    warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
+    """The latest conversations whose client was warned that they are not kept."""
 
     _registry: Registry | None = None
     _last_change: InFlight | None = None

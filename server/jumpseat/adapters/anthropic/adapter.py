@@ -30,6 +30,7 @@ class AnthropicAdapter(EndpointAdapter):
     """One endpoint."""
 
     default_base_url = "https://api.anthropic.com"
+    default_needs_key = True
     assistant_may_begin = True
     _route: MessagesRoute
 

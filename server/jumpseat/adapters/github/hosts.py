@@ -121,11 +121,11 @@ def github_hosts(
         ConfigError: one of them is not a host or URL that a credential may be sent to.
     """
     name = host.strip().lower().removeprefix("https://").rstrip("/")
-    if not _HOST.fullmatch(name):
+    if not _HOST.fullmatch(name) or _legal(f"https://{name}") is None:
         raise ConfigError(
             f"providers.{provider}.host is not a host name.",
             provider=provider,
-            hint=f'Give only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}".',
+            hint=f'Give only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}"; a port is 1 to 65535.',
         )
     if is_loopback(f"http://{name}"):
         github, api, copilot = f"http://{name}", f"http://{name}/api/v3", f"http://{name}"

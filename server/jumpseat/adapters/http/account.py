@@ -19,6 +19,7 @@ class KeyAccount(Account):
         config: ProviderConfig,
         values: Values,
         try_key: Callable[[], Awaitable[object] | None],
+        needs_key: Callable[[], bool],
     ) -> None:
         """
         Args:
@@ -26,8 +27,10 @@ class KeyAccount(Account):
             config: its table.
             values: the adapter's reader of the table's values.
             try_key: makes a request with the key; None where the table names no address for one.
+            needs_key: whether the address refuses requests without a key.
         """
         super().__init__(provider)
+        self._needs_key = needs_key
         self._config = config
         self._values = values
         self._try_key = try_key
@@ -35,7 +38,10 @@ class KeyAccount(Account):
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Whether a key is configured and can be read; with `refresh`, whether the provider accepts it."""
         if self._config.api_key is None:
-            return AuthStatus(provider=self._provider, state="not_required")
+            if not self._needs_key():
+                return AuthStatus(provider=self._provider, state="not_required")
+            message = f"{self._provider} has no key. {self._no_sign_in().hint}"
+            return AuthStatus(provider=self._provider, state="signed_out", message=message)
         try:
             # A command is not run, and a keyring is not opened, to show that there is one.
             if refresh or not is_costly(self._config.api_key):

@@ -35,6 +35,7 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
+from jumpseat.system.secrets import names_credential
 
 T = TypeVar("T")
 
@@ -46,6 +47,9 @@ class EndpointAdapter(Adapter):
 
     default_base_url: ClassVar[str]
     """The base URL without a configured `base_url`; set by a subclass, without a slash at the end."""
+
+    default_needs_key: ClassVar[bool] = False
+    """Whether `default_base_url` refuses requests without a key."""
 
     default_timeout: ClassVar[float | None] = None
     """The longest silence of a chat in seconds without a configured `timeout`; None for `IDLE_SECONDS`."""
@@ -68,7 +72,11 @@ class EndpointAdapter(Adapter):
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         self._values = Values(provider, config)
         self.account = KeyAccount(
-            provider, config, self._values, lambda: self.list_models() if self._has_list else None
+            provider,
+            config,
+            self._values,
+            try_key=lambda: self.list_models() if self._has_list else None,
+            needs_key=lambda: self._needs_key,
         )
         self.on_models_change: Callable[[], None] | None = None
         self._answers = SharedAnswers(config.origin.environment.shared, self._models_changed)
@@ -85,8 +93,17 @@ class EndpointAdapter(Adapter):
     @property
     def traits(self) -> ChatTraits:  # type: ignore[override]  # A subclass may change the base URL.
         """`user_begins` is false at the provider's own endpoint if the assistant may begin there."""
-        is_own = self._base_url == self.default_base_url and self._config.url is None
-        return ChatTraits(user_begins=not (self.assistant_may_begin and is_own))
+        return ChatTraits(user_begins=not (self.assistant_may_begin and self._is_at_default))
+
+    @property
+    def _is_at_default(self) -> bool:
+        return self._base_url == self.default_base_url and self._config.url is None
+
+    @property
+    def _needs_key(self) -> bool:
+        # The credential may be in a header or in the query of the table.
+        names = (*self._config.headers, *self._config.query)
+        return self.default_needs_key and self._is_at_default and not any(map(names_credential, names))
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """Make one attempt.

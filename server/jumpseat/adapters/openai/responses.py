@@ -19,6 +19,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
     """One endpoint."""
 
     default_base_url = "https://api.openai.com/v1"
+    default_needs_key = True
     assistant_may_begin = True
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from jumpseat.chat import ChatError, Problem
-from jumpseat.engine import run_turn
+from jumpseat.chat import ChatError, Problem, WarningEvent
+from jumpseat.engine import TurnAsk, run_turn
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
@@ -41,11 +42,20 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     call.entry.turn_id = turn_id
 
 
+def with_keep_warning(session: Session, params: TurnParams, ask: TurnAsk) -> TurnAsk:
+    """The turn with a warning if it asks to be kept, once for each conversation: none is kept yet."""
+    # A turn without a name is a conversation of its own.
+    if not params.keep or params.conversation_id in session.warned_not_kept:
+        return ask
+    message = "This version of the daemon keeps no conversations; this one was not kept."
+    return replace(ask, warnings=(*ask.warnings, WarningEvent("conversation_not_kept", message)))
+
+
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
     """Run a turn, streaming its events, and answer with the whole response."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask = ask_from_wire(call.params)
+        ask = with_keep_warning(session, call.params, ask_from_wire(call.params))
         response = await run_turn(session.registry, ask, sink, session.memory, session.tokens)
         return result_to_wire(response, turn_id)
 
@@ -65,6 +75,13 @@ async def outcome_of_turn(
     turn_id = call.entry.turn_id
     if turn_id is None:
         raise RuntimeError("a turn was started without being reserved")
+
+    def begun() -> None:
+        call.entry.begun.set()
+        # Only now, because a turn that is refused before its start sends no warnings.
+        if call.params.keep and call.params.conversation_id is not None:
+            session.warned_not_kept.append(call.params.conversation_id)
+
     sink = DeltaSink(
         session.outbox,
         request_id=call.request_id,
@@ -72,7 +89,7 @@ async def outcome_of_turn(
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
         progress_token=call.params.work_done_token,
-        on_begin=call.entry.begun.set,
+        on_begin=begun,
     )
     try:
         return HandlerOutcome(await run(sink, turn_id))

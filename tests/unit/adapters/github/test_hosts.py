@@ -62,7 +62,18 @@ def test_an_unsafe_address_for_a_credential_is_refused(url: str, key: str) -> No
 
 
 @pytest.mark.parametrize(
-    "host", ["", "git hub", "github.com/path", "u@github.com", "http://github.com", "-x-"]
+    "host",
+    [
+        "",
+        "git hub",
+        "github.com/path",
+        "u@github.com",
+        "http://github.com",
+        "-x-",
+        "github.com:0",
+        "127.0.0.1:99999",
+        "acme.ghe.com:65536",
+    ],
 )
 def test_an_invalid_host_name_is_refused(host: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.mine\.host"):

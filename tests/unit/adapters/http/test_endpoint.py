@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Adapter
+from jumpseat.adapters.base import Account, Adapter
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.hooks import HttpAdapter
 from jumpseat.adapters.http.url import joined, with_query
@@ -156,6 +156,32 @@ async def test_a_table_with_only_a_url_makes_only_chat_requests(http: HttpClient
     assert (await adapter.account.auth_status(refresh=True)).state == "configured"
     assert await adapter.count_tokens(REQUEST) == -1
     assert await adapter._url_of_chat(replace(REQUEST, model="m/1")) == "http://127.0.0.1:1/m/1"
+
+
+@pytest.mark.requirement("8:sign-in")
+@pytest.mark.parametrize("kind", ENDPOINTS)
+async def test_only_a_vendors_own_address_needs_a_key(http: HttpClient, kind: str) -> None:
+    def account(**table: Any) -> Account:
+        adapter = adapter_class(kind)("x", ProviderConfig(kind=kind, **table), http)
+        assert adapter.account is not None
+        return adapter.account
+
+    elsewhere = account(base_url="http://127.0.0.1:1")
+    assert (await elsewhere.sign_in(lambda prompt: None)).state == "not_required"
+    # The credential may be in a header of the table.
+    assert (await account(headers={"X-Api-Key": "env:KEY"}).auth_status()).state == "not_required"
+    own = account()
+    if kind == "ollama":
+        assert (await own.auth_status()).state == "not_required"
+        return
+    # No request is made without the key that it needs.
+    status = await own.auth_status(refresh=True)
+    assert status.state == "signed_out"
+    assert "providers.x.api_key" in (status.message or "")
+    for change in (lambda: own.sign_in(lambda prompt: None), own.sign_out):
+        with pytest.raises(ConfigError) as error:
+            await change()
+        assert "providers.x.api_key" in (error.value.hint or "")
 
 
 async def test_a_base_url_with_the_model_lists_the_configured_models(http: HttpClient) -> None:
