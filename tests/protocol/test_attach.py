@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import socket
+import tempfile
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,9 +15,10 @@ from pathlib import Path
 import pytest
 
 import jumpseat
+from jumpseat.hub.names import host_name
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.daemon import Daemon, provider, user
+from tests.daemon import WAIT_SECONDS, Daemon, provider, user
 from tests.hub import Hub
 from tests.processes import is_gone
 
@@ -167,6 +171,35 @@ async def test_the_daemon_ends_with_its_last_client_and_leaves_nothing_behind(hu
         assert await second.exit_code() == 1
         assert await is_gone(pid)
     await hub.ends()
+
+
+@pytest.mark.requirement("9:idle")
+async def test_the_daemon_ends_with_its_last_client_if_one_of_another_version_runs(hub: Hub) -> None:
+    with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{directory}/x.sock")
+        listener.listen()
+        async with hub.client() as client:
+            await client.initialize()
+            pid = hub.pid
+            other = hub.home / "daemon" / f"{host_name()}-9.json"
+            other.write_text(json.dumps({"socket": f"{directory}/x.sock", "pid": 1, "daemon": "9"}))
+            client.close_stdin()
+            assert await client.exit_code() == 1
+        assert await is_gone(pid)
+        other.unlink()
+
+
+@pytest.mark.requirement("9:one-daemon")
+async def test_a_client_that_is_killed_while_it_starts_the_daemon_leaves_one_daemon(hub: Hub) -> None:
+    async with hub.client() as starter:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not hub.processes():  # noqa: ASYNC110 - no event of ours reports another process
+                await asyncio.sleep(0.005)
+        starter.process.kill()
+        async with hub.client() as client:
+            await client.initialize()
+            assert hub.processes() == {hub.pid}
+            assert [each["pid"] for each in (await hub.status())["clients"]] == [client.process.pid]
 
 
 @pytest.mark.requirement("9:attach")
