@@ -79,7 +79,9 @@ class EndpointAdapter(Adapter):
             needs_key=lambda: self._needs_key,
         )
         self.on_models_change: Callable[[], None] | None = None
-        self._answers = SharedAnswers(config.origin.environment.shared, self._models_changed)
+        self._answers = SharedAnswers(
+            config.origin.environment.shared, lambda: self.on_models_change and self.on_models_change()
+        )
         self._context: dict[str, int] = {}
         options = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
         configured = {name: value for name, value in options.items() if value is not None}
@@ -188,10 +190,6 @@ class EndpointAdapter(Adapter):
     async def aclose(self) -> None:
         """Release what is shared with other sessions; an override must call this too."""
         await self._answers.aclose()
-
-    def _models_changed(self) -> None:
-        if self.on_models_change is not None:
-            self.on_models_change()
 
     async def _list_if_any(self) -> list[ModelInfo] | None:
         """The models that the endpoint lists; None if it has no list, and models are configured instead."""

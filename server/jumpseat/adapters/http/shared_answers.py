@@ -27,7 +27,7 @@ class _Answer:
 
     def __init__(self) -> None:
         self.content: Any = None
-        self.listeners: set[Callable[[], None]] = set()
+        self.listeners: set[Callable[[], object]] = set()
         self.flight: SingleFlight[Any] = SingleFlight()
         self._at: Moment | None = None
 
@@ -57,7 +57,7 @@ class _Answer:
 class SharedAnswers:
     """The answers that one adapter uses."""
 
-    def __init__(self, shared: Shared, on_change: Callable[[], None]) -> None:
+    def __init__(self, shared: Shared, on_change: Callable[[], object]) -> None:
         """
         Args:
             shared: where sessions share them.

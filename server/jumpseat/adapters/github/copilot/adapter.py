@@ -92,7 +92,9 @@ class CopilotAdapter(Adapter):
             is_the_users_own=not config.is_from_client,
         )
         self.on_models_change: Callable[[], None] | None = None
-        self._answers = SharedAnswers(config.origin.environment.shared, self._models_changed)
+        self._answers = SharedAnswers(
+            config.origin.environment.shared, lambda: self.on_models_change and self.on_models_change()
+        )
         self._catalogue = CopilotCatalogue(provider, self._ask, self._answers, self._list_key)
         self.account = CopilotAccount(
             http, self._hosts, config, headers=self._client_headers, catalogue=self._catalogue
@@ -219,10 +221,6 @@ class CopilotAdapter(Adapter):
 
     def _who_asks(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
-
-    def _models_changed(self) -> None:
-        if self.on_models_change is not None:
-            self.on_models_change()
 
     async def _list_key(self) -> Hashable:
         sign_in = (await self.account.tokens()).sign_in
