@@ -12,6 +12,7 @@ import pytest
 
 from jumpseat.rpc.methods import METHODS
 from tests.unit.package_rules import faults_of_package
+from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client"}
@@ -105,6 +106,9 @@ def faults(name: str, source: str) -> list[str]:
         found += _method_names(name, tree, source) if layer != "rpc" else []
     if layer == "adapters":
         found += _other_adapters(name, imports)
+    if layer not in AT_THE_EDGE:
+        reads = dict.fromkeys(reads_of_the_process(tree))
+        found += [f"reads the process: {each}" for each in reads if (name, each) not in EXCEPTIONS]
     return [*found, *faults_of_package(layer, tree, imports)]
 
 
@@ -328,3 +332,29 @@ def test_every_rule_can_fail(name: str, source: str, fault: str) -> None:
 )
 def test_allowed_code_has_no_fault(name: str, source: str) -> None:
     assert faults(name, source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("import os\nos.environ.get('X')", "environ"),
+        ("from os import getcwd", "getcwd"),
+        ("from pathlib import Path\nPath('~/x').expanduser()", "expanduser"),
+        ("from pathlib import Path\nPath('x').absolute()", "absolute()"),
+        ("from pathlib import Path\nPath.home()", "home()"),
+        ("import shutil\nshutil.which('gh')", "which without path"),
+        ("import subprocess\nsubprocess.run(['gh'])", "run without env"),
+        ("import tempfile\ntempfile.mkdtemp()", "mkdtemp without dir"),
+        ("from urllib.request import getproxies", "getproxies"),
+        ("from jumpseat.system.paths import places_of_process", "places_of_process"),
+        ("child.start(['gh'], env={})", "start without directory"),
+    ],
+)
+def test_code_below_the_edge_does_not_read_the_process(source: str, read: str) -> None:
+    assert f"reads the process: {read}" in faults("jumpseat.config.new", source)
+    assert f"reads the process: {read}" not in faults("jumpseat.rpc.new", source)
+
+
+def test_every_exception_to_that_rule_is_needed() -> None:
+    reads = {(name, each) for name, source in modules() for each in reads_of_the_process(ast.parse(source))}
+    assert EXCEPTIONS.keys() <= reads

@@ -37,8 +37,9 @@ ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent as_tool_defini
 
 ADAPTERS_BASE = """
 Account Adapter AuthState AuthStatus Capabilities CapabilitySource ChangesCapabilities ChatModel ChatTraits
-ChecksSetup ClientInfo EditsInline IdentifiesClient KnowsModels OnAuthChange OnDelta OnPrompt ProviderConfig
-Quota Replan Secret SettingRow SignInPrompt Values events_of read_options resolve
+ChecksSetup ClientInfo EditsInline Environment IdentifiesClient KnowsModels OnAuthChange OnDelta OnPrompt
+ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values environment_of_process events_of
+read_options resolve
 """
 
 ADAPTERS_HTTP_HOOKS = "HttpAdapter Outcome"

@@ -27,6 +27,7 @@ from jumpseat.adapters.base.options import read_options
 from jumpseat.adapters.base.replan import Replan
 from jumpseat.adapters.base.traits import ChatTraits
 from jumpseat.config import ProviderConfig, SettingRow, Values, resolve
+from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat.system.secrets import Secret
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "ChecksSetup",
     "ClientInfo",
     "EditsInline",
+    "Environment",
     "IdentifiesClient",
     "KnowsModels",
     "OnAuthChange",
@@ -54,6 +56,7 @@ __all__ = [
     "SettingRow",
     "SignInPrompt",
     "Values",
+    "environment_of_process",
     "events_of",
     "read_options",
     "resolve",

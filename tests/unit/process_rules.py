@@ -1,0 +1,92 @@
+"""What only the edge of the server may read: the variables, the directory and the home of its own process.
+
+One process serves clients that were started in different places, so code below `rpc/` reads
+`jumpseat.system.environment.Environment`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+AT_THE_EDGE = ("rpc", "hub", "testing", "__main__", "")
+
+_NAMES = frozenset(
+    {
+        "environ", "environb", "getenv", "getenvb", "getcwd", "getcwdb", "cwd", "expanduser", "expandvars",
+        "abspath", "realpath", "gettempdir", "getproxies", "getproxies_environment", "proxy_bypass",
+        "set_default_verify_paths", "load_default_certs", "create_default_context", "platformdirs",
+        "places_of_process", "environment_of_process",
+    }
+)  # fmt: skip
+"""Functions and values of any library that give something of the process."""
+
+_WITHOUT_ARGUMENTS = frozenset({"absolute", "resolve", "home"})
+"""Methods of `Path`: they read the process for a relative path, or for `~`."""
+
+_NEEDS: Mapping[str, str] = {
+    "which": "path",
+    "mkdtemp": "dir",
+    "mkstemp": "dir",
+    "TemporaryDirectory": "dir",
+    "NamedTemporaryFile": "dir",
+    "Popen": "env",
+    "subprocess_exec": "env",
+    "create_subprocess_exec": "env",
+    "create_ssl_context": "trust_env",
+    "AsyncClient": "trust_env",
+}
+"""Functions that read the process unless this keyword is given."""
+
+_OF_SUBPROCESS = ("run", "call", "check_call", "check_output")
+
+EXCEPTIONS: Mapping[tuple[str, str], str] = {
+    ("jumpseat.system.paths", "environ"): "describes the process for the edge",
+    ("jumpseat.system.paths", "expanduser"): "describes the process for the edge",
+    ("jumpseat.system.paths", "absolute()"): "describes the process for the edge",
+    ("jumpseat.system.paths", "platformdirs"): "describes the process for the edge",
+    ("jumpseat.system.paths", "places_of_process"): "describes the process for the edge",
+    ("jumpseat.system.environment", "environ"): "describes the process for the edge",
+    ("jumpseat.system.environment", "cwd"): "describes the process for the edge",
+    ("jumpseat.system.environment", "places_of_process"): "describes the process for the edge",
+    ("jumpseat.system.environment", "environment_of_process"): "describes the process for the edge",
+    ("jumpseat.adapters.base", "environment_of_process"): "passes the name on, for tests of plug-ins",
+    ("jumpseat.system.child", "environ"): "where Windows is; no clients share a process there",
+    ("jumpseat.system.child", "run without env"): "taskkill of Windows, which needs no variable of a client",
+    ("jumpseat.system.state_file", "resolve()"): "the path is absolute",
+    ("jumpseat.adapters.github.editor_sign_ins", "resolve()"): "the path is absolute",
+    ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
+}
+"""The module, what it reads, and why it may."""
+
+
+def reads_of_the_process(tree: ast.Module) -> Iterator[str]:
+    """Everything in a module that reads something of the process, as `EXCEPTIONS` names it."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:
+                yield name
+            case ast.FunctionDef(name=name) if name in _NAMES:
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (each.name for each in names if each.name in _NAMES)
+            case ast.Call(func=function):
+                yield from _of_call(node, function)
+            case _:
+                pass
+
+
+def _of_call(call: ast.Call, function: ast.expr) -> Iterator[str]:
+    name = getattr(function, "attr", None) or getattr(function, "id", "")
+    given = {keyword.arg for keyword in call.keywords}
+    if name in _WITHOUT_ARGUMENTS and isinstance(function, ast.Attribute) and not call.args and not given:
+        yield f"{name}()"
+    needed = _NEEDS.get(name)
+    if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "subprocess":
+        needed = "env" if name in (*_OF_SUBPROCESS, "Popen") else None
+    # `environment.which` searches the client's own path.
+    is_of_the_client = ast.unparse(function) in ("environment.which", "config.origin.environment.which")
+    if needed is not None and needed not in given and not is_of_the_client:
+        yield f"{name} without {needed}"
+    if "env" in given and name == "start" and "directory" not in given:
+        yield "start without directory"
