@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from jumpseat.providers.kinds import KINDS
 
 PROVIDER_NAMES = frozenset({*KINDS, "github"})
-NAMES_NO_PROVIDER = ("chat", "config", "http", "engine", "rpc")
+NAMES_NO_PROVIDER = ("chat", "config", "http", "engine", "rpc", "hub")
 KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "engine")
 
 _NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
@@ -22,6 +22,7 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
     "providers": (*_NETWORK, "jumpseat.http"),
     "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
     "rpc": (*_NETWORK, "jumpseat.http"),
+    "hub": ("jumpseat.adapters", "jumpseat.dialects", "jumpseat.http"),
 }
 """Imports that the modules of a package must not have; submodules of these count too."""
 

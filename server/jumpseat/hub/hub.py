@@ -53,7 +53,7 @@ class Hub:
         Args:
             listener: the control socket, listening.
             ownership: the pointer and the socket's path.
-            tidy: called now and then while no client is attached.
+            tidy: called whenever a connection has ended.
         """
         listener.setblocking(False)
         self._listener = listener
@@ -151,6 +151,7 @@ class Hub:
         connection.close()  # Here, because a task that is cancelled before its first step runs nothing.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
+        self._tidy()
         if not self._tasks:
             self._idle.resume()
 
@@ -214,7 +215,6 @@ class Hub:
         """End unless a client is there; False if another process is starting a daemon: try again soon."""
         if self._stopping:
             return True
-        self._tidy()
         with self._ownership.locked() as locked:
             if not locked:
                 return False

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.config.daemon import idle_minutes
+from jumpseat.config.overlay import OverlayError, overlaid
 from jumpseat.hub import idle as module
 from jumpseat.hub.idle import Idle
 
@@ -76,3 +77,8 @@ def test_the_idle_time_is_that_of_the_file_or_the_default(tmp_path: Path, text: 
     assert idle_minutes(file) == minutes
     assert idle_minutes(tmp_path / "missing") == 10.0
     assert idle_minutes(None) == 10.0
+
+
+def test_a_client_cannot_set_the_idle_time() -> None:
+    with pytest.raises(OverlayError, match="daemon may not be set by a client"):
+        overlaid({}, {"daemon": {"idle_minutes": 0}}, ())
