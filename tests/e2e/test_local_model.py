@@ -15,6 +15,7 @@ import pytest
 from jumpseat.adapters.local.model import FILE_NAME, installed_file, packaged_file
 from jumpseat.system.paths import places_of_process
 from tests.daemon import Daemon, running_daemon, user
+from tests.hub import Hub
 from tests.processes import children, is_gone
 
 # Looked up at import, before a fixture moves the data directory.
@@ -121,3 +122,24 @@ async def test_a_killed_daemon_leaves_no_model_process(local_daemon: Daemon, is_
     local_daemon.process.kill()
     await local_daemon.exit_code()
     assert await is_gone(child), "the model's process outlives its daemon"
+
+
+@pytest.mark.requirement("9:shared")
+async def test_attached_clients_load_the_model_once_and_it_ends_with_a_killed_daemon(
+    hub: Hub, home: Path
+) -> None:
+    assert MODEL is not None, f"{FILE_NAME} is missing: run `jumpseat local install`"
+    (home / "config.toml").write_text(f"[providers.local]\nmodel_path = {json.dumps(str(MODEL))}\n", "utf-8")
+    params = {"messages": [user(QUESTION)], "maxTokens": 5, "workDoneToken": "load"}
+    loads = []
+    for _ in range(2):
+        async with hub.client() as client:
+            await client.initialize()
+            chat = await client.request("chat/start", params)
+            assert chat.result["text"]
+            loads.append(any(note["method"] == "$/progress" for note in chat.notifications))
+    assert loads == [True, False]
+
+    (model,) = children(hub.pid)
+    await hub.kill()
+    assert await is_gone(model)
