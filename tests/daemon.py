@@ -189,6 +189,7 @@ async def running_daemon(
     *flags: str,
     command: Sequence[str] = SERVE,
     env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
     drain_stderr: bool = True,
     wait_seconds: float = WAIT_SECONDS,
 ) -> AsyncIterator[Daemon]:
@@ -204,6 +205,7 @@ async def running_daemon(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, **(environment_of(home) if home else {}), **(env or {})},
+        cwd=cwd,
         # Above twice this size the rest stays in the pipe, as with a busy client.
         limit=1 << 16,
     )
