@@ -165,6 +165,13 @@ def received(network: Network) -> str:
     )
 
 
+def shown_by(pid: int) -> str:
+    """What the system shows of a process."""
+    process = Path("/proc", str(pid))
+    files = [(process / name).read_bytes().decode("utf-8", "replace") for name in ("environ", "cmdline")]
+    return "".join([*files, str((process / "cwd").readlink())])
+
+
 def is_of(other: User, text: str) -> bool:
     """Whether the text holds something of this client."""
     return other.canary in text or f"region-{other.name}" in text
@@ -193,12 +200,7 @@ async def test_nothing_of_one_client_reaches_another(
         await asyncio.gather(*map(User.use, users, clients, reversed(gates)))
 
         assert len(hub.processes()) == 1
-        visible = hub.log + "".join(
-            Path(f"/proc/{pid}/{file}").read_bytes().decode("utf-8", "replace")
-            for pid in (hub.pid, *descendants(hub.pid))
-            for file in ("environ", "cmdline")
-        )
-        assert Path(f"/proc/{hub.pid}/cwd").readlink() == Path("/")
+        visible = hub.log + "".join(map(shown_by, (hub.pid, *descendants(hub.pid))))
         for client in clients:
             client.close_stdin()
             assert await client.exit_code() == 1
