@@ -244,8 +244,6 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     # Section 9: attach.
     "9:attach": "attached clients chat through one daemon, with the exit codes of serve",
     "9:one-daemon": "any number of clients at once start one daemon",
-    "9:own": "environment, proxy, working directory, files, overlay and sign-in of one client reach no other",
-    "9:shared": "settings and sign-ins are notified to all attached clients, and a token is exchanged once",
     "9:attach-dies": "a session ends with its attach process; the daemon and other clients go on",
     "9:daemon-dies": "when the daemon is killed every attach ends with 1, and the next one starts another",
     "9:run-directory": "the socket's directory is the user's own, mode 0700 and no link, else it is not used",

@@ -28,7 +28,7 @@ from tests.fakes.tls_front import Authority
 from tests.hub import Hub
 from tests.processes import descendants
 
-pytestmark = [pytest.mark.requirement("9:own"), pytest.mark.usefixtures("no_proxies")]
+pytestmark = [pytest.mark.requirement("9:own-surroundings"), pytest.mark.usefixtures("no_proxies")]
 
 DUMP = """
 import json, os, pathlib, sys
