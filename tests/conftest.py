@@ -16,7 +16,7 @@ import pytest
 from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, environment_of, provider, running_daemon
 from tests.emulator import CopilotEmulator
-from tests.hub import Hub, running_hub
+from tests.hub import Hub, left_behind, running_hub
 
 if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
@@ -75,6 +75,13 @@ async def daemon(home: Path) -> AsyncIterator[Daemon]:
     """A new daemon process, not yet initialized."""
     async with running_daemon(home) as running:
         yield running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_daemon_stays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail if a shared daemon or its socket outlives the tests of this process."""
+    yield
+    assert left_behind(tmp_path_factory.getbasetemp()) == []
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -18,6 +19,9 @@ from tests.daemon import WAIT_SECONDS, Daemon, environment_of, running_daemon
 from tests.processes import is_gone
 
 ATTACH = (sys.executable, "-m", "jumpseat", "attach")
+
+_LISTENS = re.compile(r"listens at (/\S+\.sock)$", re.MULTILINE)
+"""The line of a daemon's log that names its socket."""
 
 
 @dataclass
@@ -141,3 +145,24 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
         yield hub
     finally:
         await hub.clean_up()
+
+
+def left_behind(directory: Path) -> list[str]:
+    """The daemons and sockets of state directories below this one; ends and removes them."""
+    left = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"jumpseat.hub.daemon" in words and any(_is_below(word, directory) for word in words):
+                left.append(f"process {path.parent.name}: {b' '.join(words).decode()}")
+                os.kill(int(path.parent.name), signal.SIGKILL)
+    for log in directory.glob("**/daemon/*.log*"):
+        for socket in _LISTENS.findall(log.read_text("utf-8", "replace")):
+            if Path(socket).exists():
+                left.append(f"socket {socket} of {log}")
+                Path(socket).unlink()
+    return left
+
+
+def _is_below(word: bytes, directory: Path) -> bool:
+    return directory in Path(os.fsdecode(word)).parents

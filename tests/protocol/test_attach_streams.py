@@ -1,0 +1,302 @@
+"""Standard streams of any kind: `attach` does with them what `serve` does, and leaves them as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import time
+import tty
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import SERVE, environment_of, frame
+from tests.hub import ATTACH, Hub
+from tests.processes import ends
+
+pytestmark = pytest.mark.requirement("9:streams")
+
+WAIT_SECONDS = 20.0
+
+CONVERSATION = b"".join(
+    frame({"jsonrpc": "2.0", **message})
+    for message in (
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "nonsense"},
+        {"id": 3, "method": "shutdown"},
+        {"method": "exit"},
+    )
+)
+LAST = b'"id":3'
+
+FLAGS = os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC
+
+
+@dataclass
+class Streams:
+    """Standard streams of a program, and how the test talks to it."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+    screen: int | None = None
+    """The test's side of a terminal or socket, on which it writes and reads."""
+
+    output: Path | None = None
+    """The file that stdout is."""
+
+    @property
+    def descriptors(self) -> tuple[int, int, int]:
+        return self.stdin, self.stdout, self.stderr
+
+    def flags(self) -> list[int]:
+        return [fcntl.fcntl(each, fcntl.F_GETFL) & FLAGS for each in self.descriptors]
+
+
+Opener = Callable[[contextlib.ExitStack, Path], Streams]
+
+
+def null(stack: contextlib.ExitStack) -> int:
+    descriptor = os.open("/dev/null", os.O_RDWR)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def opened(stack: contextlib.ExitStack, path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CREAT, 0o600)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def one_socket(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """One socket for input and output, as Node and VS Code have it."""
+    ours, theirs = socket.socketpair()
+    stack.enter_context(ours)
+    stack.enter_context(theirs)
+    return Streams(theirs.fileno(), theirs.fileno(), null(stack), ours.fileno())
+
+
+def one_socket_for_all(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    streams = one_socket(stack, directory)
+    streams.stderr = streams.stdin
+    return streams
+
+
+def files(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """Input from a file, output into another one, as in `jumpseat attach < in > out 2> log`."""
+    (directory / "in").write_bytes(CONVERSATION)
+    output = directory / "out"
+    return Streams(
+        opened(stack, directory / "in", os.O_RDONLY),
+        opened(stack, output, os.O_WRONLY | os.O_TRUNC),
+        opened(stack, directory / "log", os.O_WRONLY | os.O_APPEND),
+        output=output,
+    )
+
+
+def terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """One terminal for all three."""
+    ours, theirs = pty.openpty()
+    stack.callback(os.close, ours)
+    stack.callback(os.close, theirs)
+    tty.setraw(theirs)
+    return Streams(theirs, theirs, theirs, ours)
+
+
+def file_to_terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    streams = terminal(stack, directory)
+    (directory / "in").write_bytes(CONVERSATION)
+    streams.stdin = opened(stack, directory / "in", os.O_RDONLY)
+    return streams
+
+
+def file_to_null(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    streams = files(stack, directory)
+    streams.stdout = null(stack)
+    return streams
+
+
+def nothing(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """`/dev/null` for all: the client has already left."""
+    return Streams(null(stack), null(stack), null(stack))
+
+
+def fifos(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """Named pipes that the client keeps open for reading and writing."""
+    for name in ("in.fifo", "out.fifo"):
+        if not (directory / name).exists():
+            os.mkfifo(directory / name)
+    source, target = (opened(stack, directory / name, os.O_RDWR) for name in ("in.fifo", "out.fifo"))
+    os.write(source, CONVERSATION)
+    return Streams(source, target, null(stack), target)
+
+
+def full_pipe(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """Stderr is a pipe that is full and that nobody reads."""
+    streams = files(stack, directory)
+    reader, writer = os.pipe()
+    stack.callback(os.close, reader)
+    stack.callback(os.close, writer)
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writer, b"x" * 4096):
+            pass
+    os.set_blocking(writer, True)
+    streams.stderr = writer
+    return streams
+
+
+KINDS: Sequence[Opener] = (
+    one_socket,
+    one_socket_for_all,
+    files,
+    terminal,
+    file_to_terminal,
+    file_to_null,
+    nothing,
+    fifos,
+    full_pipe,
+)
+
+
+@contextlib.contextmanager
+def opening(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[Streams]:
+    with contextlib.ExitStack() as stack:
+        directory.mkdir(exist_ok=True)
+        streams = kind(stack, directory)
+        for descriptor in streams.descriptors:
+            os.set_blocking(descriptor, blocking)
+        yield streams
+
+
+def started(command: Sequence[str], home: Path, streams: Streams) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*command, "--log-level", "error"],
+        stdin=streams.stdin,
+        stdout=streams.stdout,
+        stderr=streams.stderr,
+        env={**os.environ, **environment_of(home), "HOME": str(home)},
+    )
+
+
+def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, bytes]:
+    """Have the conversation; returns the exit code and what came on stdout."""
+    process = started(command, home, streams)
+    try:
+        output = (
+            b""
+            if streams.screen is None
+            else converse(streams.screen, only_read=streams.stdin != streams.stdout)
+        )
+        code = process.wait(WAIT_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    return code, output if streams.output is None else streams.output.read_bytes()
+
+
+def read_answer(screen: int) -> bytes:
+    """What comes up to the end of the last answer."""
+    return converse(screen, only_read=True)
+
+
+def converse(screen: int, *, only_read: bool) -> bytes:
+    deadline = time.monotonic() + WAIT_SECONDS
+    unsent, output = b"" if only_read else CONVERSATION, b""
+    while LAST not in output or not output.endswith(b"}"):
+        readable, writable, _ = select.select(
+            [screen], [screen] if unsent else [], [], deadline - time.monotonic()
+        )
+        assert readable or writable, output
+        if writable:
+            unsent = unsent[os.write(screen, unsent[:512]) :]
+        if readable:
+            output += os.read(screen, 65536)
+    return output
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A daemon for all tests of this module that do not end it."""
+    hub = Hub(tmp_path_factory.mktemp("home"))
+    yield hub
+    asyncio.run(hub.clean_up())
+
+
+@pytest.mark.parametrize("blocking", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
+    shared: Hub, tmp_path: Path, kind: Opener, blocking: bool
+) -> None:
+    results = []
+    for command in (SERVE, ATTACH):
+        with opening(kind, tmp_path / "streams", blocking=blocking) as streams:
+            before = streams.flags()
+            result = run(command, shared.home, streams)
+            # A session of `attach` ends in another process, but before the attach process does.
+            assert streams.flags() == before, command
+        results.append(result)
+    assert results[0] == results[1]
+    assert len(shared.processes()) == 1
+
+
+@pytest.mark.parametrize("victim", ["attach", "daemon"])
+@pytest.mark.parametrize("kind", [one_socket, terminal])
+def test_streams_are_left_as_they_were_when_a_process_is_killed(
+    shared: Hub, tmp_path: Path, kind: Opener, victim: str
+) -> None:
+    with opening(kind, tmp_path / "streams", blocking=True) as streams:
+        assert streams.screen is not None
+        before = streams.flags()
+        process = started(ATTACH, shared.home, streams)
+        try:
+            os.write(streams.screen, frame({"jsonrpc": "2.0", "id": 3, "method": "nonsense"}))
+            assert LAST in read_answer(streams.screen)
+            daemon = shared.pid
+            os.kill(process.pid if victim == "attach" else daemon, signal.SIGKILL)
+            assert process.wait(1.0) == (-signal.SIGKILL if victim == "attach" else 1)
+            if victim == "daemon":
+                assert ends(daemon, WAIT_SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+        deadline = time.monotonic() + WAIT_SECONDS
+        # The daemon learns of the end of the attach process a moment later.
+        while streams.flags() != before or (victim == "attach" and has_open(daemon, streams.stdin)):
+            assert time.monotonic() < deadline, (streams.flags(), before)
+            time.sleep(0.01)
+        # Whatever is typed next is for the next program.
+        os.write(streams.screen, b"typed")
+        assert select.select([streams.stdin], [], [], WAIT_SECONDS)[0]
+        assert os.read(streams.stdin, 100) == b"typed"
+
+
+def has_open(pid: int, descriptor: int) -> bool:
+    """Whether the process has this open file."""
+    name = Path(f"/proc/self/fd/{descriptor}").readlink()
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if path.readlink() == name:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_does_what_it_does_with_serve(shared: Hub, tmp_path: Path, closed: str) -> None:
+    results = []
+    for command in (SERVE, ATTACH):
+        with opening(files, tmp_path / "streams", blocking=True) as streams:
+            results.append(
+                run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command], shared.home, streams)
+            )
+    assert results[0] == results[1]
