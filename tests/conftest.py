@@ -16,7 +16,7 @@ import pytest
 from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, environment_of, provider, running_daemon
 from tests.emulator import CopilotEmulator
-from tests.hub import Hub, left_behind, running_hub
+from tests.hub import Hub, left_behind, no_daemon_afterwards, running_hub
 
 if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
@@ -60,14 +60,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty JUMPSEAT_HOME, without any other sign-in."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty JUMPSEAT_HOME, without any other sign-in. Its shared daemon ends with the test."""
     directory = tmp_path / "home"
     directory.mkdir()
     for name, value in environment_of(directory).items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("JUMPSEAT_CONFIG", raising=False)
-    return directory
+    with no_daemon_afterwards(directory):
+        yield directory
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.daemon import WAIT_SECONDS, Daemon, environment_of, running_daemon
-from tests.processes import is_gone
+from tests.processes import ends, is_gone
 
 ATTACH = (sys.executable, "-m", "jumpseat", "attach")
 
@@ -93,13 +93,8 @@ class Hub:
     def processes(self) -> set[int]:
         """Every daemon of this state directory, also one without a pointer. Without a /proc, those seen."""
         self.pointers()
-        processes = {pid for pid, _ in self.seen}
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                words = path.read_bytes().split(b"\0")
-                if b"jumpseat.hub.daemon" in words and os.fsencode(self.home) in words:
-                    processes.add(int(path.parent.name))
-        return {pid for pid in processes if _runs(pid)}
+        processes = {pid for pid, _ in self.seen if _runs(pid)}
+        return processes | {pid for pid, home in running_daemons().items() if home == self.home}
 
     async def kill(self) -> None:
         """Kill the daemon as the kernel does when memory is short, and wait for its end."""
@@ -118,14 +113,36 @@ class Hub:
         """The sockets of daemons that the test saw and that still have a file."""
         return [path for _, path in self.seen if path.exists()]
 
-    async def clean_up(self) -> None:
+    def clean_up(self) -> None:
         """Kill what still runs, and remove the sockets, which are outside of the test's directories."""
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            assert await is_gone(pid)
+            assert ends(pid, WAIT_SECONDS)
         for path in self.sockets():
             path.unlink()
+
+
+def running_daemons() -> dict[int, Path]:
+    """The shared daemons of this machine: process and state directory. Empty without a /proc."""
+    running = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"jumpseat.hub.daemon" in words and _runs(int(path.parent.name)):
+                home = words[words.index(b"jumpseat.hub.daemon") + 1]
+                running[int(path.parent.name)] = Path(os.fsdecode(home))
+    return running
+
+
+@contextlib.contextmanager
+def no_daemon_afterwards(home: Path) -> Iterator[None]:
+    """End the daemon of this state directory at the end, if a client has started one."""
+    try:
+        yield
+    finally:
+        if (home / "daemon").exists():
+            Hub(home).clean_up()
 
 
 def _runs(pid: int) -> bool:
@@ -144,25 +161,19 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
     try:
         yield hub
     finally:
-        await hub.clean_up()
+        hub.clean_up()
 
 
 def left_behind(directory: Path) -> list[str]:
     """The daemons and sockets of state directories below this one; ends and removes them."""
     left = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            words = path.read_bytes().split(b"\0")
-            if b"jumpseat.hub.daemon" in words and any(_is_below(word, directory) for word in words):
-                left.append(f"process {path.parent.name}: {b' '.join(words).decode()}")
-                os.kill(int(path.parent.name), signal.SIGKILL)
+    for pid, home in running_daemons().items():
+        if directory in home.parents:
+            left.append(f"process {pid} of {home}")
+            os.kill(pid, signal.SIGKILL)
     for log in directory.glob("**/daemon/*.log*"):
         for socket in _LISTENS.findall(log.read_text("utf-8", "replace")):
             if Path(socket).exists():
                 left.append(f"socket {socket} of {log}")
                 Path(socket).unlink()
     return left
-
-
-def _is_below(word: bytes, directory: Path) -> bool:
-    return directory in Path(os.fsdecode(word)).parents

@@ -256,6 +256,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:status": "daemon status lists the clients; the asking command is none",
     "9:shared": "connections, lists and tokens of equal values are shared; changes reach all clients",
     "9:not-shared": "what one client's environment alone brings is used for no other client",
+    "9:commands": "commands share the daemon, each with its own environment; with --own they do not",
+    "9:python-client": "Client.spawn(shared=True) attaches, reports the daemon's end, and can start again",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
     # Section 10: kept conversations.
     "10:not-kept-once": "a conversation that is not kept is warned of once, not at every turn",

@@ -21,13 +21,14 @@ REQUEST_TIMEOUT = 120.0
 PROTOCOL_VERSION = 1
 
 
-def default_command() -> list[str]:
-    """The command line that starts the daemon of this installation."""
-    return [sys.executable, "-m", "jumpseat", "serve"]
+def default_command(*, shared: bool = False) -> list[str]:
+    """The command line of this installation's daemon; with `shared`, of the one for all clients."""
+    # -P: a `socket.py` in the working directory must not replace Python's.
+    return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
 class Client:
-    """A daemon that runs for as long as the `async with` block."""
+    """A daemon, or a session of the shared one, that runs for as long as the `async with` block."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Client:
         cls,
         command: Sequence[str] | None = None,
         *,
+        shared: bool = False,
         env: Mapping[str, str] | None = None,
         config: Mapping[str, Any] | None = None,
         coalesce_ms: int = 0,
@@ -66,10 +68,11 @@ class Client:
         on_request: OnRequest | None = None,
         start_timeout: float = START_TIMEOUT,
     ) -> Client:
-        """A client that starts its daemon on entry to its `async with` block.
+        """A client that starts its daemon, or attaches to the shared one, on entry to its `async with` block.
 
         Args:
             command: program and arguments; None for this installation's `jumpseat serve`.
+            shared: use the daemon of all the user's clients (`jumpseat attach`); not with `command`.
             env: the daemon's whole environment; None for this process's.
             config: merged over the configuration file (`initializationOptions.config`).
             coalesce_ms: at most one delta of a chat in this time; 0 for no delay.
@@ -77,14 +80,18 @@ class Client:
             on_notification: called with method and params of notifications other than deltas and progress.
             on_request: answers the daemon's requests; without it all are refused.
             start_timeout: seconds for start and handshake.
+
+        The block may be entered again after it was left, also when the daemon has died.
         """
+        if shared and command is not None:
+            raise ValueError("shared is for the default command; for another, name its `attach` yourself")
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
         if config:
             options["config"] = dict(config)
         if coalesce_ms:
             options["coalesceMs"] = coalesce_ms
         return cls(
-            default_command() if command is None else command,
+            default_command(shared=shared) if command is None else command,
             env=env,
             options=options,
             client_name=client_name,

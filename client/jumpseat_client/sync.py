@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class SyncClient:
-    """A daemon that runs for as long as the `with` block.
+    """A daemon, or a session of the shared one, that runs for as long as the `with` block.
 
     with SyncClient.spawn() as client:
         for delta in client.chat("Why is the sky blue?"):

@@ -23,7 +23,7 @@ from tests.emulator import CopilotEmulator
 from tests.fakes.terminal import REPOSITORY, Terminal
 from tests.processes import take_interrupts
 
-COMMAND = [sys.executable, "-m", "tests.fakes.cli", json.dumps([sys.executable, "-m", "jumpseat", "serve"])]
+COMMAND = [sys.executable, "-m", "tests.fakes.cli", json.dumps([sys.executable, "-m", "jumpseat", "attach"])]
 HAIKU = "copilot:claude-haiku-4.5"
 
 pytestmark = [

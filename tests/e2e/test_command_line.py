@@ -16,7 +16,6 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
-from tests.daemon import environment_of
 from tests.processes import take_interrupts
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
@@ -31,13 +30,13 @@ def upstream() -> Iterator[ThreadedUpstream]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, upstream: ThreadedUpstream) -> dict[str, str]:
-    (tmp_path / "config.toml").write_text(
+def environment(home: Path, upstream: ThreadedUpstream) -> dict[str, str]:
+    (home / "config.toml").write_text(
         f'default_provider = "fake"\n[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
         'api_key = "test-key"\ndefault_model = "fake-model"\n',
         encoding="utf-8",
     )
-    return {**os.environ, **environment_of(tmp_path)}
+    return dict(os.environ)
 
 
 def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -99,7 +98,7 @@ async def test_leaving_the_clients_loop_closes_the_providers_connection(
 ) -> None:
     events = completion_stream(["Hel", "lo"])
     upstream.script(Reply.events([*events[:2], Gate(), *events[2:]]))
-    async with Client.spawn(env=environment) as client:
+    async with Client.spawn(shared=True, env=environment) as client:
         stream = client.chat("Hi")
         async for delta in stream:
             if delta.text:

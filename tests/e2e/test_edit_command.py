@@ -16,7 +16,6 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
-from tests.daemon import environment_of
 
 BEFORE = b"a = 1\r\n    b = 2\r\n    c = 3\r\nd = 4"
 
@@ -30,13 +29,11 @@ def upstream() -> Iterator[ThreadedUpstream]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, upstream: ThreadedUpstream) -> dict[str, str]:
-    home = tmp_path / "home"
-    home.mkdir()
+def environment(home: Path, upstream: ThreadedUpstream) -> dict[str, str]:
     (home / "config.toml").write_text(
         f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"\n', "utf-8"
     )
-    return {**os.environ, **environment_of(home), "JUMPSEAT_CONFIG": ""}
+    return dict(os.environ)
 
 
 @pytest.fixture

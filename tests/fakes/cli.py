@@ -13,7 +13,7 @@ import sys
 from jumpseat_client.cli import main
 
 if __name__ == "__main__":
-    from jumpseat_client.cli import chat
+    from jumpseat_client import client
 
     if "CONTROLLING_TTY" in os.environ:
         import fcntl
@@ -21,6 +21,6 @@ if __name__ == "__main__":
 
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     command = json.loads(sys.argv[1])
-    chat.default_command = lambda: list(command)
+    client.default_command = lambda **_: list(command)
     sys.argv = ["jumpseat", *sys.argv[2:]]
     main()

@@ -16,6 +16,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
+from tests.hub import no_daemon_afterwards
 
 ROOT = Path(__file__).parents[2]
 COMMAND_SECONDS = 100.0
@@ -88,7 +89,8 @@ def wheel(tmp_path_factory):
 def installed(wheel, tmp_path_factory):
     environment = empty_environment(tmp_path_factory.mktemp("installed"))
     environment.install(wheel)
-    return environment
+    with no_daemon_afterwards(environment.directory / "home"):
+        yield environment
 
 
 def test_the_command_prints_its_version(installed, wheel):

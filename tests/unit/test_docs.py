@@ -21,6 +21,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from jumpseat_client import Client
 from tests.daemon import environment_of
+from tests.hub import no_daemon_afterwards
 from tests.unit.pages import (
     BUILT,
     CLIENT,
@@ -84,7 +85,7 @@ def test_a_provider_takes_five_lines() -> None:
 
 def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Run a program as a reader does, with a fake provider as the only one."""
-    with ThreadedUpstream() as upstream:
+    with ThreadedUpstream() as upstream, no_daemon_afterwards(tmp_path):
         upstream.default(Reply.events(completion_stream(["Hel", "lo, ", "reader."])))
         (tmp_path / "config.toml").write_text(
             f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"\n',
@@ -137,8 +138,9 @@ def test_the_raw_example_prints_the_error_of_a_failed_chat(tmp_path: Path) -> No
         pytest.param(README, 0, "Hello, reader.", id="README"),
         pytest.param(CLIENT, 0, "Hello, reader.", id="without asyncio"),
         pytest.param(CLIENT, 1, "Hello, reader.", id="with asyncio"),
-        pytest.param(CLIENT, 2, "Hello, reader.\n", id="a conversation"),
-        pytest.param(CLIENT, 3, "Hello, reader.\n", id="tools"),
+        pytest.param(CLIENT, 2, "Hello, reader.\n", id="shared"),
+        pytest.param(CLIENT, 3, "Hello, reader.\n", id="a conversation"),
+        pytest.param(CLIENT, 4, "Hello, reader.\n", id="tools"),
     ],
 )
 def test_an_example_of_the_client_library_runs_with_the_real_daemon(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from jumpseat_client.cli.options import config_option, json_option, run_work
+from jumpseat_client.cli.options import daemon_options, json_option, run_work
 
 
 @click.command()
@@ -15,9 +14,9 @@ from jumpseat_client.cli.options import config_option, json_option, run_work
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
-@config_option
+@daemon_options
 @json_option
-def login(provider: str | None, browser: bool | None, config: Path | None, as_json: bool) -> int:
+def login(provider: str | None, browser: bool | None, daemon_command: list[str], as_json: bool) -> int:
     """Sign in to GitHub Copilot with a code.
 
     Shows a code and the address of a page, and waits until you have entered the code there. The token is
@@ -33,15 +32,15 @@ def login(provider: str | None, browser: bool | None, config: Path | None, as_js
     from jumpseat_client.cli.login import log_in
 
     open_browser = sys.stderr.isatty() if browser is None else browser
-    work = log_in(provider=provider, browser=open_browser, config=config, as_json=as_json)
+    work = log_in(provider=provider, browser=open_browser, daemon_command=daemon_command, as_json=as_json)
     return run_work(work, as_json=as_json)
 
 
 @click.command()
 @click.option("--provider", metavar="ID", help="The provider to sign out of; default: GitHub Copilot.")
-@config_option
+@daemon_options
 @json_option
-def logout(provider: str | None, config: Path | None, as_json: bool) -> int:
+def logout(provider: str | None, daemon_command: list[str], as_json: bool) -> int:
     """Sign out; running editors are signed out at once.
 
     \b
@@ -51,15 +50,17 @@ def logout(provider: str | None, config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_client.cli.login import log_out
 
-    return run_work(log_out(provider=provider, config=config, as_json=as_json), as_json=as_json)
+    return run_work(
+        log_out(provider=provider, daemon_command=daemon_command, as_json=as_json), as_json=as_json
+    )
 
 
 @click.command("accept-terms")
 @click.argument("model")
 @click.option("-y", "--yes", is_flag=True, help="Show the terms and accept them without a question.")
-@config_option
+@daemon_options
 @json_option
-def accept_terms(model: str, yes: bool, config: Path | None, as_json: bool) -> int:
+def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json: bool) -> int:
     """Accept the terms of a model, for your account.
 
     Shows the terms and asks. Without a terminal --yes is required.
@@ -71,4 +72,4 @@ def accept_terms(model: str, yes: bool, config: Path | None, as_json: bool) -> i
     """
     from jumpseat_client.cli.terms import accept
 
-    return accept(model, yes=yes, config=config, as_json=as_json)
+    return accept(model, yes=yes, daemon_command=daemon_command, as_json=as_json)

@@ -7,10 +7,9 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from jumpseat_client import ChatFailed, ChatStream, Client, default_command
+from jumpseat_client import ChatFailed, ChatStream, Client
 from jumpseat_client.cli.failures import FAILED, OK, print_client_error, print_json, say
 from jumpseat_client.cli.output import AnswerOutput, Spinner, make_output, make_spinner
 from jumpseat_client.cli.terminal import clean_line
@@ -21,15 +20,12 @@ CLIENT_NAME = "jumpseat-cli"
 
 
 def daemon(
-    config: Path | None,
+    command: Sequence[str],
     *,
     on_notification: OnNotification | None = None,
     on_request: OnRequest | None = None,
 ) -> Client:
-    """A client that starts its own daemon, for one command."""
-    command = default_command()
-    if config is not None:
-        command += ["--config", str(config)]
+    """A client with this daemon, for one command."""
     return Client.spawn(
         command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
     )
@@ -63,7 +59,7 @@ async def ask(
     messages: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
     *,
-    config: Path | None,
+    daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
     """Ask, print the answer as it arrives, and return the exit code.
@@ -74,7 +70,7 @@ async def ask(
     spinner = make_spinner()
     spinner.show("Starting")
     try:
-        async with daemon(config) as client:
+        async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")
             stream = client.chat(messages, on_progress=spinner.progress, **options)
             if as_json:

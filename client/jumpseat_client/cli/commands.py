@@ -16,7 +16,7 @@ from jumpseat_client.cli.account_commands import accept_terms, login, logout
 from jumpseat_client.cli.config_commands import config_group
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
-from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
+from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
 
 
@@ -77,14 +77,14 @@ def jumpseat() -> None:
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
-@config_option
+@daemon_options
 @json_option
 def chat(
     question: tuple[str, ...],
     model: str | None,
     system: str | None,
     max_tokens: int | None,
-    config: Path | None,
+    daemon_command: list[str],
     as_json: bool,
 ) -> int:
     """Ask a question and stream the answer.
@@ -106,7 +106,7 @@ def chat(
     if messages is None:
         raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
     options = {"model": model, "system": system, "max_tokens": max_tokens}
-    return run_work(ask(messages, options, config=config, as_json=as_json), as_json=as_json)
+    return run_work(ask(messages, options, daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
 @jumpseat.command()
@@ -118,14 +118,14 @@ def chat(
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
-@config_option
+@daemon_options
 @json_option
 def edit(
     file: Path,
     instruction: tuple[str, ...],
     lines: str | None,
     in_place: bool,
-    config: Path | None,
+    daemon_command: list[str],
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -150,16 +150,16 @@ def edit(
         print_failure(str(error), None)
         return FAILED
     words = " ".join(instruction)
-    work = edit_file(piece, words, options, in_place=in_place, config=config, as_json=as_json)
+    work = edit_file(piece, words, options, in_place=in_place, daemon_command=daemon_command, as_json=as_json)
     return run_work(work, as_json=as_json)
 
 
 @jumpseat.command()
 @click.option("--provider", metavar="ID", help="Only this provider's models.")
 @click.option("--refresh", is_flag=True, help="Ask the providers again instead of using cached lists.")
-@config_option
+@daemon_options
 @json_option
-def models(provider: str | None, refresh: bool, config: Path | None, as_json: bool) -> int:
+def models(provider: str | None, refresh: bool, daemon_command: list[str], as_json: bool) -> int:
     """List the models that can be used.
 
     In a pipe each line is a model: id, name, context length, capabilities and notes, separated by tabs.
@@ -172,14 +172,14 @@ def models(provider: str | None, refresh: bool, config: Path | None, as_json: bo
     """
     from jumpseat_client.cli.lists import show_models
 
-    work = show_models(provider=provider, refresh=refresh, config=config, as_json=as_json)
+    work = show_models(provider=provider, refresh=refresh, daemon_command=daemon_command, as_json=as_json)
     return run_work(work, as_json=as_json)
 
 
 @jumpseat.command()
-@config_option
+@daemon_options
 @json_option
-def status(config: Path | None, as_json: bool) -> int:
+def status(daemon_command: list[str], as_json: bool) -> int:
     """Show the providers, whether they are ready, and what to do next.
 
     \b
@@ -189,7 +189,7 @@ def status(config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_client.cli.lists import show_status
 
-    return run_work(show_status(config=config, as_json=as_json), as_json=as_json)
+    return run_work(show_status(daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
 for command in (login, logout, accept_terms, settings, config_group, attach, daemon_group):

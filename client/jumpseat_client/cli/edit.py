@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +100,7 @@ async def edit_file(
     options: Mapping[str, Any],
     *,
     in_place: bool,
-    config: Path | None,
+    daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
     """Rewrite the piece, print the new text or write it to the file, and return the exit code.
@@ -111,7 +111,7 @@ async def edit_file(
     spinner = make_spinner()
     spinner.show("Starting")
     try:
-        async with daemon(config) as client:
+        async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")
             stream = client.edit(piece.target, instruction, on_progress=spinner.progress, **options)
             result, notes = await wait_for_result(stream, spinner)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from jumpseat_client.cli.chat import daemon
@@ -18,13 +17,15 @@ SKILLS = (("supportsVision", "images"), ("supportsToolUse", "tools"), ("supports
 NOTE_KEYS = {"default": "isDefault"}
 
 
-async def show_models(*, provider: str | None, refresh: bool, config: Path | None, as_json: bool) -> int:
+async def show_models(
+    *, provider: str | None, refresh: bool, daemon_command: Sequence[str], as_json: bool
+) -> int:
     """Print the models; providers that failed are reported on stderr.
 
     Raises:
         ClientError: the models cannot be listed at all.
     """
-    async with daemon(config) as client:
+    async with daemon(daemon_command) as client:
         answer = await client.list_models(provider=provider, refresh=refresh)
     models, errors = answer.get("models") or [], answer.get("errors") or []
     code = FAILED if errors and not models else OK
@@ -65,13 +66,13 @@ def _short_count(tokens: Any) -> str:
     return f"{tokens // 1000}k" if tokens >= 10_000 else str(tokens)
 
 
-async def show_status(*, config: Path | None, as_json: bool) -> int:
+async def show_status(*, daemon_command: Sequence[str], as_json: bool) -> int:
     """Print every provider with its authentication state.
 
     Raises:
         ClientError: the daemon cannot be used.
     """
-    async with daemon(config) as client:
+    async with daemon(daemon_command) as client:
         providers = await client.list_providers()
     if as_json:
         default = next((row.get("id") for row in providers if row.get("isDefault")), None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,7 +60,7 @@ def _open(page: str) -> bool:
     return True
 
 
-async def log_in(*, provider: str | None, browser: bool, config: Path | None, as_json: bool) -> int:
+async def log_in(*, provider: str | None, browser: bool, daemon_command: Sequence[str], as_json: bool) -> int:
     """Sign in, and print the account.
 
     Raises:
@@ -72,7 +71,7 @@ async def log_in(*, provider: str | None, browser: bool, config: Path | None, as
     attempt = _Attempt(spinner)
     try:
         async with daemon(
-            config, on_notification=attempt.show_prompt, on_request=attempt.answer_request
+            daemon_command, on_notification=attempt.show_prompt, on_request=attempt.answer_request
         ) as client:
             status = await client.sign_in(provider=provider, open_browser=browser)
     finally:
@@ -80,13 +79,13 @@ async def log_in(*, provider: str | None, browser: bool, config: Path | None, as
     return _report(status, as_json=as_json)
 
 
-async def log_out(*, provider: str | None, config: Path | None, as_json: bool) -> int:
+async def log_out(*, provider: str | None, daemon_command: Sequence[str], as_json: bool) -> int:
     """Sign out, and print whether another sign-in is still used.
 
     Raises:
         ClientError: the daemon cannot be used, or the provider has no sign-in.
     """
-    async with daemon(config) as client:
+    async with daemon(daemon_command) as client:
         status = await client.sign_out(provider=provider)
     if as_json:
         print_json(status)

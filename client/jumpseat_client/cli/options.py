@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import functools
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,30 @@ config_option = click.option(
     metavar="FILE",
     help="Use this configuration file instead of the default one.",
 )
+own_option = click.option(
+    "--own", is_flag=True, help="Start a daemon for this command alone instead of using the shared one."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def daemon_command_of(config: Path | None, *, own: bool) -> list[str]:
+    """The command line of the daemon that these options ask for."""
+    from jumpseat_client.client import default_command
+
+    command = default_command(shared=not own)
+    return command if config is None else [*command, "--config", str(config)]
+
+
+def daemon_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Options that choose the daemon; the function gets its command line as `daemon_command`."""
+
+    @config_option
+    @own_option
+    @functools.wraps(function)
+    def with_command(*arguments: Any, config: Path | None, own: bool, **options: Any) -> int:
+        return function(*arguments, daemon_command=daemon_command_of(config, own=own), **options)
+
+    return with_command
 
 
 def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jumpseat_client.cli.chat import daemon
@@ -15,13 +14,13 @@ NAMES = ("default_provider", "default_model")
 """Keys whose values are always strings, even if they look like JSON."""
 
 
-async def show_settings(key: str | None, *, config: Path | None, as_json: bool) -> int:
+async def show_settings(key: str | None, *, daemon_command: Sequence[str], as_json: bool) -> int:
     """Print all saved settings, one per line, or the value of one key.
 
     Raises:
         ClientError: the daemon cannot be used.
     """
-    async with daemon(config) as client:
+    async with daemon(daemon_command) as client:
         settings = await client.settings()
     if key is None:
         if as_json:
@@ -43,7 +42,7 @@ async def show_settings(key: str | None, *, config: Path | None, as_json: bool) 
     return OK
 
 
-async def change_setting(key: str, value: Any, *, config: Path | None, as_json: bool) -> int:
+async def change_setting(key: str, value: Any, *, daemon_command: Sequence[str], as_json: bool) -> int:
     """Save one value, or remove it if the value is None.
 
     Raises:
@@ -52,7 +51,7 @@ async def change_setting(key: str, value: Any, *, config: Path | None, as_json: 
     patch: Any = value
     for part in reversed(path_of(key)):
         patch = {part: patch}
-    async with daemon(config) as client:
+    async with daemon(daemon_command) as client:
         settings = await client.save_settings(patch)
     if as_json:
         print_json(settings)

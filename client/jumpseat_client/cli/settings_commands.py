@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from jumpseat_client.cli.failures import OK
-from jumpseat_client.cli.options import HELP, config_option, json_option, run_work
+from jumpseat_client.cli.options import (
+    HELP,
+    config_option,
+    daemon_command_of,
+    daemon_options,
+    json_option,
+    own_option,
+    run_work,
+)
 
 
 def _complete_setting(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -17,9 +25,10 @@ def _complete_setting(context: click.Context, parameter: click.Parameter, incomp
 
 @click.group(invoke_without_command=True, context_settings=HELP)
 @config_option
+@own_option
 @json_option
 @click.pass_context
-def settings(context: click.Context, config: Path | None, as_json: bool) -> int:
+def settings(context: click.Context, config: Path | None, own: bool, as_json: bool) -> int:
     """Show or change the saved settings; running editors use them at once.
 
     The keys are default_provider, default_model, max_tokens, and providers.ID.KEY for a provider's settings.
@@ -37,19 +46,20 @@ def settings(context: click.Context, config: Path | None, as_json: bool) -> int:
     exit codes: 0 success; 1 rejected, or nothing is saved under that key; 2 wrong usage.
     """
     if context.invoked_subcommand is not None:
-        if config is not None or as_json:
+        if config is not None or own or as_json:
             raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
         return OK
     from jumpseat_client.cli.settings import show_settings
 
-    return run_work(show_settings(None, config=config, as_json=as_json), as_json=as_json)
+    work = show_settings(None, daemon_command=daemon_command_of(config, own=own), as_json=as_json)
+    return run_work(work, as_json=as_json)
 
 
 @settings.command("get")
 @click.argument("key", shell_complete=_complete_setting)
-@config_option
+@daemon_options
 @json_option
-def get_setting(key: str, config: Path | None, as_json: bool) -> int:
+def get_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
     """Print one value; exit with 1 if nothing is saved under that key.
 
     \b
@@ -60,15 +70,15 @@ def get_setting(key: str, config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_client.cli.settings import show_settings
 
-    return run_work(show_settings(key, config=config, as_json=as_json), as_json=as_json)
+    return run_work(show_settings(key, daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
 @settings.command("set")
 @click.argument("key", shell_complete=_complete_setting)
 @click.argument("value")
-@config_option
+@daemon_options
 @json_option
-def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int:
+def set_setting(key: str, value: str, daemon_command: list[str], as_json: bool) -> int:
     """Save one value. Valid JSON is saved as JSON, everything else as a string.
 
     \b
@@ -82,14 +92,16 @@ def set_setting(key: str, value: str, config: Path | None, as_json: bool) -> int
     parsed = value_of(key, value)
     if parsed is None:
         raise click.UsageError(f"To remove it: jumpseat settings unset {key}")
-    return run_work(change_setting(key, parsed, config=config, as_json=as_json), as_json=as_json)
+    return run_work(
+        change_setting(key, parsed, daemon_command=daemon_command, as_json=as_json), as_json=as_json
+    )
 
 
 @settings.command("unset")
 @click.argument("key", shell_complete=_complete_setting)
-@config_option
+@daemon_options
 @json_option
-def unset_setting(key: str, config: Path | None, as_json: bool) -> int:
+def unset_setting(key: str, daemon_command: list[str], as_json: bool) -> int:
     """Remove one value, or all values of a provider.
 
     \b
@@ -100,4 +112,6 @@ def unset_setting(key: str, config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_client.cli.settings import change_setting
 
-    return run_work(change_setting(key, None, config=config, as_json=as_json), as_json=as_json)
+    return run_work(
+        change_setting(key, None, daemon_command=daemon_command, as_json=as_json), as_json=as_json
+    )

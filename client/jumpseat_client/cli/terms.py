@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,13 +14,13 @@ from jumpseat_client.cli.options import run_work
 from jumpseat_client.cli.terminal import clean, clean_line
 
 
-def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
+def accept(model: str, *, yes: bool, daemon_command: Sequence[str], as_json: bool) -> int:
     """Show the terms, ask, and accept them; return the exit code."""
     provider, colon, name = model.partition(":")
     if not colon:
         raise click.UsageError(f"Name the provider too: copilot:{model}")
     rows: list[dict[str, Any]] = []
-    code = run_work(_look_up(rows, provider, name, config), as_json=as_json)
+    code = run_work(_look_up(rows, provider, name, daemon_command), as_json=as_json)
     if code != OK:
         return code
     row = rows[0] if rows else {}
@@ -42,18 +42,20 @@ def accept(model: str, *, yes: bool, config: Path | None, as_json: bool) -> int:
         # No event loop runs here: it would handle Ctrl-C itself.
         if not click.confirm("Do you accept these terms?", err=True):
             return FAILED
-    return run_work(_accept(model, config, as_json=as_json), as_json=as_json)
+    return run_work(_accept(model, daemon_command, as_json=as_json), as_json=as_json)
 
 
-async def _look_up(rows: list[dict[str, Any]], provider: str, name: str, config: Path | None) -> int:
-    async with daemon(config) as client:
+async def _look_up(
+    rows: list[dict[str, Any]], provider: str, name: str, daemon_command: Sequence[str]
+) -> int:
+    async with daemon(daemon_command) as client:
         listed = await client.list_models(provider=provider, refresh=True)
     rows += [each for each in listed["models"] if name in (each.get("model"), each.get("name"))]
     return OK
 
 
-async def _accept(model: str, config: Path | None, *, as_json: bool) -> int:
-    async with daemon(config) as client:
+async def _accept(model: str, daemon_command: Sequence[str], *, as_json: bool) -> int:
+    async with daemon(daemon_command) as client:
         answer = await client.request("models/setPolicy", {"model": model, "state": "enabled"})
     if as_json:
         print_json(answer["model"])

@@ -1,0 +1,130 @@
+"""Commands and Python clients that share the user's daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from jumpseat_client import ChatFailed, Client, DaemonDied, SyncClient
+from tests.daemon import provider
+from tests.hub import Hub
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def config(home: Path, upstream: FakeUpstream) -> str:
+    """The text of the configuration file: a provider that answers "hello"."""
+    upstream.default(Reply.events(completion_stream(["hello"])))
+    text = (
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+        'default_model = "m"\napi_key = "env:TEST_KEY"\n'
+    )
+    (home / "config.toml").write_text(text)
+    return text
+
+
+async def ask(hub: Hub, *flags: str, key: str = "key-of-one-client", **more: str) -> tuple[int, str]:
+    return await hub.command("chat", *flags, "Hi", env={"TEST_KEY": key, **more})
+
+
+@pytest.mark.requirement("9:commands")
+async def test_commands_share_the_daemon_and_keep_their_environments(
+    hub: Hub, config: str, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    assert await ask(hub, key="key-of-the-first") == (0, "hello\n")
+    pid = hub.pid
+    assert await ask(hub, key="key-of-the-second") == (0, "hello\n")
+    other = tmp_path / "other.toml"
+    other.write_text(config.replace('"m"', '"another-model"'))
+    assert await ask(hub, "--config", str(other)) == (0, "hello\n")
+
+    assert hub.processes() == {pid}
+    keys = [request.headers["authorization"] for request in upstream.requests]
+    assert keys[:2] == ["Bearer key-of-the-first", "Bearer key-of-the-second"]
+    assert [request.json["model"] for request in upstream.requests] == ["m", "m", "another-model"]
+
+
+@pytest.mark.requirement("9:commands")
+@pytest.mark.usefixtures("config")
+async def test_a_command_with_own_starts_no_shared_daemon(hub: Hub) -> None:
+    assert await ask(hub, "--own") == (0, "hello\n")
+    code, output = await hub.command("settings", "--own", "get", "max_tokens")
+    assert (code, output.splitlines()[-1]) == (2, "Error: Put the options after 'get'.")
+    assert hub.processes() == set()
+
+
+@pytest.mark.requirement("9:commands")
+@pytest.mark.usefixtures("config")
+async def test_files_in_the_working_directory_replace_no_module_of_the_command(
+    hub: Hub, tmp_path: Path
+) -> None:
+    for name in ("socket", "jumpseat", "platformdirs"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the project was imported')\n")
+    done = await asyncio.to_thread(
+        run_installed_command, tmp_path, {"TEST_KEY": "a-key-of-the-test", "HOME": str(hub.home)}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
+    assert len(hub.processes()) == 1
+
+
+def run_installed_command(directory: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [Path(sys.executable).with_name("jumpseat"), "chat", "Hi"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        env={**os.environ, **variables},
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.requirement("9:python-client")
+async def test_a_client_of_the_shared_daemon_gets_its_end_as_an_error_and_can_start_again(
+    hub: Hub, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
+    client = Client.spawn(shared=True, config=provider(upstream.base_url))
+    async with client:
+        first = hub.pid
+        chat = client.chat("Hi")
+        deltas = aiter(chat)
+        while not (await anext(deltas)).text:
+            pass
+        assert await hub.command("daemon", "stop") == (0, "")
+
+        with pytest.raises(ChatFailed) as failed:
+            await chat.response()
+        assert (failed.value.kind, (failed.value.partial or {})["text"]) == ("cancelled", "partial")
+        with pytest.raises(DaemonDied) as died:
+            await client.request("providers/list")
+        assert died.value.return_code == 1
+        assert died.value.hint
+    upstream.script(Reply.events(completion_stream(["hello"])))
+    async with client:
+        assert (await client.chat("Hi").response()).text == "hello"
+        assert hub.pid != first
+
+
+@pytest.mark.requirement("9:python-client")
+def test_the_synchronous_client_shares_the_daemon_and_can_start_again(home: Path) -> None:
+    client = SyncClient.spawn(shared=True)
+    for _ in range(2):
+        with client, SyncClient.spawn(shared=True, client_name="other"):
+            assert len(Hub(home).processes()) == 1
+            assert client.request("providers/list")["providers"]
+
+
+def test_shared_is_refused_with_a_command() -> None:
+    with pytest.raises(ValueError, match="attach"):
+        Client.spawn(["jumpseat", "serve"], shared=True)
