@@ -14,6 +14,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completio
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
+from tests.hub import no_daemon_afterwards, running_daemons
 
 pytestmark = pytest.mark.editor
 
@@ -48,21 +49,26 @@ def node(script: str = "smoke") -> Sequence[str]:
 
 
 def run(command, tmp_path, **environment):
-    return subprocess.run(
-        command,
-        env={
-            **os.environ,
-            "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "serve"]),
-            **environment_of(tmp_path / "home"),
-            "HOME": str(tmp_path),
-            "XDG_STATE_HOME": str(tmp_path / "state"),
-            **environment,
-        },
-        capture_output=True,
-        encoding="utf-8",
-        timeout=CLIENT_SECONDS,
-        check=False,
-    )
+    """Run the client, attached to a shared daemon of its own."""
+    home = tmp_path / "home"
+    with no_daemon_afterwards(home):
+        ran = subprocess.run(
+            command,
+            env={
+                **os.environ,
+                "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "attach"]),
+                **environment_of(home),
+                "HOME": str(tmp_path),
+                "XDG_STATE_HOME": str(tmp_path / "state"),
+                **environment,
+            },
+            capture_output=True,
+            encoding="utf-8",
+            timeout=CLIENT_SECONDS,
+            check=False,
+        )
+        assert home in running_daemons().values(), "it was not attached"
+    return ran
 
 
 @pytest.mark.parametrize("client", [neovim, emacs, node])
