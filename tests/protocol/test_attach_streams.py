@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import fcntl
 import os
@@ -230,7 +229,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """A daemon for all tests of this module that do not end it."""
     hub = Hub(tmp_path_factory.mktemp("home"))
     yield hub
-    asyncio.run(hub.clean_up())
+    hub.clean_up()
 
 
 @pytest.mark.parametrize("blocking", [True, pytest.param(False, marks=pytest.mark.slow)])
