@@ -16,7 +16,7 @@ _NAMES = frozenset(
         "environ", "environb", "getenv", "getenvb", "getcwd", "getcwdb", "cwd", "expanduser", "expandvars",
         "abspath", "realpath", "gettempdir", "getproxies", "getproxies_environment", "proxy_bypass",
         "set_default_verify_paths", "load_default_certs", "create_default_context", "platformdirs",
-        "places_of_process", "environment_of_process",
+        "places_of_process", "environment_of_process", "_config_file", "_state_dir", "_data_dir",
     }
 )  # fmt: skip
 """Functions and values of any library that give something of the process."""
@@ -46,6 +46,9 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.system.paths", "absolute()"): "describes the process for the edge",
     ("jumpseat.system.paths", "platformdirs"): "describes the process for the edge",
     ("jumpseat.system.paths", "places_of_process"): "describes the process for the edge",
+    ("jumpseat.system.paths", "_config_file"): "describes the process for the edge",
+    ("jumpseat.system.paths", "_state_dir"): "describes the process for the edge",
+    ("jumpseat.system.paths", "_data_dir"): "describes the process for the edge",
     ("jumpseat.system.environment", "environ"): "describes the process for the edge",
     ("jumpseat.system.environment", "cwd"): "describes the process for the edge",
     ("jumpseat.system.environment", "places_of_process"): "describes the process for the edge",

@@ -295,7 +295,7 @@ def test_every_package_of_the_server_is_checked() -> None:
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
         ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),
-        ("jumpseat_client.client", "from jumpseat.system.paths import config_file", "of the server"),
+        ("jumpseat_client.client", "from jumpseat.system.paths import Places", "of the server"),
         ("jumpseat_client.cli.chat", "from jumpseat.engine import run_turn", "of the server"),
         ("jumpseat.engine.plan", "if provider == 'copilot': ...", "the provider copilot"),
         ("jumpseat.rpc.encode", "def for_ollama(): ...", "the provider ollama"),
@@ -351,6 +351,9 @@ def test_allowed_code_has_no_fault(name: str, source: str) -> None:
         ("import tempfile\ntempfile.mkdtemp()", "mkdtemp without dir"),
         ("from urllib.request import getproxies", "getproxies"),
         ("from jumpseat.system.paths import places_of_process", "places_of_process"),
+        ("from jumpseat.system.paths import _config_file", "_config_file"),
+        ("from jumpseat.system import paths\npaths._state_dir()", "_state_dir"),
+        ("from jumpseat.system.paths import _data_dir", "_data_dir"),
         ("child.start(['gh'], env={})", "start without directory"),
     ],
 )

@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def idle_minutes(file: Path | None) -> float:
-    """How long the daemon waits for the next client, by this configuration file; blocks.
+    """How long the daemon waits for the next client, by this configuration file. Blocks.
 
-    The default where there is no file, or this part of it is wrong: its own client has been notified.
+    The default if there is no file or it is wrong; the clients that use the file report its errors.
     """
     tables: Mapping[str, Any] = {}
     if file is not None:

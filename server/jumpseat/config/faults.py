@@ -12,10 +12,10 @@ from jumpseat.config.places import KeyPath
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong in a configuration; as text, the beginning of a sentence without its end."""
+    """A mistake in the configuration; its text is a sentence without the full stop."""
 
     source: str
-    """The file's path, or what else it is."""
+    """The file's path, or the name of another source."""
 
     key: str
     """The dotted path of the key; empty for the file as a whole, which `message` then names."""
@@ -45,7 +45,7 @@ class UnknownKey:
 
 
 def unknown_in(model: BaseModel, path: KeyPath = ()) -> Iterator[UnknownKey]:
-    """Every key of a model that allows extra ones, and of the models in it, that it does not know."""
+    """The extra keys of a model and of the models in it."""
     known = tuple(type(model).model_fields)
     for key in model.model_extra or {}:
         yield UnknownKey((*path, key), known)

@@ -51,14 +51,14 @@ def load_config(
             its plug-in declares; with None there are only common keys.
 
     Raises:
-        ConfigError: the file cannot be read, something outside of the providers' tables is wrong in it, or
-            the overlay is wrong or goes beyond what it may do. A provider's table that is wrong is logged,
-            and is among the result's `faults`.
+        ConfigError: the file cannot be read, it has a fault outside of the providers' tables, or the overlay
+            is wrong or not allowed. A fault in a provider's table is logged and in the result's `faults`.
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
     file = read(place, required=path is not None)
-    own, faults = validated(file, kinds)  # Its own errors first, under its own name.
+    # Before the overlay, so that an error of the file names the file.
+    own, faults = validated(file, kinds)
     if is_deeper_than(DEEPEST, overlay):
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} deep.")
     overlay = without_absent(overlay or {})
@@ -66,15 +66,16 @@ def load_config(
         config = _with_overlay(own, file, overlay, built_in, faults, kinds) if overlay else own
         refuse_keys_of_plugins(config, overlay, kinds)
     except OverlayError as error:
-        error.hint = f"Put it into your own configuration file, {file.name}; a workspace may not set it."
+        error.hint = f"Set it in your own configuration file, {file.name}; a workspace may not set it."
         raise
     warnings = list(warnings_of(config, own, file, kinds))
-    if faults:  # Of the tables that are wrong only what is sound has keys to look at.
+    if faults:
+        # `config` lacks the faulty tables, so their valid part is searched for unknown keys separately.
         sound, _ = sound_part(file, kinds)
         warnings += [each for each in warnings_of(sound, sound, file, kinds) if each not in warnings]
     config.note_origins(place, file.tables.get("providers", {}), environment)
     config.note_from_client(frozenset(config.providers) - frozenset(own.providers))
-    _keep_keys_back(config, environment)
+    _hide_keys_from_commands(config, environment)
     config.note_faults(faults, _kinds(file, faults))
     for of_one in faults.values():
         for fault in of_one:
@@ -84,8 +85,8 @@ def load_config(
     return config
 
 
-def _keep_keys_back(config: Config, environment: Environment) -> None:
-    """Have commands run without the variables that hold the providers' keys."""
+def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
+    """Note the variables that hold providers' credentials, which no command gets."""
     for table in config.providers.values():
         if table.is_from_client:
             continue
@@ -135,8 +136,8 @@ def _names_sent(config: Config, own: Config, file: Source) -> Iterator[Fault]:
     lines = file.lines() if sent else {}
     for path in sent:
         message = (
-            "one lower-case word, which is also sent as the name of the role where the server has chat "
-            "completions; roles.wire names roles for requests alone, and wire = {} none"
+            "one lower-case word is also sent as the name of the role to a server with chat completions; "
+            "roles.wire sets the names in requests, and wire = {} keeps the default names"
         )
         key = ".".join(path)
         if path[1] in own.providers:
@@ -158,15 +159,16 @@ def _with_overlay(
     Args:
         own: the file's configuration.
         file: the file.
-        overlay: without what means absent.
+        overlay: without nulls and empty tables.
         built_in: as for `load_config`.
-        broken: providers of the file whose tables are wrong: their ids stay the user's.
+        broken: providers of the file whose tables have faults; the overlay may not redefine them.
         kinds: as for `load_config`.
     """
     sound = {name: file.tables["providers"][name] for name in own.providers}
     merged = overlaid({**file.tables, "providers": sound}, overlay, {*built_in, *broken}, kinds)
     for name in broken:
-        merged.get("providers", {}).pop(name, None)  # A few settings alone would make another provider of it.
+        # The overlay's few keys alone would be another provider under the same id.
+        merged.get("providers", {}).pop(name, None)
     config, errors = checked(merged, kinds)
     if config is None:
         raise error_of([fault for _, fault in faults_of(errors, Source(OVERLAY))])

@@ -1,7 +1,7 @@
-"""Merges a client's overlay into the file, and refuses what it may not do.
+"""Merges a client's overlay into the file's tables, and refuses keys that an overlay may not set.
 
-The file is the user's own. The overlay may come from a workspace of another author, so it may choose among
-what the user has, set values of settings, and add providers of literal values (docs/configuration.md, Trust).
+The overlay may come from a workspace of another author. It may choose a default provider and model, set
+values of settings, and add providers of literal values (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ SOURCE = "initializationOptions.config"
 TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers"})
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
 
-
 LONGEST_ID = 100
 """Of a provider that the overlay adds."""
 
 
 class OverlayError(ConfigError):
-    """The overlay goes beyond what it may do."""
+    """The overlay has a key or a value that it may not have."""
 
     def __init__(self, key: str, why: str) -> None:
         super().__init__(f"{SOURCE}: {key} {why}.")
@@ -40,12 +39,12 @@ def overlaid(
 
     Args:
         base: the file's tables.
-        overlay: without what means absent.
-        known: ids of providers that the user has beside those of `base`.
+        overlay: without nulls and empty tables.
+        known: ids of further providers of the user.
         kinds: the built-in kinds of providers.
 
     Raises:
-        OverlayError: the overlay goes beyond what it may do.
+        OverlayError: the overlay has something that it may not have.
     """
     for key in overlay:
         if key not in TOP_LEVEL:
@@ -71,7 +70,7 @@ def overlaid(
             _refuse_changes(table, where)
         else:
             _refuse_lookalike(name, users)
-            _refuse_what_a_user_chooses(table, where, kind_of(name, table.get("kind"), kinds))
+            _refuse_user_only(table, where, kind_of(name, table.get("kind"), kinds))
         providers[name] = merge_patch(providers.get(name, {}), table)
     if providers:
         result["providers"] = providers
@@ -106,15 +105,13 @@ def without_absent(value: Any) -> Any:
 
 
 def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
-    """Values for the rows that a provider of the user's has, by the rows' keys.
-
-    A row would put keys of its author's choice into requests that are made with the user's credential.
-    """
+    """The overlay's settings of a provider of the user, which must be values and no rows."""
     if not isinstance(settings, Mapping):
         raise OverlayError(where, "must be a table")
     for key, value in settings.items():
+        # A row puts parameters of its author's choice into requests with the user's credential.
         if isinstance(value, Mapping):
-            why = "must be a value: the rows of a provider that exists are its own"
+            why = "must be a value: a client cannot change the settings rows of an existing provider"
             raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
     return settings
 
@@ -135,8 +132,8 @@ def _refuse_lookalike(name: str, users: Collection[str]) -> None:
             )
 
 
-def _refuse_what_a_user_chooses(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
-    """Refuse to run, trust or show a file, and to choose the route of the user's sign-in."""
+def _refuse_user_only(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
+    """Refuse keys that name files or programs, or hosts for the user's sign-in."""
     of_every_kind = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
     for key, why in {**of_every_kind, **(kind.user_only if kind is not None else {})}.items():
         if key in table:
@@ -144,7 +141,7 @@ def _refuse_what_a_user_chooses(table: Mapping[str, Any], where: str, kind: Kind
 
 
 def _refuse_sources(value: Any, where: str) -> None:
-    """Refuse any string that would make the daemon read something of the user's."""
+    """Refuse any string that would make the daemon read a file, a variable or a key of the user."""
     if isinstance(value, str):
         prefix = source_prefix(value)
         if prefix is not None:

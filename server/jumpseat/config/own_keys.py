@@ -1,4 +1,4 @@
-"""The keys that one kind of provider has beside the common ones: what is wrong in them, and which exist."""
+"""The keys of one kind of provider, beside the common ones: their faults, and unknown keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Kind(Protocol):
 
     @property
     def user_only(self) -> Mapping[str, str]:
-        """Keys that a client may not set on a provider it adds: why, as the end of a sentence."""
+        """Keys that a client may not set on a provider that it adds, each with the reason as a clause."""
 
 
 Kinds: TypeAlias = Mapping[str, Kind]
@@ -40,7 +40,7 @@ def own_keys(model: type[BaseModel] | None) -> tuple[str, ...]:
 
 
 def errors_in_own_keys(tables: Mapping[str, Any], kinds: Kinds | None) -> Iterator[ErrorDetails]:
-    """What pydantic finds wrong in the own keys of every provider, with paths from the top of the file."""
+    """Pydantic's errors in the own keys of every provider, with paths from the top of the file."""
     providers = tables.get("providers")
     for name, table in providers.items() if isinstance(providers, Mapping) else ():
         kind = kind_of(name, table.get("kind"), kinds) if isinstance(table, Mapping) else None
@@ -55,12 +55,12 @@ def errors_in_own_keys(tables: Mapping[str, Any], kinds: Kinds | None) -> Iterat
 
 
 def is_of_a_plugin(table: ProviderConfig, kinds: Collection[str] | None) -> bool:
-    """Whether a plug-in has to know the kind of this table."""
+    """Whether the kind of this table is not a built-in one."""
     return kinds is not None and bool(table.kind) and table.kind not in kinds
 
 
 def unknown_keys(config: Config, kinds: Kinds | None) -> list[UnknownKey]:
-    """Keys that mean nothing, in the order of their paths. The own keys of plug-ins are left to them."""
+    """Keys that have no meaning, in the order of their paths; plug-ins check their own keys."""
     unknown = []
     for each in sorted(unknown_in(config), key=lambda each: each.key):
         if len(each.path) == 3 and each.path[0] == "providers":

@@ -1,8 +1,8 @@
 """The line of each key in a TOML text. Used only to report a fault.
 
-The parser of the standard library keeps no positions, and others that do would be a dependency for this
-alone. So the text is cut into statements by that very parser: the shortest run of lines that it takes is one
-statement, and what it makes of it names the keys."""
+`tomllib` keeps no positions. So the text is cut into statements: the shortest run of lines that `tomllib`
+accepts is one statement, and its result has the keys.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""The keys from the top of the file down; an int counts in an array."""
+"""The keys from the top of the file down; an int is an index of an array."""
 
 _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
-"""A line with which a statement may begin, or which is between two."""
+"""A line with which a statement may begin, or a line between two statements."""
 
 MOST_LINES = 5000
 """A longer text is not searched: no configuration written by hand is so long."""
 
 
 def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
-    """The line of a key, else of the nearest table around it that is written down; None for neither."""
+    """The line of a key, else of the nearest table around it that has one; None for neither."""
     return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
 
 
 def lines_of_keys(text: str) -> dict[KeyPath, int]:
     """The line, counted from 1, on which each key or table of a valid TOML text begins.
 
-    A table without a header of its own begins where something in it does.
+    A table without a header begins where its first key or table does.
     """
     found: dict[KeyPath, int] = {}
     implied: dict[KeyPath, int] = {}
@@ -51,13 +51,15 @@ def lines_of_keys(text: str) -> dict[KeyPath, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | None]]:
-    """Each statement with its first line: what the parser makes of it, and whether it is a table's header."""
-    lines = text.replace("\r\n", "\n").split("\n")  # As TOML ends lines, and nowhere else.
+    """Each statement with its first line: the parsed tables, and whether it is a table's header."""
+    # Not `splitlines`, which also splits at characters that do not end a line in TOML.
+    lines = text.replace("\r\n", "\n").split("\n")
     start = 0
     while start < min(len(lines), MOST_LINES):
         for end in range(start + 1, len(lines) + 1):
+            # Without this, a long array would be parsed once for each of its lines.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
-                continue  # Or a long array would be parsed once for each of its lines.
+                continue
             piece = "\n".join(lines[start:end])
             try:
                 parsed = tomllib.loads(piece)

@@ -1,7 +1,7 @@
-"""The file as tables, and everything that is wrong in it: which file, which line, which key, what is allowed.
+"""Reads the configuration file, and reports its faults with file, line, key and what is allowed.
 
-A file that cannot be read as a whole is an error. One provider's table that is wrong is that provider's error
-alone, reported when the provider is used: all others work.
+A fault in one provider's table affects that provider only, and is reported when it is used. Any other fault
+is an error of the whole file.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ MOST_BYTES = 1024 * 1024
 """A larger file is refused: no configuration written by hand is so long."""
 
 DEEPEST = 100
-"""Levels of tables and arrays, of the file and of an overlay; everything else here may recurse."""
+"""Levels of tables and arrays in the file and in an overlay."""
+# Below Python's recursion limit: the functions of this package recurse into tables.
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One text of a configuration with its name."""
+    """A configuration's tables, with its name and text."""
 
     name: str
     text: str = field(default="", repr=False)
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def lines(self) -> dict[KeyPath, int]:
-        """Where each key stands; empty for what is no text, as a client's overlay."""
+        """The line of each key; empty without a text, as for a client's overlay."""
         return lines_of_keys(self.text) if self.text else {}
 
 
 def read(path: Path, *, required: bool) -> Source:
-    """The file's tables, unchecked; empty where it is missing and may be.
+    """The file's tables, unchecked; empty if it is missing and not required.
 
     Raises:
-        ConfigError: it cannot be read, or is no TOML; the message has line and column.
+        ConfigError: it cannot be read, or is not TOML; the message has line and column.
     """
     try:
         text = read_regular(path, MOST_BYTES).decode("utf-8-sig")
@@ -58,7 +59,7 @@ def read(path: Path, *, required: bool) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"The configuration file {path} cannot be read: {why}.") from None
-    # The parser's memory grows with the square of the parts of a key.
+    # The parser's memory grows with the square of the number of parts in a dotted key.
     is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
     try:
         tables = {} if is_deep else tomllib.loads(text)
@@ -72,7 +73,7 @@ def read(path: Path, *, required: bool) -> Source:
 
 
 def is_deeper_than(most: int, value: Any) -> bool:
-    """Whether tables and arrays are nested deeper than so many levels."""
+    """Whether tables and arrays are nested deeper than this number of levels."""
     level = [value]
     for _ in range(most + 1):
         level = [
@@ -85,7 +86,7 @@ def is_deeper_than(most: int, value: Any) -> bool:
 
 
 def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | None, list[ErrorDetails]]:
-    """The configuration, or what is wrong in it; the own keys of each built-in kind are checked too."""
+    """The configuration, or its errors; the own keys of each built-in kind are checked too."""
     errors = list(errors_in_own_keys(tables, kinds))
     try:
         config = Config.model_validate(dict(tables))
@@ -95,10 +96,10 @@ def checked(tables: Mapping[str, Any], kinds: Kinds | None) -> tuple[Config | No
 
 
 def validated(source: Source, kinds: Kinds | None) -> tuple[Config, dict[str, tuple[Fault, ...]]]:
-    """The configuration without the providers whose tables are wrong, and what is wrong in those, by id.
+    """The configuration without the providers whose tables have faults, and those faults by id.
 
     Raises:
-        ConfigError: something else is wrong; the message has the first fault, the hint the others.
+        ConfigError: there is a fault elsewhere; the message has the first one, the hint the others.
     """
     whole, errors = checked(source.tables, kinds)
     if whole is not None:
@@ -115,7 +116,7 @@ def validated(source: Source, kinds: Kinds | None) -> tuple[Config, dict[str, tu
 
 
 def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
-    """The configuration without each value that is wrong, and everything that is wrong in it."""
+    """The configuration without its faulty values, and all faults."""
     tables = deepcopy(dict(source.tables))
     found: dict[KeyPath, Fault] = {}
     while True:
@@ -129,7 +130,7 @@ def sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[
 
 
 def _existing(value: Any, path: KeyPath) -> KeyPath:
-    """As much of a path as the file has: a key that is missing is its table's fault."""
+    """The part of a path that the file has: a missing key is a fault of its table."""
     for length, part in enumerate(path):
         try:
             value = value[part]
@@ -139,8 +140,9 @@ def _existing(value: Any, path: KeyPath) -> KeyPath:
 
 
 def _outermost(paths: Collection[KeyPath]) -> list[KeyPath]:
-    """Those that are below no other, the later entries of an array first."""
+    """The paths that are not below another one, the later entries of an array first."""
     outer = [path for path in paths if path and not any(path[:n] in paths for n in range(1, len(path)))]
+    # In this order, removing an entry of an array does not move those that are removed next.
     return sorted(outer, key=lambda path: [(isinstance(part, int), part) for part in path], reverse=True)
 
 
@@ -151,13 +153,14 @@ def _remove(tables: Any, path: KeyPath) -> None:
 
 
 def faults_of(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
-    """Each finding with its path, in the order of the file. No value is repeated: it may be a key."""
+    """Each fault with its path, in the order of the file, without values: they may be credentials."""
     lines = source.lines()
     sentences: dict[KeyPath, list[str]] = {}
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
-            path = path[:-1]  # One of several types that the key may have.
+            # Pydantic appends the type that it tried, for a key with several types.
+            path = path[:-1]
         sentences.setdefault(path, []).append(_sentence(each))
     faults = [
         (path, Fault(source.name, ".".join(map(str, path)), _joined(found), line_of(path, lines)))
@@ -172,7 +175,7 @@ def _joined(sentences: Sequence[str]) -> str:
 
 
 class FaultyConfigError(ConfigError):
-    """A configuration with faults that are known one by one."""
+    """A configuration with faults, which `faults` lists."""
 
     def __init__(self, faults: Sequence[Fault], provider: str | None) -> None:
         others = " ".join(f"Also: {fault}." for fault in faults[1:])
@@ -204,21 +207,21 @@ _SENTENCES = {
     "value_error": "{error}",
 }
 _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
-"""How pydantic names the alternative that it tried, after the key."""
+"""By the type of an error, the name of the type that pydantic appends to the path."""
 
 _FORMS = {
-    "[key]": "is no name for a provider; it must have no colon and no white space",
+    "[key]": "is not a valid name of a provider; it must have no colon and no white space",
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
     "mapping": "must be parameters, a place below it as in parameters.options, or chat",
 }
-"""What a key that has a form must look like."""
+"""For keys with a pattern: the sentence that replaces pydantic's."""
 
 
-def _sentence(found: ErrorDetails) -> str:
-    """A finding of pydantic's in the words of TOML."""
-    form = _FORMS.get(str(found["loc"][-1]))
-    if found["type"] == "string_pattern_mismatch" and form is not None:
+def _sentence(error: ErrorDetails) -> str:
+    """An error of pydantic in the words of TOML."""
+    form = _FORMS.get(str(error["loc"][-1]))
+    if error["type"] == "string_pattern_mismatch" and form is not None:
         return form
-    known = _SENTENCES.get(found["type"])
-    return str(found["msg"]) if known is None else known.format_map(found.get("ctx", {}))
+    known = _SENTENCES.get(error["type"])
+    return str(error["msg"]) if known is None else known.format_map(error.get("ctx", {}))

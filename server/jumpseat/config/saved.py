@@ -1,7 +1,7 @@
 """Settings that clients save: the default provider and model, and values for providers' settings.
 
-Owns the file `settings.json` of the state directory: its content, what may be saved, and telling that it
-changed (section 4 of the protocol page). The configuration takes precedence. File access runs in a thread.
+Owns the file `settings.json` of the state directory: its content, what may be saved, and change notification
+(section 4 of the protocol page). The configuration takes precedence. File access runs in a thread.
 """
 
 from __future__ import annotations
@@ -29,25 +29,24 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "settings.json"
 
-# The file's own keys, beside its version. Only the first is for clients.
+# The file's keys, beside its version. Clients see the first only.
 _SETTINGS = "settings"
 _CHOSEN = "chosen_default_provider"
-"""The default that was chosen by the daemon itself; one that a person saved is not replaced by it."""
+"""The default that the daemon chose; it never replaces one that a person saved."""
 _MODELS_PROVIDER = "provider_of_default_model"
-"""The provider that `default_model` named when it was saved: without it, `groq:x` and the bare name
-`qwen3:4b` would look alike once `groq` is removed."""
+"""The provider that `default_model` named when it was saved."""
+# Without it, `groq:x` looks like the bare name `qwen3:4b` once `groq` is removed.
 
 
 def saved_settings_file(places: Places) -> Path:
-    """Where saved settings lie; the file may not exist yet."""
+    """The file of saved settings, which may not exist yet."""
     return places.state_dir / FILE_NAME
 
 
 class SavedSettings:
-    """The saved settings as one connection knows them, in step with the file.
+    """The saved settings of one connection, in step with the file.
 
-    Reading never fails for long: a broken file is set aside and counts as empty. Until `loaded` was
-    awaited, nothing is saved.
+    A broken file is set aside and counts as empty. `values` is empty until `loaded` was awaited.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -64,10 +63,7 @@ class SavedSettings:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What is saved, as clients are shown it: `providers` is always there.
-
-        Values of a wrong type, which only an editor can have put there, are left out.
-        """
+        """The saved settings as clients see them, without values of a wrong type; has `providers` always."""
         return readable(self._settings)
 
     @property
@@ -77,7 +73,7 @@ class SavedSettings:
         return found if isinstance(found, str) else None
 
     def default_model(self, providers: Collection[str]) -> str | None:
-        """The saved model; None where it names a provider that is not among these any more."""
+        """The saved model; None if it names a provider that is not among these any more."""
         found = self._settings.get("default_model")
         owner = self._content.get(_MODELS_PROVIDER)
         if not isinstance(found, str) or (owner is not None and owner not in providers):
@@ -86,7 +82,7 @@ class SavedSettings:
 
     @property
     def max_tokens(self) -> int | None:
-        """The saved longest answer, in tokens."""
+        """The saved limit of an answer, in tokens."""
         found = self.values.get("max_tokens")
         return found if isinstance(found, int) else None
 
@@ -96,11 +92,11 @@ class SavedSettings:
         return found
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call this once after every change of `values`, also by another process."""
+        """Call the listener after every change of `values`, also by another process."""
         self._on_change.append(listener)
 
     async def loaded(self) -> None:
-        """Read the file, if that was not done yet. A file that cannot be read is logged and left alone."""
+        """Read the file, unless it was read before. An unreadable file is logged and not changed."""
         if self._is_loaded:
             return
         try:
@@ -120,10 +116,10 @@ class SavedSettings:
     async def save(
         self, patch: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
     ) -> dict[str, Any]:
-        """Merge these settings into the saved ones, deeply, and return the whole.
+        """Merge these settings into the saved ones, deeply, and return all of them.
 
-        None deletes, an empty object changes nothing. What is saved already may come again as it is, be it
-        a key of a newer version or a provider that is not there; what would be new is checked.
+        None deletes; an empty object changes nothing. Only new values are checked: a client may send back a
+        key of a newer version, or a provider that does not exist, as it was saved.
 
         Args:
             patch: what to merge.
@@ -137,18 +133,18 @@ class SavedSettings:
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
             before = self._checked(content)
-            wanted = without_empty_objects(patch, schemas)
-            problems = problems_of(wanted, before, schemas, model_fault)
+            changes = without_empty_objects(patch, schemas)
+            problems = problems_of(changes, before, schemas, model_fault)
             if problems:
                 raise InvalidRequestError(f"{problems[0].path} {problems[0].message}.", problems)
-            after = {**content, _SETTINGS: pruned(merge_patch(before, wanted))}
-            if "default_provider" in wanted:
+            after = {**content, _SETTINGS: pruned(merge_patch(before, changes))}
+            if "default_provider" in changes:
                 after.pop(_CHOSEN, None)
-            if "default_model" in wanted:
-                owner, colon, _ = str(wanted["default_model"]).partition(":")
+            if "default_model" in changes:
+                owner, colon, _ = str(changes["default_model"]).partition(":")
                 if colon and owner in schemas:
                     after[_MODELS_PROVIDER] = owner
-                elif wanted["default_model"] != before.get("default_model"):
+                elif changes["default_model"] != before.get("default_model"):
                     after.pop(_MODELS_PROVIDER, None)
             return after
 
@@ -157,13 +153,11 @@ class SavedSettings:
         return self.values
 
     async def choose(self, provider: str, providers: Collection[str]) -> None:
-        """Keep a default that the daemon chose by itself, so that it stays; never over a person's choice.
-
-        Where that fails it is logged, and not tried again: a chat does not depend on it.
+        """Save a default that the daemon chose, unless a person saved one. A failure is logged, not raised.
 
         Args:
             provider: the choice.
-            providers: those that exist. A choice made earlier that is not among them is replaced.
+            providers: those that exist. An earlier choice of the daemon that is not among them is replaced.
         """
         current = self.default_provider
         if not self._may_choose or not _may_replace(self._content, current, providers):
@@ -172,7 +166,8 @@ class SavedSettings:
         def change(content: dict[str, Any]) -> dict[str, Any]:
             settings = self._checked(content)
             if not _may_replace(content, settings.get("default_provider"), providers):
-                return content  # Another process has chosen in the meantime.
+                # Another process has chosen meanwhile.
+                return content
             return {**content, _SETTINGS: {**settings, "default_provider": provider}, _CHOSEN: provider}
 
         try:
@@ -184,16 +179,17 @@ class SavedSettings:
             logger.info("%s is the default provider from now on", self.default_provider)
 
     async def watch(self, *, tick: Callable[[], Any] | None = None) -> None:
-        """Follow the file until cancelled, so that changes by other processes are reported too.
+        """Follow changes of the file by other processes, until cancelled.
 
         Args:
-            tick: what to wait for between two looks, instead of a second.
+            tick: awaited between two polls instead of a second, for tests.
         """
         if self._file is None:
             return
         watcher = Watcher([self._file.path], tick=tick)
         if self._is_loaded:
-            await self._follow()  # What changed between that and the watcher's first look is not given by it.
+            # The file may have changed between its first read and the creation of the watcher.
+            await self._follow()
         await self.loaded()
         async for _ in watcher:
             await self._follow()
@@ -216,7 +212,7 @@ class SavedSettings:
                 self._take(await _in_thread(file.read))
 
     def _checked(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings in the file's content; broken ones are not overwritten."""
+        """The settings in the file's content; broken ones are an error, so that nothing overwrites them."""
         found = content.get(_SETTINGS, {})
         if not isinstance(found, dict):
             where = str(self._file.path) if self._file is not None else FILE_NAME
@@ -227,7 +223,7 @@ class SavedSettings:
         return found
 
     async def _update(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Put what this makes of the content in its place; it must leave what it is given as it is."""
+        """Replace the content by the result of `change`, which must not modify its argument."""
         async with self._one_at_a_time:
             file = self._file
             if file is None:
@@ -236,7 +232,7 @@ class SavedSettings:
                 self._take(await _in_thread(lambda: file.update(change)))
 
     def _take(self, content: dict[str, Any]) -> None:
-        """Make this the known content, and tell of it if clients can see the difference."""
+        """Set the known content, and call the listeners if clients can see the difference."""
         before, was_loaded = self.values, self._is_loaded
         self._content, self._is_loaded = content, True
         if was_loaded and self.values != before:
@@ -245,11 +241,6 @@ class SavedSettings:
 
 
 async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Read or write the file.
-
-    Raises:
-        ConfigError: the file cannot be used.
-    """
     try:
         return await asyncio.to_thread(work)
     except StateError as error:
@@ -257,5 +248,5 @@ async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _may_replace(content: Mapping[str, Any], current: Any, providers: Collection[str]) -> bool:
-    """Whether the daemon's own choice may take the place of the default that is saved now."""
+    """Whether a choice of the daemon may replace the saved default."""
     return current is None or (current == content.get(_CHOSEN) and current not in providers)

@@ -12,11 +12,11 @@ from jumpseat.config.setting_rows import SettingRow, check_settings
 from jumpseat.config.suggestions import alternatives
 
 Schemas: TypeAlias = Mapping[str, Mapping[str, SettingRow]]
-"""By the id of every provider that exists, its settings rows; those no patch names may be empty."""
+"""The settings rows of every provider by its id; may be empty for one that the patch does not name."""
 
 
 def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The base with the patch in it, as JSON Merge Patch (RFC 7396) says: None deletes, objects merge."""
+    """The base with the patch merged into it by JSON Merge Patch (RFC 7396): None deletes, objects merge."""
     result = dict(base)
     for key, value in patch.items():
         if value is None:
@@ -58,7 +58,7 @@ _KEYS = (*_TOP_LEVEL_RULES, "providers")
 
 
 def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[str, Any]:
-    """The patch without what means "absent": empty objects, and the empty arrays that Lua makes of them."""
+    """The patch without empty objects, and without the empty arrays that Lua sends in their place."""
 
     def kept(path: tuple[str, ...], value: Any) -> bool:
         is_object = path[0] == "providers" and len(path) < 3
@@ -78,7 +78,7 @@ def without_empty_objects(patch: Mapping[str, Any], schemas: Schemas) -> dict[st
 
 
 def pruned(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings without the tables of providers of which nothing is left."""
+    """The settings without empty tables of providers."""
     providers = settings.get("providers")
     if not isinstance(providers, dict):
         return settings
@@ -89,11 +89,11 @@ def pruned(settings: dict[str, Any]) -> dict[str, Any]:
 def problems_of(
     patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
 ) -> list[Problem]:
-    """Every value that would be new and breaks its rule.
+    """The problems of every value that differs from the saved one.
 
     Args:
-        patch: what is to be saved.
-        saved: what is.
+        patch: the settings to save.
+        saved: the settings before.
         schemas: the settings rows of each provider.
         model_fault: why a chat would refuse the patch's `default_model`, if it would.
     """
@@ -106,7 +106,7 @@ def problems_of(
         elif (fault := _TOP_LEVEL_RULES[key](value)) is not None:
             problems.append(Problem(f"settings.{key}", fault))
         elif key == "default_provider" and value not in schemas:
-            problems.append(Problem(f"settings.{key}", f"is no provider{alternatives(value, schemas)}"))
+            problems.append(Problem(f"settings.{key}", f"is not a provider{alternatives(value, schemas)}"))
         elif key == "default_model" and model_fault is not None:
             problems.append(Problem(f"settings.{key}", model_fault))
     return problems
@@ -126,7 +126,7 @@ def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Pro
         news = _news(table, known if isinstance(known, Mapping) else {})
         if name not in schemas:
             if news:
-                problems.append(Problem(where, f"is no provider{alternatives(name, schemas)}"))
+                problems.append(Problem(where, f"is not a provider{alternatives(name, schemas)}"))
             continue
         problems += [
             Problem(f"{where}.{each.path.removeprefix('settings.')}", each.message)
@@ -136,7 +136,7 @@ def _problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> list[Pro
 
 
 def _news(patch: Mapping[str, Any], saved: Mapping[str, Any]) -> dict[str, Any]:
-    """What the patch sets to another value than is saved; what it deletes needs no rule."""
+    """The entries of the patch that set a value other than the saved one; deletions need no check."""
     return {
         key: value
         for key, value in patch.items()

@@ -39,14 +39,14 @@ class CapabilityOverrides(BaseModel):
     resumable_streaming: bool | None = None
 
 
-def _can_be_asked(address: str) -> str:
+def _checked_address(address: str) -> str:
     if (fault := fault_of_address(address)) is not None:
         raise ValueError(fault)
     return address
 
 
-Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_can_be_asked)]
-"""An address, or one that a value begins."""
+Address = Annotated[str, Field(pattern=r"^(https?://[^\s/]+|\$\{)"), AfterValidator(_checked_address)]
+"""An http or https address; it may begin with `${name}`."""
 
 
 def _one_word(text: str) -> str:
@@ -56,11 +56,11 @@ def _one_word(text: str) -> str:
 
 
 HeaderWord = Annotated[str, AfterValidator(_one_word)]
-"""What can stand in a header or in a form."""
+"""A value that is valid in a header and in a form."""
 
 
 class WireRoles(BaseModel):
-    """What an endpoint with chat completions calls the roles of messages, where its names are its own."""
+    """The names of roles in requests with chat completions, where they differ from the dialect's."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -71,7 +71,7 @@ class WireRoles(BaseModel):
 
     @property
     def names(self) -> dict[str, str]:
-        """The names that are set, by the dialect's own role."""
+        """The names that are set, by the dialect's role."""
         return {role: name for role in type(self).model_fields if (name := getattr(self, role)) is not None}
 
 
@@ -79,11 +79,11 @@ _WIRE_WORD = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class Roles(BaseModel):
-    """What the two sides are called: in a transcript's headings, and in requests.
+    """The names of roles: in a transcript's headings, and in requests.
 
-    A heading is for a reader, in any language, and a request for a server. `wire` speaks of requests alone.
-    Without it, a name that can only be meant for a server is sent too: any of `system` and `tool`, which have
-    no headings, and one lower-case word of `user` and `assistant`, as in `assistant = "model"`.
+    `user` and `assistant` name headings, and `wire` names roles in requests. Without `wire`, requests also
+    use `system` and `tool`, which have no headings, and `user` and `assistant` if they are one lower-case
+    word, as in `assistant = "model"`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -101,19 +101,19 @@ class Roles(BaseModel):
 
     @property
     def also_sent(self) -> dict[str, str]:
-        """The names of headings that requests say too, because of how they look."""
+        """The names of headings that are also sent in requests, because they are one lower-case word."""
         if self.wire is not None:
             return {}
         return {role: name for role, name in self.names.items() if _WIRE_WORD.fullmatch(name)}
 
     @property
     def wire_names(self) -> dict[str, str]:
-        """What requests call the roles, where that is not the dialect's own name."""
+        """The names of roles in requests, where they differ from the dialect's."""
         plain = {role: name for role in ("system", "tool") if (name := getattr(self, role)) is not None}
         return {**plain, **self.also_sent, **(self.wire.names if self.wire is not None else {})}
 
     @model_validator(mode="after")
-    def _headings_tell_the_sides_apart(self) -> Self:
+    def _headings_are_distinct(self) -> Self:
         for role, name in self.names.items():
             if not name or name != name.strip() or not name.isprintable():
                 raise ValueError(f"{role} must be one line of text without blanks around it")
@@ -130,9 +130,9 @@ Tokens = Annotated[int, Field(gt=0)]
 
 
 class ConfiguredModel(BaseModel):
-    """One entry of a provider's `models`: a name, with what the user knows of the model.
+    """One entry of a provider's `models`: a name, with facts of the model.
 
-    The endpoint's own facts of a model take precedence over these; these over all others.
+    Facts from the endpoint take precedence over these; these over all others.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -157,12 +157,12 @@ def _as_table(value: Any) -> Any:
 
 
 class ClientCertificate(BaseModel):
-    """What TLS shows to a server that asks for a certificate: files in PEM form."""
+    """The TLS client certificate: files in PEM format."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     cert: Annotated[str, Field(min_length=1)]
-    """The certificate with its chain; its key too, unless `key` names another file."""
+    """The certificate with its chain, and its key unless `key` names another file."""
 
     key: Annotated[str, Field(min_length=1)] | None = None
     password: Annotated[str, Field(min_length=1)] | None = Field(default=None, repr=False)
@@ -178,10 +178,10 @@ class TableOrigin:
     """Where a provider's table comes from."""
 
     file: Path | None = None
-    """The configuration file; paths of files in the table begin at its directory."""
+    """The configuration file; relative paths in the table start at its directory."""
 
     table: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The table as the file has it, without what a client has laid over it; None where there is no file."""
+    """The table as in the file, without the client's overlay; None without a file."""
 
     # Not compared: all tables of one client have the same.
     environment: Environment = field(default_factory=empty_environment, repr=False, compare=False)
@@ -189,11 +189,11 @@ class TableOrigin:
 
     @property
     def directory(self) -> Path:
-        """That of the configuration file."""
+        """The directory of the configuration file."""
         return (self.file or self.environment.places.config_file).parent
 
 
-def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
+def _checked_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
     for key, row in rows.items():
         if row.mapping == CHAT and key not in CHAT_PARAMS:
             raise ValueError(f"{key} cannot have the mapping chat; only {', '.join(CHAT_PARAMS)} can")
@@ -201,7 +201,7 @@ def _stand_for_params(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
 
 
 class ProviderConfig(BaseModel):
-    """One `[providers.<id>]` table, with the keys that kinds have in common; `model_extra` has the others."""
+    """One `[providers.ID]` table: the keys that all kinds share; `model_extra` has the others."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -218,13 +218,13 @@ class ProviderConfig(BaseModel):
         self._origin = value
 
     def within(self, environment: Environment) -> Self:
-        """This table, used in an environment; for one that was made by hand, which has an empty one."""
+        """This table with an environment; for a table made in code, whose environment is empty."""
         self._origin = replace(self._origin, environment=environment)
         return self
 
     @property
     def is_from_client(self) -> bool:
-        """Whether a client's overlay has brought this table: its author may not be the user."""
+        """Whether the table comes from a client's overlay, so that its author may not be the user."""
         return self._is_from_client
 
     @is_from_client.setter
@@ -235,13 +235,13 @@ class ProviderConfig(BaseModel):
     name: str | None = None
     base_url: Address | None = None
     url: Address | None = Field(default=None, repr=False)
-    """The whole URL of a chat, instead of `base_url` and a path."""
+    """The whole URL of a chat request, instead of `base_url` and a path."""
 
     query: dict[str, str | int | float | bool] = Field(default_factory=dict, repr=False)
-    """Laid over the query of every request."""
+    """Added to the query of every request; takes precedence."""
 
     env: dict[str, str] = Field(default_factory=dict, repr=False)
-    """What `${name}` stands for, by name; for a program that is started also variables of its environment."""
+    """The values of `${name}` by name, and environment variables of a program that the provider starts."""
 
     api_key: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
@@ -249,20 +249,20 @@ class ProviderConfig(BaseModel):
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)
-    """Models that the endpoint does not list, or does not say enough about; a string stands for its `id`."""
+    """Models that the endpoint does not list, or lists without enough facts; a string is an `id`."""
 
     capabilities: CapabilityOverrides = Field(default_factory=CapabilityOverrides)
-    settings: Annotated[dict[str, SettingRow], AfterValidator(_stand_for_params)] = Field(
+    settings: Annotated[dict[str, SettingRow], AfterValidator(_checked_mappings)] = Field(
         default_factory=dict
     )
     timeout: float | None = Field(default=None, gt=0)
-    """Seconds a provider may stay silent before the chat fails."""
+    """Seconds without data from the provider before the chat fails."""
 
     connect_timeout: float | None = Field(default=None, gt=0)
     """Seconds a host, or a proxy, may take to accept a connection."""
 
     proxy: str | None = Field(default=None, repr=False)
-    """`http://user:password@host:port`, or `none`; absent for what the environment says."""
+    """`http://user:password@host:port`, or `none`; if absent, the environment variables apply."""
 
     ca_file: str | None = Field(default=None, min_length=1)
     """Certificates to trust beside the system's."""
@@ -284,12 +284,12 @@ class ProviderConfig(BaseModel):
             yield key, value if key is None else _masked(key, value)
 
 
-_KEPT_TO_ITSELF = ("api_key", "headers", "env", "query", "url", "proxy")
+_MASKED_KEYS = ("api_key", "headers", "env", "query", "url", "proxy")
 
 
 def _masked(key: str, value: Any) -> Any:
-    """A value of a table as it may be shown: without what is, or may hold, a credential."""
-    is_secret = key in _KEPT_TO_ITSELF or names_credential(key)
+    """A value of a table as it may be shown: every text that may hold a credential is masked."""
+    is_secret = key in _MASKED_KEYS or names_credential(key)
     if isinstance(value, dict):
         if is_secret:
             return dict.fromkeys(value, "***")
@@ -298,11 +298,11 @@ def _masked(key: str, value: Any) -> Any:
 
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
-"""A name without colons, or `provider:model` would be ambiguous."""
+"""A name without white space, and without colons: `provider:model` would be ambiguous."""
 
 
 class DaemonOptions(BaseModel):
-    """How the daemon that serves several clients behaves."""
+    """The table `[daemon]`: the shared daemon."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -319,7 +319,7 @@ class Config(BaseModel):
     default_model: str | None = None
     providers: dict[ProviderId, ProviderConfig] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Values in the form of saved ones (`max_tokens`, `providers.<id>.<key>`), which they go before."""
+    """Values in the form of saved settings (`max_tokens`, `providers.ID.KEY`), which they precede."""
 
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
 
@@ -331,7 +331,7 @@ class Config(BaseModel):
 
     @property
     def file(self) -> Path:
-        """The file that was read, or where it may be made."""
+        """The file that was read, or the path where a file would be read."""
         return self._file or self._environment.places.config_file
 
     @property
@@ -341,30 +341,30 @@ class Config(BaseModel):
 
     @property
     def faults(self) -> Mapping[str, tuple[Fault, ...]]:
-        """What is wrong with the providers that are not in `providers` because their tables are, by id."""
+        """The faults of the providers that are missing in `providers` because of them, by id."""
         return self._faults
 
     @property
     def kinds_of_faulty(self) -> Mapping[str, str]:
-        """The kinds of the providers among `faults`, as far as that much of their tables can be read."""
+        """The kinds of the providers in `faults`, where their tables have a readable one."""
         return self._kinds_of_faulty
 
     def note_faults(self, faults: Mapping[str, tuple[Fault, ...]], kinds: Mapping[str, str]) -> None:
-        """Remember the tables that cannot be used, and of which kinds their providers are."""
+        """Set `faults` and `kinds_of_faulty`."""
         self._faults = faults
         self._kinds_of_faulty = kinds
 
     @property
     def from_client(self) -> frozenset[str]:
-        """The ids of the tables that the file does not have: a client's overlay has brought them."""
+        """The ids of the tables that come from a client's overlay only."""
         return self._from_client
 
     def note_origins(self, file: Path, tables: Mapping[str, Any], environment: Environment) -> None:
-        """Remember where the configuration, and each table of it, comes from.
+        """Set where the configuration, and each table of it, comes from.
 
         Args:
-            file: its path, not relative.
-            tables: its `providers`.
+            file: its absolute path.
+            tables: the `providers` of the file.
             environment: the client's.
         """
         self._file = file
@@ -376,7 +376,7 @@ class Config(BaseModel):
                 table.origin = TableOrigin(environment=environment)
 
     def note_from_client(self, providers: frozenset[str]) -> None:
-        """Remember which tables a client's overlay has brought."""
+        """Set which tables come from a client's overlay only."""
         self._from_client = providers
         for name in providers:
             self.providers[name].is_from_client = True

@@ -1,7 +1,4 @@
-"""Settings schemas: what a row is, whether a value keeps it, and where in a request the value goes.
-
-Does no I/O.
-"""
+"""Settings rows: their schema, the check of a value, and its place in a request. Does no I/O."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import math
@@ -18,7 +15,7 @@ SettingType = Literal["string", "number", "integer", "boolean", "enum", "list", 
 PARAMETERS = "parameters"
 CHAT = "chat"
 CHAT_PARAMS = ("max_tokens", "thinking")
-"""What of a chat's own params a row with the mapping `chat` may stand for."""
+"""The params of a chat that a row with the mapping `chat` may set."""
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -32,7 +29,7 @@ _NUMERIC = ("number", "integer")
 
 
 class SettingRow(BaseModel):
-    """One knob of a provider: what a chat may set, and what it is allowed to be."""
+    """A setting of a provider: its type, its limits, and its place in a request."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -46,11 +43,10 @@ class SettingRow(BaseModel):
     optional: bool = False
     mapping: Annotated[str, Field(pattern=r"^(chat|parameters(\.[^.\s]+)*)$")] = PARAMETERS
     """Where the value goes, under the row's key: `parameters` is the body of the request, `parameters.a.b`
-    the object `b` of its object `a`. `chat` is what a chat itself says by a param of that name, which goes
-    before the setting."""
+    the object `b` of its object `a`. `chat` sets the chat's param of that name, unless the chat has it."""
 
     @model_validator(mode="after")
-    def _the_row_can_be_kept(self) -> Self:
+    def _is_consistent(self) -> Self:
         limits = (self.minimum, self.maximum)
         if any(limit is not None for limit in limits) and self.type not in _NUMERIC:
             raise ValueError(f"minimum and maximum are for numbers, not for type {self.type}")
@@ -71,12 +67,10 @@ class SettingRow(BaseModel):
 
     def problem_with(self, value: Any) -> str | None:
         """Why a value breaks this row, as the end of a sentence that begins with its key."""
-        if self.type == "enum":
-            pass
-        elif not isinstance(value, _PYTHON_TYPES[self.type]) or (
-            isinstance(value, bool) and self.type != "boolean"
-        ):
-            return f"must be of type {self.type}"
+        if self.type != "enum":
+            is_wrong_bool = isinstance(value, bool) and self.type != "boolean"
+            if is_wrong_bool or not isinstance(value, _PYTHON_TYPES[self.type]):
+                return f"must be of type {self.type}"
         if self.choices is not None and not any(_is_same(value, choice) for choice in self.choices):
             return f"must be one of {', '.join(map(str, self.choices))}"
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -90,7 +84,7 @@ class SettingRow(BaseModel):
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Equal as JSON has it: to Python, true is 1."""
+    """Whether two values are the same JSON; to Python, true equals 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
@@ -108,12 +102,12 @@ def check_settings(rows: dict[str, SettingRow], settings: dict[str, Any]) -> lis
 
 
 def chat_params(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
-    """Values of settings that stand for a chat's own params, by the names of `CHAT_PARAMS`."""
+    """The settings that set params of the chat, by the names of `CHAT_PARAMS`."""
     return {key: values[key] for key in CHAT_PARAMS if key in values and rows[key].mapping == CHAT}
 
 
 def mapped(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> dict[str, Any]:
-    """Values of settings as further parameters of a request: each where its row's `mapping` says.
+    """The settings as further parameters of a request, placed by the `mapping` of their rows.
 
     Args:
         values: by the keys of their rows.

@@ -1,7 +1,6 @@
-"""`${name}` in configured texts: finding the names, and putting values in their places.
+"""`${name}` in configured texts: finding the names, and replacing them by values.
 
-A text is cut once; what a value holds is never looked at again, so names in a value are not
-replaced.
+Replaced once: a `${name}` in a value is not replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _IN_A_HOST = re.compile(r"[A-Za-z0-9._~:\[\]-]*")
 
 
 class TemplateError(ValueError):
-    """A text with a `${` that means nothing. Says so as the end of a sentence."""
+    """A text with an invalid `${`. The message is the end of a sentence."""
 
 
 class Template(str):
@@ -27,12 +26,12 @@ class Template(str):
 
 
 def is_template(text: str) -> bool:
-    """Whether anything in the text is to be replaced, `$${` included."""
+    """Whether the text has a `${name}` or a `$${`."""
     return "${" in text
 
 
 def marked(value: Any) -> Any:
-    """The value with each text of it that is a template marked as one."""
+    """The value with each text in it that is a template as a `Template`."""
     if isinstance(value, str):
         return Template(value) if is_template(value) else value
     if isinstance(value, dict):
@@ -52,7 +51,7 @@ def has_templates(value: Any) -> bool:
 
 
 def pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """The text as pairs of what stands for itself, and the name that follows it; None at the end.
+    """The text as pairs of literal text and the name that follows it; None at the end.
 
     Raises:
         TemplateError: a `${` is not closed, or has no name in it.
@@ -67,7 +66,7 @@ def pieces(text: str) -> Iterator[tuple[str, str | None]]:
             yield plain, found[1]
             plain = ""
         else:
-            raise TemplateError("has a ${ that no name and } follow; write $${ for the characters themselves")
+            raise TemplateError("has a ${ without a name and a }; write $${ for the characters themselves")
     yield plain + text[end:], None
 
 
@@ -80,7 +79,7 @@ def names_in(text: str) -> set[str]:
 
 
 def fault_of_address(text: str) -> str | None:
-    """Why no request can go to an address, as the end of a sentence; None where a `${name}` decides."""
+    """Why an address is invalid, as the end of a sentence; None if it is valid or a `${name}` decides."""
     authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
     if is_template(text.partition("://")[0]) or is_template(authority):
         return None
@@ -94,26 +93,26 @@ def fault_of_address(text: str) -> str | None:
 
 
 def in_url(before: str, name: str, value: str) -> str:
-    """A value as it has to be spelled at its place in a URL.
+    """A value, percent-encoded for its place in a URL.
 
-    What begins the URL, an address as a whole, stays as it is. In a host only its characters are allowed.
-    In a path everything else than those of a path is percent-encoded, in a query everything else than
-    letters and digits.
+    A value that begins the URL is unchanged, and one in the host must have the characters of a host. In the
+    path, the characters of a path are not encoded; in the query, only the unreserved ones are not.
 
     Args:
-        before: the URL up to there, spelled.
-        name: what is replaced: `model` comes with a request, which may not choose the host.
-        value: what it stands for.
+        before: the URL before the value, encoded.
+        name: the name that is replaced.
+        value: its value.
 
     Raises:
-        TemplateError: it cannot stand there.
+        TemplateError: the value is not allowed in this place.
     """
     _, began, rest = before.partition("://")
     if not began or not re.search(r"[/?#]", rest):
+        # A client names the model, and must not choose the host that gets the credential.
         if name == "model":
             raise TemplateError("has ${model} in its host, which a request may not choose")
         if began and not _IN_A_HOST.fullmatch(value):
-            raise TemplateError(f"has ${{{name}}} in its host, and its value cannot stand there")
+            raise TemplateError(f"has ${{{name}}} in its host, and its value is not part of a host name")
         return value
     if "?" in rest or "#" in rest:
         return quote(value, safe="")

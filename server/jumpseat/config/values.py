@@ -1,7 +1,7 @@
-"""The values of one provider's table: value sources are read when first needed, `${name}` is replaced.
+"""The values of one provider's table: reads value sources when first needed, and replaces `${name}`.
 
-Values of slow sources are cached and read again after the provider has refused one. Concurrent callers share
-one read; a failure reaches all of them and is not cached.
+Values of slow sources are cached, and read again after the provider refused one. Concurrent callers share one
+read. A failure is not cached.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from jumpseat.system.secrets import Secret, hidden, names_credential
 from jumpseat.system.single_flight import SingleFlight
 
 _TEMPLATES = ("base_url", "url")
-"""Keys of a table that may be named in a template and are templates themselves."""
+"""Keys that a template may name and that are templates themselves."""
 
 MOST_CHARACTERS = 1024 * 1024
-"""Of a text whose `${name}` are replaced."""
+"""Of a text after its `${name}` are replaced."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)")
 
@@ -44,14 +44,14 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)
 class _Remembered:
     value: str = field(repr=False)
     changed: int
-    """The reading, counted from 1, that gave this value first."""
+    """The number of the first reading that gave this value, counted from 1."""
 
     read: int
-    """The last reading."""
+    """The number of the last reading."""
 
 
 class Values:
-    """One provider's. What is remembered outlives an event loop."""
+    """The values of one provider. The cache outlives an event loop."""
 
     def __init__(
         self,
@@ -63,8 +63,8 @@ class Values:
         """
         Args:
             provider: the provider's id, for errors.
-            table: its table; nothing of it is read before it is needed.
-            source_keys: the kind's own keys that hold a value source, as `api_key` does.
+            table: its table.
+            source_keys: the kind's own keys that hold a value source, like `api_key`.
         """
         self._provider = provider
         self._table = table
@@ -72,22 +72,22 @@ class Values:
         self._remembered: dict[str, _Remembered] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
         self.readings = 0
-        """How many slow reads were made; a caller whose request was refused passes it to `renewed`."""
+        """The number of slow reads; a caller whose request was refused passes it to `renewed`."""
 
     async def resolve(self, key: str, value: str) -> Secret:
-        """What a configured value stands for.
+        """The value of a configured text.
 
         Args:
             key: the key that holds it, for errors: `api_key`, `headers.X-Team`.
-            value: a source with its prefix, the name of a set environment variable, or the plain text.
+            value: a source with its prefix, the name of a set environment variable, or the value itself.
 
         Raises:
-            ConfigError: the source gives nothing; it names provider, key and source, never a value.
+            ConfigError: the source has no value; names provider, key and source, never a value.
         """
         return await self._resolved(key, value, (key,))
 
     def at_once(self, key: str, value: str) -> Secret | None:
-        """What a configured value stands for, if that needs no waiting; else None.
+        """As `resolve`, if that does not block; else None.
 
         Raises:
             ConfigError: as for `resolve`.
@@ -120,26 +120,26 @@ class Values:
             model: the request's, for `${model}`.
 
         Raises:
-            ConfigError: a name means nothing, or its value cannot be had.
+            ConfigError: a name is unknown, or its source has no value.
         """
         return await self._filled(key, text, model, (key,), {})
 
     async def filled_url(self, key: str, text: str, model: str | None = None) -> str:
-        """The same for a URL: values are percent-encoded as their places ask for.
+        """As `filled`, for a URL: values are percent-encoded as their places need it.
 
         Raises:
-            ConfigError: as for `filled`; or what comes of it is no http or https address.
+            ConfigError: as for `filled`; or the result is not an http or https address.
         """
         url = await self._filled(key, text, model, (key,), {}, is_url=True)
         scheme, _, rest = url.partition("://")
         if scheme.lower() not in ("http", "https") or rest[:1] in ("", "/", "?", "#"):
-            raise self._wrong(key, "is no http or https address once its ${…} are replaced")
+            raise self._wrong(key, "is not an http or https address once its ${…} are replaced")
         if is_template(text) and (fault := fault_of_address(url)) is not None:
             raise self._wrong(key, f"{fault}, once its ${{…}} are replaced")
         return url
 
     async def filled_all(self, key: str, value: Any, model: str | None = None) -> Any:
-        """A value of TOML with each marked text in it, however deep, replaced.
+        """A value of TOML with each `Template` in it, at any depth, replaced.
 
         Raises:
             ConfigError: as for `filled`.
@@ -153,10 +153,10 @@ class Values:
         return [await self.filled_all(f"{key}.{place}", each, model) for place, each in enumerate(value)]
 
     async def headers(self, model: str | None = None) -> dict[str, str]:
-        """The configured headers, names in lower case. Without a model those that need one are left out.
+        """The configured headers, names in lower case. Without a model, those that need one are left out.
 
         Raises:
-            ConfigError: one cannot be had.
+            ConfigError: as for `filled`.
         """
         headers = {}
         for name, value in self._table.headers.items():
@@ -168,10 +168,10 @@ class Values:
         return headers
 
     async def query(self, model: str | None = None) -> dict[str, str]:
-        """The configured query, not percent-encoded. Without a model those that need one are left out.
+        """The configured query, not percent-encoded. Without a model, those that need one are left out.
 
         Raises:
-            ConfigError: one cannot be had.
+            ConfigError: as for `filled`.
         """
         query = {}
         for name, value in self._table.query.items():
@@ -182,7 +182,7 @@ class Values:
         return query
 
     async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-        """A request's body with each `${name}` of the table's parameters replaced, and nothing else of it.
+        """A request's body with each `${name}` of the table's parameters replaced.
 
         Raises:
             ConfigError: as for `filled`.
@@ -194,13 +194,13 @@ class Values:
         }
 
     async def renewed(self, since: int) -> bool:
-        """Read the slow sources again whose values a provider has refused.
+        """Read the slow sources again whose values a provider refused.
 
         Args:
             since: `readings` when the refused request was made.
 
         Returns:
-            Whether any value is another one now. One that cannot be read is as it was.
+            Whether any value has changed. A source that cannot be read keeps its value.
         """
         for source in list(self._remembered):
             if self._remembered[source].read <= since:
@@ -238,7 +238,7 @@ class Values:
         try:
             return await flight.run(lambda: self._read(source))
         except SourceError as error:
-            # Each caller has an error of its own, with its own key.
+            # A new error for each caller, with its own key.
             raise failed(self._provider, key, source, error) from None
         finally:
             if not flight.is_running and self._flights.get(place) is flight:
@@ -264,7 +264,7 @@ class Values:
         *,
         is_url: bool = False,
     ) -> str:
-        """The text with its names replaced; `known` is what was found for names on the way."""
+        """The text with its names replaced; `known` caches their values."""
         if not is_template(text) or self._table.is_from_client:
             return text
         filled = ""
@@ -272,7 +272,8 @@ class Values:
             for plain, name in pieces(text):
                 filled += plain
                 if name is not None:
-                    if name not in known:  # Or names within names would multiply the work.
+                    # Without the cache, names within names would multiply the work.
+                    if name not in known:
                         known[name] = await self._named(key, name, model, path, known)
                     filled += in_url(filled, name, known[name]) if is_url else known[name]
                 if len(filled) > MOST_CHARACTERS:
@@ -284,23 +285,23 @@ class Values:
     async def _named(
         self, key: str, name: str, model: str | None, path: tuple[str, ...], known: dict[str, str]
     ) -> str:
-        """What `${name}` stands for: `env.name`, then the key of the table, then the request's model."""
+        """The value of `${name}`: `env.name`, then the key of the table, then the request's model."""
         env = self._table.env
         place = f"env.{name}" if name in env else name
         if place in path:
             raise self._wrong(key, f"uses ${{{name}}}, which leads back to itself")
-        further = (*path, place)
+        path = (*path, place)
         if name in env:
             if source_prefix(env[name]) is None and is_template(env[name]):
-                return _as_secret(place, await self._filled(place, env[name], model, further, known)).reveal()
-            return (await self._resolved(place, env[name], further)).reveal()
-        found = own_value(self._table, name)
-        if isinstance(found, str) and name in _TEMPLATES:
-            return await self._filled(name, found, model, further, known)
-        if isinstance(found, str) and (name in self._source_keys or source_prefix(found) is not None):
-            return (await self._resolved(name, found, further)).reveal()
-        if isinstance(found, str | int | float):
-            return _as_secret(name, as_text(found)).reveal()
+                return _as_secret(place, await self._filled(place, env[name], model, path, known)).reveal()
+            return (await self._resolved(place, env[name], path)).reveal()
+        value = own_value(self._table, name)
+        if isinstance(value, str) and name in _TEMPLATES:
+            return await self._filled(name, value, model, path, known)
+        if isinstance(value, str) and (name in self._source_keys or source_prefix(value) is not None):
+            return (await self._resolved(name, value, path)).reveal()
+        if isinstance(value, str | int | float):
+            return _as_secret(name, as_text(value)).reveal()
         if name == "model" and model is not None:
             return model
         raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
@@ -314,39 +315,39 @@ class Values:
 
 
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
-    """What a configured value stands for, read now and not remembered.
+    """The value of a configured text, read now and not cached.
 
-    It blocks for as long as the source takes, some ten seconds at most: call it on a thread. On the event
-    loop, and for what is asked more than once, `Values` is the way.
+    Blocks for up to ten seconds, so call it on a thread. Use `Values` on the event loop, and for a value that
+    is needed more than once.
 
     Args:
         provider: the provider's id, for the error.
         key: the key that holds the value, for the error: `api_key`.
-        value: a source with its prefix, the name of a set environment variable, or the plain text.
-        table: the provider's table, which has the client's environment, and says where its file lies and
-            whether it is the user's own.
+        value: a source with its prefix, the name of a set environment variable, or the value itself.
+        table: the provider's table.
 
     Raises:
-        ConfigError: the source gives nothing; it names provider, key and source, never a value.
+        ConfigError: the source has no value; names provider, key and source, never a value.
     """
     values = Values(provider, table)
     known = values.at_once(key, value)
     if known is not None:
         return known
-    from concurrent.futures import ThreadPoolExecutor  # Deferred: few ever come here.
+    from concurrent.futures import ThreadPoolExecutor  # Deferred: rarely needed.
 
-    with ThreadPoolExecutor(1, "value source") as pool:  # A loop of its own, wherever this is called.
+    # In another thread: the caller's may have a running event loop.
+    with ThreadPoolExecutor(1, "value source") as pool:
         return pool.submit(asyncio.run, values.resolve(key, value)).result()
 
 
 def is_costly(value: str) -> bool:
-    """Whether reading a configured value may run something, or have a person asked for a password."""
+    """Whether reading a configured value may run a program or prompt a person for a password."""
     source = source_of(value)
     return source is not None and source.costly
 
 
 def is_unset_variable(value: str, environment: Environment) -> bool:
-    """Whether a plain credential looks like the name of an environment variable, and none is set."""
+    """Whether a plain credential looks like the name of an environment variable that is not set."""
     return _VARIABLE.fullmatch(value) is not None and value not in environment.variables
 
 

@@ -1,4 +1,4 @@
-"""The HTTP client of an adapter: how a URL is reached."""
+"""The HTTP client of an adapter, and its connections for a URL."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def is_loopback(url: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a host is reached."""
+class Destination:
+    """The connections to the host of a URL."""
 
     pool: Pool
     proxy: Proxy | None
@@ -79,8 +79,8 @@ class HttpClient:
             return await asyncio.to_thread(self._network, origin, self._options)
         return self._networks[origin]
 
-    async def for_url(self, url: str) -> Way:
-        """How to reach this URL; its pool is built on first use.
+    async def for_url(self, url: str) -> Destination:
+        """The connections for a URL; its pool is built on first use.
 
         Raises:
             ConfigError: a proxy or a file of the table or of the environment cannot be used.
@@ -90,9 +90,9 @@ class HttpClient:
         if not pool.is_open:
             await asyncio.to_thread(pool.open, self._provider)
         origin = origin_of(url) or UrlOrigin("", "", 0)
-        # Only now: a file that could not be used is looked at again by the next request.
+        # Not before `open`: after a failure, the next request reads the files again.
         self._networks[origin] = network
-        return Way(pool, network.proxy, origin)
+        return Destination(pool, network.proxy, origin)
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
         """Run a short task in the background; it is cancelled by `aclose`."""

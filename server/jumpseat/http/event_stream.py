@@ -1,8 +1,6 @@
 """Decodes server-sent events, as the HTML Standard defines them, from bytes that are cut anywhere.
 
-Source: HTML Standard, section 9.2.6 "Interpreting an event stream". The reader of httpx2 deviates from it: it
-keeps a leading byte order mark, dispatches events without data, and decodes by the charset of the response,
-while the standard allows UTF-8 only.
+Source: HTML Standard, section 9.2.6 "Interpreting an event stream".
 """
 
 from __future__ import annotations
@@ -32,6 +30,8 @@ class ServerSentEvent:
 class EventStreamDecoder:
     """Takes bytes as they arrive, and returns the events that they complete."""
 
+    # Not httpx2's reader: it keeps a leading byte order mark, dispatches events without data, and decodes by
+    # the charset of the response, while the standard allows UTF-8 only.
     # Line ends are converted to LF on input, so that a blank line is found by one `rfind` over new bytes.
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:

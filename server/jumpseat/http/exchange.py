@@ -112,8 +112,8 @@ async def stream_events(
 ) -> AsyncGenerator[StreamEvent]:
     """Make the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, whatever the request asked for. Its content
-    type decides, or its first bytes if the type does not tell. Deltas of one read are joined.
+    The answer may be an event stream, NDJSON or one JSON body, also if the request asked for another of them.
+    Its content type decides, or its first bytes if the type is not specific. Deltas of one read are joined.
 
     Args:
         client: the shared client.
@@ -195,21 +195,22 @@ async def _opened(
     client: HttpClient, call: HttpCall, provider: str
 ) -> AsyncIterator[tuple[httpx2.Response, Body]]:
     """The response after its headers were read; leaving releases its connection."""
-    way = await client.for_url(call.url)
+    destination = await client.for_url(call.url)
     import httpx2
 
-    with way.pool.one_more():
+    pool, proxy = destination.pool, destination.proxy
+    with pool.one_more():
         passage: Passage | None = None
         head: HeadLimit | None = None
         # Only failures of opening are mapped here; `Body` maps those of reading.
         try:
             async with asyncio.timeout(None) as limit:
                 headers = _headers(call, provider)
-                if way.proxy is not None:
-                    passage = Passage(way.proxy, way.origin, limit, client.connect_seconds)
+                if proxy is not None:
+                    passage = Passage(proxy, destination.origin, limit, client.connect_seconds)
                     passage.check(provider, [*headers, *_names_in_url(call.url)])
                 head = HeadLimit(limit, call.idle_seconds, passage)
-                request = way.pool.http.build_request(
+                request = pool.http.build_request(
                     call.method,
                     call.url,
                     content=_serialized(call.body, provider),
@@ -217,7 +218,7 @@ async def _opened(
                     timeout=httpx2.Timeout(call.idle_seconds, connect=client.connect_seconds, pool=None),
                     extensions={"trace": head},
                 )
-                response = await way.pool.http.send(request, stream=True)
+                response = await pool.http.send(request, stream=True)
         except httpx2_failures() as failure:
             if head is not None and head.is_running and limit.expired():
                 server = f"{provider} ({host_of(call.url)})"

@@ -71,8 +71,9 @@ class NetworkOptions:
         Raises:
             ConfigError: the environment names a proxy that cannot be used.
         """
+        # To a proxy, `localhost` is the proxy's own machine.
         if origin.is_loopback:
-            return None  # To a proxy, `localhost` is the proxy's own machine.
+            return None
         if self.variables is not None:
             return self.variables.proxy_for(origin.scheme, origin.host, origin.port)
         return self.proxy
@@ -107,7 +108,7 @@ def _tls_options(
         return None if path is None else str(environment.expanded(path))
 
     def absolute(variable: str) -> str:
-        # OpenSSL takes them as they are: `~` is no home directory there.
+        # OpenSSL does not expand `~` in these variables.
         paths = environment.get(variable).split(os.pathsep)
         return os.pathsep.join(str(environment.directory / path) for path in paths if path)
 

@@ -1,8 +1,8 @@
 """Decompresses bodies (gzip, deflate) in bounded steps, because a small body may expand to a huge one.
 
-Requests ask for `identity`, but some providers compress nevertheless. The decoders of httpx2 are not used:
-they decompress each read in one step, to up to a thousand times its size.
+Requests ask for `identity`, but some providers compress nevertheless.
 """
+# Not httpx2's decoders: they decompress each read in one step, to up to a thousand times its size.
 
 from __future__ import annotations
 

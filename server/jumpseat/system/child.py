@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 LAST_OUTPUT_SECONDS = 0.5
-"""How long output is still read after the end of the process: what it left running may hold its streams."""
+"""How long output is read after the process ended: a process that it left running may hold its streams."""
 
 MAX_LINE_BYTES = 12_000
-"""Of one line of stderr; the rest of a longer line is dropped. A user that shows lines redacts them first and
-shows far less: `redact` does not recognise half a secret."""
+"""Of one line of stderr; the rest of a longer line is dropped."""
+# Far more than any caller shows: `redact` does not recognise half a secret.
 
 MAX_LINES_AT_ONCE = 1000
-"""Of one read of stderr; of more only the last are passed on, because the event loop has other work."""
+"""Of one read of stderr; of more, only the last are passed on, so that the event loop stays free."""
 
 KEPT_LINES = 5
 
@@ -195,7 +195,7 @@ class Child(asyncio.SubprocessProtocol):
         if self._exited:
             self._settle_if_read()
         elif (fd == 1 or (fd == 0 and self.running)) and self._deadline is None:
-            self._look_after(self._closed_seconds, f"it closed its {'output' if fd else 'input'}")
+            self._set_deadline(self._closed_seconds, f"it closed its {'output' if fd else 'input'}")
 
     def process_exited(self) -> None:
         """The process is gone; what it started may run on, and its last output may be unread."""
@@ -205,7 +205,7 @@ class Child(asyncio.SubprocessProtocol):
         # A group that was being ended is killed once more, for what it has started meanwhile.
         self._spares_group = self.running and not self._ends_its_group
         self._kill_group()
-        self._look_after(LAST_OUTPUT_SECONDS, "")
+        self._set_deadline(LAST_OUTPUT_SECONDS, "")
         self._settle_if_read()
 
     # -- the end
@@ -214,7 +214,7 @@ class Child(asyncio.SubprocessProtocol):
         if not self._outputs:
             self._settle()
 
-    def _look_after(self, seconds: float, why: str) -> None:
+    def _set_deadline(self, seconds: float, why: str) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self._loop.call_later(seconds, self._overdue, why)

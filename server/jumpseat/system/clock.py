@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks: the wall clock may be set, and the monotonic one may stop while the machine sleeps."""
+    """A wall clock, a monotonic clock, and a sleep."""
 
     def now(self) -> float:
         """Seconds since 1970, from the wall clock."""

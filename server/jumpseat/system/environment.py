@@ -45,11 +45,12 @@ class Environment:
     def which(self, program: str) -> str | None:
         """The absolute path of a program on the `PATH`.
 
-        Relative directories on it are passed over: a file of a workspace is not a program of the user.
+        Relative directories on the `PATH` are skipped.
         """
         import shutil  # Deferred: it imports the modules of every kind of archive.
 
         directories = self.get("PATH", os.defpath).split(os.pathsep)
+        # A relative directory may be in a workspace of another author.
         absolute = [each for each in directories if Path(each).is_absolute()]
         # An empty path would make `which` read the process's.
         return shutil.which(program, path=os.pathsep.join(absolute)) if absolute else None
@@ -71,7 +72,7 @@ class Environment:
 
 
 def environment_of_process() -> Environment:
-    """This process's own. Called where a process begins to serve, never by what serves a client."""
+    """That of this process. Called when a process begins to serve, never for a single client."""
     try:
         directory = Path.cwd()
     except OSError:  # It was removed after this process was started in it.
@@ -80,5 +81,5 @@ def environment_of_process() -> Environment:
 
 
 def empty_environment() -> Environment:
-    """No variables, and directories in which nothing can exist: what a table has that was made by hand."""
+    """No variables, and directories in which nothing can exist: the default of a `ProviderConfig`."""
     return Environment({}, _ROOT, _NOWHERE)

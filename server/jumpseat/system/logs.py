@@ -22,16 +22,16 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 MAX_LINES = 1000
 MAX_BYTES = 1 << 20
-"""What may wait for a sink before further lines are dropped."""
+"""Lines and bytes that may wait for a sink; further lines are dropped."""
 
 CLOSE_SECONDS = 0.3
 """How long the last lines of a log may take to be written."""
 
 RETRY_SECONDS = (0.02, 0.64)
-"""After how long a sink that takes nothing is tried again, the first time and at most."""
+"""The first and the longest pause before a blocked sink is tried again."""
 
 QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
-"""Loggers that write URLs, headers or bodies; nothing below a warning of theirs is kept."""
+"""Loggers that write URLs, headers or bodies below the level of warnings."""
 
 _current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
 
@@ -47,7 +47,7 @@ class Log:
 
         self._sink = sink
         self._lock = threading.Lock()
-        # A number stands for so many lines that were dropped.
+        # A number is a count of dropped lines.
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""

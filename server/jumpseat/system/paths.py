@@ -1,6 +1,7 @@
 """The directories of jumpseat: configuration, state, and downloaded data.
 
-`$JUMPSEAT_HOME` overrides all three with one directory, for tests and portable use.
+`$JUMPSEAT_HOME` overrides all three with one directory, for tests and portable use; `$JUMPSEAT_CONFIG` names
+the configuration file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
 
 def places_of_process() -> Places:
     """The places that this process's environment variables and working directory determine."""
-    return Places(config_file().absolute(), state_dir().absolute(), data_dir().absolute())
+    return Places(_config_file().absolute(), _state_dir().absolute(), _data_dir().absolute())
 
 
 def _home() -> Path | None:
@@ -35,8 +36,7 @@ def _home() -> Path | None:
     return Path(home).expanduser() if home else None
 
 
-def config_file() -> Path:
-    """The configuration file to read: `$JUMPSEAT_CONFIG`, else `config.toml` in the config directory."""
+def _config_file() -> Path:
     named = os.environ.get("JUMPSEAT_CONFIG")
     if named:
         return Path(named).expanduser()
@@ -48,8 +48,7 @@ def config_file() -> Path:
     return platformdirs.user_config_path(_APP, appauthor=False) / "config.toml"
 
 
-def state_dir() -> Path:
-    """The directory for tokens and saved settings; it may not exist yet."""
+def _state_dir() -> Path:
     home = _home()
     if home is not None:
         return home
@@ -58,8 +57,7 @@ def state_dir() -> Path:
     return platformdirs.user_state_path(_APP, appauthor=False)
 
 
-def data_dir() -> Path:
-    """The directory for downloaded models; it may not exist yet."""
+def _data_dir() -> Path:
     home = _home()
     if home is not None:
         return home

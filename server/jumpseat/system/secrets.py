@@ -9,7 +9,7 @@ from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
 SHORTEST_HIDDEN = 12
-"""Shorter values occur in ordinary text, such as the key `ollama` that is sent to servers without keys."""
+"""Shorter values occur in ordinary text, such as the key `ollama` for servers that need none."""
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 

@@ -40,8 +40,8 @@ class Held(Generic[T]):
 class Shared:
     """Holds each value from its first use until some time after its last. Belongs to one event loop.
 
-    A key contains everything that went into the value, credentials included, so that two users share a value
-    only if each of them would have made an equal one. Keys are never shown.
+    A key contains everything that the value depends on, credentials included, so two users share a value only
+    if each of them would create an equal one. Keys are never shown.
     """
 
     def __init__(self, *, lingering: bool = False) -> None:
@@ -62,11 +62,11 @@ class Shared:
         *,
         linger: float = 0.0,
     ) -> Held[T]:
-        """The value of this key, made now if there is none.
+        """The value of this key, created now if there is none.
 
         Args:
             key: begins with a text that names the type of the value, as in `("pool", proxy, tls)`.
-            make: makes the value; cheap, and without waiting.
+            make: creates the value, without blocking.
             close: closes the value.
             linger: seconds for which a lingering store keeps the value after its last holder.
         """

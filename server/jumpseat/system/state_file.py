@@ -80,8 +80,8 @@ class StateFile:
     def read(self) -> dict[str, Any]:
         """The content without its version; empty where there is no file.
 
-        A file that is not a JSON object, and does not soon become one, is renamed and logged, and counts as
-        empty.
+        A file that is not a JSON object, also after `UNFINISHED_SECONDS`, is renamed and logged, and counts
+        as empty.
 
         Raises:
             StateError: the file cannot be opened, or is private and others can open it.
@@ -148,7 +148,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-        """Hold the file against other processes and threads; may be nested within one thread.
+        """Lock the file against other processes and threads; may be nested within one thread.
 
         The operating system releases the lock if the holder dies.
 

@@ -1,8 +1,7 @@
 """Reads and writes descriptors of other programs without blocking, and without a change to their flags.
 
-O_NONBLOCK belongs to the open file, which other processes hold too: a shell, an editor's other children. They
-would find it set, and would find it gone when it is restored. So a socket is asked not to block in each call,
-and a pipe or a terminal is opened a second time.
+O_NONBLOCK is a flag of the open file description, which a shell or an editor's other children may share. So
+sockets are used with MSG_DONTWAIT, and a pipe or a terminal is opened a second time.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 from contextlib import suppress
 
 PTMX = (5, 2)
-"""The device of Linux that makes a new terminal each time it is opened."""
+"""Major and minor number of /dev/ptmx on Linux, which creates a new terminal each time it is opened."""
 
 
 class Unblocked:

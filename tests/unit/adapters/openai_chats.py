@@ -3,11 +3,13 @@
 from jumpseat.adapters.openai.adapter import OpenAIAdapter
 from jumpseat.chat import ChatRequest, Message, TextDeltaEvent
 from jumpseat.config import ProviderConfig
+from tests.environments import here
 from tests.unit.adapters.streams import events_of
 
 
 def adapter_for(base_url, http, **config):
-    return OpenAIAdapter("acme", ProviderConfig(kind="openai", base_url=base_url, **config), http)
+    table = ProviderConfig(kind="openai", base_url=base_url, **config).within(here())
+    return OpenAIAdapter("acme", table, http)
 
 
 def request_for(text="Hi", **more):

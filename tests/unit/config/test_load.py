@@ -13,7 +13,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
 from jumpseat.config.own_keys import unknown_keys
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.paths import config_file, data_dir, state_dir
+from jumpseat.system.paths import Places, places_of_process
 
 CANARY = "sk-canary-4711-never-shown"
 
@@ -96,22 +96,23 @@ def test_a_file_that_the_command_line_names_must_exist(tmp_path: Path) -> None:
 
 
 def test_one_home_directory_holds_configuration_state_and_data(home: Path) -> None:
-    assert (config_file(), state_dir(), data_dir()) == (home / "config.toml", home, home)
+    assert places_of_process() == Places(home / "config.toml", home, home)
 
 
 def test_without_a_home_directory_the_platforms_directories_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUMPSEAT_HOME", raising=False)
     monkeypatch.delenv("JUMPSEAT_CONFIG", raising=False)
 
-    assert config_file().parts[-2:] == ("jumpseat", "config.toml")
-    assert state_dir().is_absolute()
-    assert data_dir().is_absolute()
+    places = places_of_process()
+
+    assert places.config_file.parts[-2:] == ("jumpseat", "config.toml")
+    assert all(place.is_absolute() and "jumpseat" in place.parts for place in places)
 
 
 def test_a_tilde_is_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUMPSEAT_CONFIG", "~/x.toml")
 
-    assert config_file() == Path.home() / "x.toml"
+    assert places_of_process().config_file == Path.home() / "x.toml"
 
 
 @pytest.mark.parametrize(

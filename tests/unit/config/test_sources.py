@@ -153,7 +153,7 @@ async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
         ("folder", "is a directory"),
         ("large", "is larger than 64 KiB"),
         ("binary", "is not UTF-8"),
-        ("empty", "gives nothing"),
+        ("empty", "its value is empty"),
         ("a\0b", "cannot be read"),
     ],
 )
@@ -207,7 +207,7 @@ async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
     monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # The extra may not be installed.
 
-    assert "cannot be asked: PermissionError" in (await failure("keyring:svc/me")).message
+    assert "cannot be used: PermissionError" in (await failure("keyring:svc/me")).message
 
 
 FUNCTIONS = f"""
@@ -250,8 +250,8 @@ async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("value_functions:number", "no str but int"),
-        ("value_functions:later", "no str but coroutine"),
+        ("value_functions:number", "did not return str but int"),
+        ("value_functions:later", "did not return str but coroutine"),
         ("value_functions:leaks", "raised ValueError"),
         ("value_functions:leaves", "raised SystemExit"),
         ("value_functions:stops", "raised StopIteration"),

@@ -265,7 +265,7 @@ async def test_an_address_that_is_invalid_after_replacement_is_an_error_without_
     of_x = values(env={"a": "env:TEST_ADDRESS"})
 
     message = await failure(lambda: of_x.filled_url("base_url", "${a}"))
-    assert "providers.x.base_url is no http or https address" in message
+    assert "providers.x.base_url is not an http or https address" in message
     assert address not in message
 
 

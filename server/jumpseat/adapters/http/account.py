@@ -43,7 +43,7 @@ class KeyAccount(Account):
             message = f"{self._provider} has no key. {self._no_sign_in().hint}"
             return AuthStatus(provider=self._provider, state="signed_out", message=message)
         try:
-            # A command is not run, and a keyring is not opened, to show that there is one.
+            # A status must not run a command or prompt for the keyring's password.
             if refresh or not is_costly(self._config.api_key):
                 await self._values.resolve("api_key", self._config.api_key)
         except ConfigError as error:

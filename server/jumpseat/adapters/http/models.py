@@ -13,7 +13,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
-# Dotted paths; the first one is used. The context of the server goes before that of the model's training.
+# Dotted paths; the first one present is used: the server's configured context, then that of the training.
 _CONTEXT_PATHS = (
     "meta.n_ctx",
     "loaded_context_length",

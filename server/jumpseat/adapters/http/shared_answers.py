@@ -16,8 +16,8 @@ from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 RECENT_SECONDS = 600.0
 """How old an answer of another session may be. `ChatTraits` limits the age of a session's own."""
 
+# A context variable, because hooks of plug-ins are called between the caller and the request.
 _max_age: ContextVar[float] = ContextVar("max_age", default=0.0)
-# A context variable, because hooks of plug-ins lie between the caller and the request.
 
 Fetch = Callable[[], Coroutine[Any, Any, Any]]
 
@@ -61,7 +61,7 @@ class SharedAnswers:
         """
         Args:
             shared: where sessions share them.
-            on_change: called when a request, of any session, has brought another answer than before.
+            on_change: called when the answer to a request, of any session, differs from the one before.
         """
         self._shared = shared
         self._on_change = on_change

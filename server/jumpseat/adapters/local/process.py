@@ -41,8 +41,9 @@ PASSED_ON_VARIABLES = frozenset(
     }
     | ({"PATH", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP"} if sys.platform == "win32" else set())
 )
-"""The child gets no API key: it only computes. Sessions share a child if these are equal, so none is
-passed that differs between a terminal and an editor without need, such as PATH."""
+"""The environment variables of the child."""
+# Without credentials. Sessions share a child if these are equal, so no variable is passed that often differs
+# between a terminal and an editor, such as PATH.
 
 
 class LocalServer:
@@ -154,12 +155,9 @@ def slots_for(file_bytes: int, memory_bytes: int | None) -> int:
 
 
 def threads_for(processors: int | None) -> int:
-    """How many threads compute: all processors but one.
-
-    The threads wait for each other, spinning, at every step of the model. One thread that shares its
-    processor with an editor or a compiler therefore delays all: on two busy cores, two threads were
-    measured 15 times slower than one.
-    """
+    """The number of computing threads: all processors but one."""
+    # llama.cpp's threads spin while they wait for each other at every step, so one thread that shares its
+    # processor with a compiler delays all: on two busy cores, two threads were 15 times slower than one.
     return max(1, (processors or 1) - 1)
 
 

@@ -5,11 +5,7 @@ chat; its destructor waits for open streams, up to half a minute; and a crash of
 connection.
 
 It reads one line of JSON (`ServerOrder`) and writes one (`ServerReply`). Then it serves until standard input
-closes. The API key is passed on standard input only: other programs can read arguments and environments.
-
-When the parent is gone, standard input closes and this process ends. If it is stopped (SIGSTOP), it cannot
-read that: Linux then kills it by PR_SET_PDEATHSIG; on macOS it ends once it is continued; Windows has no such
-stop.
+closes, as it does when the parent ends.
 """
 
 from __future__ import annotations
@@ -56,11 +52,13 @@ class ServerReply(TypedDict):
 
 def main() -> None:
     """Serve until standard input closes."""
+    # A stopped process (SIGSTOP) does not see that standard input closes. On macOS it ends once continued.
     end_with_parent()
     # Native code may print to standard output: from here on that goes to the log, not into the reply.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
+    # The order has the API key, which other programs could read in arguments or in the environment.
     order: ServerOrder = json.loads(sys.stdin.readline())
     reply, server = _serve(order)
     print(json.dumps(reply), file=replies, flush=True)

@@ -101,8 +101,8 @@ def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedS
     variables = {
         name: value for name, value in environment.variables.items() if name.upper() in PASSED_ON_VARIABLES
     }
-    # The stamp: another file in the same place is another model.
     path = path.resolve()
+    # With the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
     return environment.shared.hold(
         key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS

@@ -1,4 +1,4 @@
-"""Value sources: where a configured value comes from, by its prefix. One module and one row each."""
+"""Value sources by prefix. Each has a module, and a row in `SOURCES`."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ __all__ = [
 
 
 def source_of(value: str) -> ValueSource | None:
-    """The source that a configured value names, if it does."""
+    """The source of a configured value; None if it names none."""
     return next((source for prefix, source in SOURCES.items() if value.startswith(prefix)), None)
 
 
 def source_prefix(value: str) -> str | None:
-    """The prefix of the source that a configured value names, if it does."""
+    """The prefix of a configured value's source; None if it names none."""
     source = source_of(value)
     return None if source is None else source.prefix
 
 
 def fault_of_source(value: str, table: ProviderConfig) -> str | None:
-    """What is wrong with a value's form if it names a source, as the end of a sentence. Reads nothing."""
+    """The fault in the form of a value that names a source, as the end of a sentence. Reads nothing."""
     source = source_of(value)
     if source is None:
         return None
     argument = value.removeprefix(source.prefix)
     if source.fault is not None:
         return source.fault(argument, table)
-    return None if argument else f"has nothing behind {source.prefix}"
+    return None if argument else f"has nothing after {source.prefix}"
 
 
 def failed(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
-    """The error for a source that gives no value."""
+    """The error for a source without a value."""
     source = source_of(value)
     shown = value if source is None else source.prefix + source.shown(value.removeprefix(source.prefix))
     return ConfigError(
@@ -70,15 +70,15 @@ def failed(provider: str, key: str, value: str, error: SourceError) -> ConfigErr
 
 
 async def read_source(value: str, table: ProviderConfig) -> str:
-    """What a source with `read` gives now.
+    """Read the value of a source that has `read`.
 
     Raises:
-        SourceError: it gives no value.
+        SourceError: it has no value.
     """
     source = source_of(value)
-    found = ""
+    result = ""
     if source is not None and source.read is not None:
-        found = await source.read(value.removeprefix(source.prefix), table)
-    if not found:
-        raise SourceError("it gives nothing", "Have it give the value, or use another source.")
-    return found
+        result = await source.read(value.removeprefix(source.prefix), table)
+    if not result:
+        raise SourceError("its value is empty", "Set the value there, or use another source.")
+    return result

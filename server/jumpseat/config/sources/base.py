@@ -14,13 +14,13 @@ READ_SECONDS = 10.0
 
 
 class SourceError(Exception):
-    """A source that gives no value: why, as the end of a sentence, and what to do about it."""
+    """A source has no value. The message is the end of a sentence."""
 
     def __init__(self, why: str, hint: str) -> None:
         """
         Args:
-            why: without a value.
-            hint: a sentence.
+            why: the reason, without the value.
+            hint: a sentence that says what to do.
         """
         super().__init__(why)
         self.hint = hint
@@ -43,10 +43,10 @@ class ValueSource:
     """Reads a value from memory, each time it is needed; raises `SourceError`."""
 
     refer: Callable[[str, ProviderConfig], str] | None = None
-    """Gives another configured value of the table, which is resolved in turn; raises `SourceError`."""
+    """Returns another configured value of the table, which is then resolved; raises `SourceError`."""
 
     fault: Callable[[str, ProviderConfig], str | None] | None = None
-    """What is wrong with the form of the text after the prefix, as the end of a sentence. Reads nothing."""
+    """The fault in the form of the text after the prefix, as the end of a sentence. Reads nothing."""
 
     costly: bool = False
     """Reading may run a program or ask the user for a password."""
@@ -65,5 +65,5 @@ async def on_a_thread(work: Callable[[], str], what: str) -> str:
         return await in_time(work, READ_SECONDS, "value source")
     except TimeoutError:
         raise SourceError(
-            f"{what} did not end within {READ_SECONDS:g} s", "Use a source that answers sooner."
+            f"{what} did not end within {READ_SECONDS:g} s", "Use a source that answers faster."
         ) from None

@@ -1,4 +1,4 @@
-"""`cmd:command line`: what a command writes, split as a POSIX shell does and run without one."""
+"""`cmd:command line`: the output of a command. The line is split as by a POSIX shell; no shell runs it."""
 
 from __future__ import annotations
 

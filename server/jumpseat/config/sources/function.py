@@ -18,25 +18,26 @@ def _call(place: str) -> str:
     if not (module and name):
         raise SourceError("that is not of the form python:package.module:function", "Name both.")
     try:
-        found: Any = import_module(module)
+        function: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            function = getattr(function, part)
     except (ImportError, AttributeError, ValueError, TypeError):
         raise SourceError(
             f"{module} has no {name} that can be imported",
-            "Install the package where the daemon is; the name is that of a function.",
+            "Install the package in the daemon's Python environment, and check the function's name.",
         ) from None
     except BaseException as error:
         # The text of a foreign exception may hold the value.
         raise SourceError(f"importing {module} raised {type(error).__name__}", "Fix the module.") from None
     try:
-        value = found()
+        value = function()
     except BaseException as error:
         raise SourceError(f"{name}() raised {type(error).__name__}", "Fix the function.") from None
     if not isinstance(value, str):
+        # A coroutine that is not closed warns that it was never awaited.
         if hasattr(value, "close"):
-            value.close()  # A coroutine warns if it is never awaited.
-        raise SourceError(f"{name}() gave no str but {type(value).__name__}", "Have it return a str.")
+            value.close()
+        raise SourceError(f"{name}() did not return str but {type(value).__name__}", "Return a str.")
     return value.strip()
 
 

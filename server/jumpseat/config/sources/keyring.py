@@ -14,24 +14,24 @@ async def _read(place: str, table: ProviderConfig) -> str:
     if not (service and user):
         raise SourceError("that is not of the form keyring:service/user", "Name both.")
     try:
-        found = await BoundedKeyring(system_keyring).get(user, service)
+        secret = await BoundedKeyring(system_keyring).get(user, service)
     except KeyringError as error:
         if find_spec("keyring") is None:
             raise SourceError(
                 "the package keyring is not installed", "Install it: `pip install 'jumpseat[keyring]'`."
             ) from None
         raise SourceError(
-            f"the system's keyring cannot be asked: {error}", "Unlock it, or use another source."
+            f"the system's keyring cannot be used: {error}", "Unlock it, or use another source."
         ) from None
-    if found is None:
+    if secret is None:
         raise SourceError(
             "the keyring has no such entry", f"Create it: `python -m keyring set {service} {user}`."
         )
-    return found
+    return secret
 
 
 def _parts(place: str) -> tuple[str, str]:
-    # A service is often an address, so the user is what follows the last slash.
+    # Split at the last slash: a service is often a URL.
     service, _, user = place.rpartition("/")
     return service, user
 

@@ -1,4 +1,4 @@
-"""`schema:a.b`: another value of the provider's own table, as the file has it."""
+"""`schema:a.b`: another value of the provider's table in the file."""
 
 from __future__ import annotations
 
@@ -12,31 +12,28 @@ from jumpseat.config.sources.base import SourceError, ValueSource
 
 
 def _refer(path: str, table: ProviderConfig) -> str:
-    found = own_value(table, *path.split("."))
-    if not isinstance(found, str | int | float):
+    value = own_value(table, *path.split("."))
+    if not isinstance(value, str | int | float):
         raise SourceError(
             "the provider's table in the file has no text or number there",
-            "It is a path in that table, as in schema:settings.temperature.default.",
+            "Write a path in that table, as in schema:settings.temperature.default.",
         )
-    return as_text(found)
+    return as_text(value)
 
 
 def _fault(path: str, table: ProviderConfig) -> str | None:
-    found = own_value(table, *path.split("."))
-    is_value = isinstance(found, str | int | float)
-    return None if is_value else "names a place of this table that has no text or number"
+    is_value = isinstance(own_value(table, *path.split(".")), str | int | float)
+    return None if is_value else "names a place in this table without a text or number"
 
 
 def own_value(table: ProviderConfig, *path: str) -> Any:
-    """The value at a path of a table as the file has it; None where there is none.
-
-    A client's overlay of the table is not used: it must not choose a host or a key.
-    """
+    """The value at a path of a table in the file; None if there is none."""
+    # Without the client's overlay, which must not choose a host or a key.
     own = table.origin.table
-    found: Any = table if own is None else own
+    value: Any = table if own is None else own
     for name in path:
-        found = _step(found, name)
-    return found
+        value = _step(value, name)
+    return value
 
 
 def as_text(value: str | int | float) -> str:
@@ -44,14 +41,14 @@ def as_text(value: str | int | float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _step(found: Any, name: str) -> Any:
-    if isinstance(found, BaseModel):
-        known = name in type(found).model_fields
-        return getattr(found, name) if known else (found.model_extra or {}).get(name)
-    if isinstance(found, Mapping):
-        return found.get(name)
-    if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-        return found[int(name)]
+def _step(value: Any, name: str) -> Any:
+    if isinstance(value, BaseModel):
+        known = name in type(value).model_fields
+        return getattr(value, name) if known else (value.model_extra or {}).get(name)
+    if isinstance(value, Mapping):
+        return value.get(name)
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
     return None
 
 

@@ -27,6 +27,7 @@ from jumpseat.dialects.anthropic_messages import (
 )
 from jumpseat.dialects.anthropic_messages.models import with_listed
 
+# `count_tokens` refuses all other parameters of Messages ("extra inputs are not permitted").
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 

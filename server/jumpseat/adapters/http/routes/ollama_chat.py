@@ -15,7 +15,6 @@ from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode
 # The model does not think; the server is too old for levels (it names a field); it has no such level.
 _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
 
-
 _ACCEPTED = {"accept": "application/x-ndjson, application/json"}
 
 
