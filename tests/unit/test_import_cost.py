@@ -45,6 +45,12 @@ def test_the_daemon_and_the_client_load_no_http_no_terminal_and_no_model(module:
     assert module.partition(".")[0] in loaded
 
 
+def test_a_client_starts_its_daemon_before_it_imports_pydantic(tmp_path: Path) -> None:
+    loaded = third_party_modules_after_importing("jumpseat_client.cli.chat", tmp_path)
+
+    assert loaded == {"jumpseat", "jumpseat_client"}
+
+
 def test_the_vocabulary_needs_no_third_party_library(tmp_path: Path) -> None:
     assert third_party_modules_after_importing("jumpseat.chat", tmp_path) == {"jumpseat"}
 

@@ -14,11 +14,29 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.wire.outline import fault_in
+
+if TYPE_CHECKING:
+    from pydantic_core import PydanticSerializationError, from_json, to_json
+else:
+    # The first message imports pydantic, which replaces these functions: a client's daemon starts meanwhile.
+
+    def from_json(*arguments: Any, **options: Any) -> Any:
+        """Import pydantic's and call it."""
+        _import_pydantic()
+        return from_json(*arguments, **options)
+
+    def to_json(*arguments: Any, **options: Any) -> bytes:
+        """Import pydantic's and call it."""
+        _import_pydantic()
+        return to_json(*arguments, **options)
+
+    def _import_pydantic() -> None:
+        global PydanticSerializationError, from_json, to_json
+        from pydantic_core import PydanticSerializationError, from_json, to_json
+
 
 # Escaped backslashes first, so that the text `\\ud83d` is unchanged; then whole pairs.
 _ESCAPES = re.compile(
