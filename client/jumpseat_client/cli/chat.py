@@ -67,8 +67,7 @@ async def ask(
     Raises:
         ClientError: the daemon cannot be used; with `as_json` also every other failure.
     """
-    spinner = make_spinner()
-    spinner.show("Starting")
+    spinner = make_spinner("Starting")
     try:
         async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")
@@ -95,11 +94,12 @@ async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatRes
 
 
 async def _print_answer(stream: ChatStream, spinner: Spinner) -> int:
+    deltas = aiter(stream)  # Sends the chat: rich is imported while the model answers.
     output = make_output()
     notes: list[str] = []
     failure: ChatFailed | None = None
     try:
-        async for delta in stream:
+        async for delta in deltas:
             if delta.text:
                 spinner.stop()
                 output.write(delta.text)

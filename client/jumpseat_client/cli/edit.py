@@ -108,8 +108,7 @@ async def edit_file(
     Raises:
         ClientError: the daemon cannot be used, or the edit failed.
     """
-    spinner = make_spinner()
-    spinner.show("Starting")
+    spinner = make_spinner("Starting")
     try:
         async with daemon(daemon_command) as client:
             spinner.show("Waiting for the model")

@@ -66,8 +66,7 @@ async def log_in(*, provider: str | None, browser: bool, daemon_command: Sequenc
     Raises:
         ClientError: the user or the provider declined, or the daemon cannot be used.
     """
-    spinner = make_spinner()
-    spinner.show("Asking for a code")
+    spinner = make_spinner("Asking for a code")
     attempt = _Attempt(spinner)
     try:
         async with daemon(

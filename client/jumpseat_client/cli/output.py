@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -108,9 +109,12 @@ class TerminalSpinner(Spinner):
         self.pause()
 
 
-def make_spinner() -> Spinner:
-    """A visible spinner if stderr is a terminal."""
-    return TerminalSpinner() if sys.stderr.isatty() else Spinner()
+def make_spinner(message: str) -> Spinner:
+    """A spinner with this message, visible if stderr is a terminal."""
+    spinner = TerminalSpinner() if sys.stderr.isatty() else Spinner()
+    # Not at once: the caller starts its daemon first, and rich is imported while that starts.
+    asyncio.get_running_loop().call_soon(spinner.show, message)
+    return spinner
 
 
 def make_output() -> AnswerOutput:
