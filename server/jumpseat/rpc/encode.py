@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from datetime import datetime
-from functools import cache
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.account import AuthStatus
-from jumpseat.chat import ChatError, DoneEvent, ModelInfo, Response, StreamEvent, ToolUseBlock
+from jumpseat.chat import ChatError, ModelInfo, Response, StreamEvent
+from jumpseat.chat.json_form import camel, to_json_form
 from jumpseat.config import SettingRow
 from jumpseat.providers import ProviderDescription
 from jumpseat.rpc.faults import wire_error
-
-_KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
-"""Fields whose None is a value on the wire: unreadable arguments are null, not absent."""
-
-_NOT_ON_THE_WIRE = {(DoneEvent, "raw_stop_reason")}
-"""Fields that the contract does not have: the response carries the raw stop reason."""
-
-
-def camel(name: str) -> str:
-    """`max_output_tokens` as `maxOutputTokens`."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-@cache
-def _plan(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
-    """A class's discriminator, and for each field its name, its key, and whether None is sent."""
-    keys = tuple(
-        (field.name, camel(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
-        for field in fields(cls)
-        if (cls, field.name) not in _NOT_ON_THE_WIRE
-    )
-    return getattr(cls, "type", None), keys
 
 
 def to_wire(value: Any) -> Any:
@@ -45,24 +19,12 @@ def to_wire(value: Any) -> Any:
     Raises:
         TypeError: the value has no wire form.
     """
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
+    return to_json_form(value, _error_to_wire)
+
+
+def _error_to_wire(value: Any) -> dict[str, Any]:
     if isinstance(value, ChatError):
         return wire_error(value).as_dict()
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, Mapping):
-        return {str(key): to_wire(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_wire(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        discriminator, keys = _plan(type(value))
-        shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
-        for name, key, keep in keys:
-            item = getattr(value, name)
-            if item is not None or keep:
-                shaped[key] = to_wire(item)
-        return shaped
     raise TypeError(f"{type(value).__name__} has no wire form")
 
 
@@ -75,6 +37,8 @@ def delta_to_wire(event: StreamEvent) -> dict[str, Any]:
 def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
     """A response as the result of a chat, or as the `data.partial` of a failed one."""
     shaped: dict[str, Any] = {"turnId": turn_id, "provider": response.provider, "model": response.model}
+    if response.conversation_id is not None:
+        shaped["conversationId"] = response.conversation_id
     if response.response_id is not None:
         shaped["responseId"] = response.response_id
     shaped["content"] = to_wire(response.content)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable
+
+from jumpseat.system.process_life import is_alive
 
 POLL_SECONDS = 1.0
 """Where the system cannot notify, a dead parent is noticed within about this time."""
@@ -58,33 +59,6 @@ def _watch_descriptor(
 
 
 async def _poll(process_id: int, on_gone: Callable[[], None]) -> None:
-    while _is_alive(process_id):  # noqa: ASYNC110 - another process sets no event of ours
+    while is_alive(process_id):  # noqa: ASYNC110 - another process sets no event of ours
         await asyncio.sleep(POLL_SECONDS)
     on_gone()
-
-
-if sys.platform == "win32":
-
-    def _is_alive(process_id: int) -> bool:
-        import ctypes
-
-        synchronize, wait_timeout = 0x00100000, 0x00000102
-        kernel32 = ctypes.windll.kernel32
-        handle = kernel32.OpenProcess(synchronize, False, process_id)
-        if not handle:
-            return False
-        try:
-            return bool(kernel32.WaitForSingleObject(handle, 0) == wait_timeout)
-        finally:
-            kernel32.CloseHandle(handle)
-
-else:
-
-    def _is_alive(process_id: int) -> bool:
-        try:
-            os.kill(process_id, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True

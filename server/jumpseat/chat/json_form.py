@@ -1,0 +1,109 @@
+"""Values of the vocabulary as JSON values: camelCase keys, no key for None, `type` as the discriminator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar
+
+from jumpseat.chat.blocks import BLOCK_CLASSES, Message, Origin, Position, Range, ToolUseBlock
+from jumpseat.chat.events import DoneEvent
+from jumpseat.chat.usage import Cost
+
+T = TypeVar("T")
+
+_KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
+"""Fields whose None is a value: unreadable arguments are null, not absent."""
+
+_LEFT_OUT = {(DoneEvent, "raw_stop_reason")}
+"""Fields without a JSON form: the response carries the raw stop reason."""
+
+_PARTS: Mapping[str, type[Any]] = {
+    "origin": Origin,
+    "range": Range,
+    "start": Position,
+    "end": Position,
+    "cost": Cost,
+}
+"""Fields of blocks and of usage that hold a dataclass."""
+
+_BLOCKS = {block.type: block for block in BLOCK_CLASSES}
+
+
+def camel(name: str) -> str:
+    """`max_output_tokens` as `maxOutputTokens`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+@cache
+def _plan(cls: type[Any]) -> tuple[str | None, tuple[tuple[str, str, bool], ...]]:
+    """A class's discriminator, and for each field its name, its key, and whether None has a key."""
+    keys = tuple(
+        (field.name, camel(field.name), (cls, field.name) in _KEPT_WHEN_NONE)
+        for field in fields(cls)
+        if (cls, field.name) not in _LEFT_OUT
+    )
+    return getattr(cls, "type", None), keys
+
+
+def _no_form(value: Any) -> Any:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
+    """Any value of the vocabulary as JSON values.
+
+    Args:
+        value: the value.
+        other: makes the form of a value of another type.
+
+    Raises:
+        TypeError: the value has no JSON form.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {str(key): to_json_form(item, other) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json_form(item, other) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        discriminator, keys = _plan(type(value))
+        shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
+        for name, key, keep in keys:
+            item = getattr(value, name)
+            if item is not None or keep:
+                shaped[key] = to_json_form(item, other)
+        return shaped
+    return other(value)
+
+
+def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
+    """A block or a usage from its JSON form; unknown keys are ignored.
+
+    Raises:
+        TypeError: a field is missing.
+    """
+    values: dict[str, Any] = {}
+    for name, key, _ in _plan(cls)[1]:  # type: ignore[arg-type]
+        if key in form:
+            value = form[key]
+            part = _PARTS.get(name)
+            values[name] = from_json_form(part, value) if part and isinstance(value, Mapping) else value
+    return cls(**values)
+
+
+def message_from_json_form(form: Mapping[str, Any]) -> Message:
+    """A message from its JSON form.
+
+    Raises:
+        KeyError: a key is missing, or a block's type is unknown.
+        TypeError: a field is missing.
+    """
+    return Message(
+        form["role"], tuple(from_json_form(_BLOCKS[each["type"]], each) for each in form["content"])
+    )
