@@ -260,6 +260,15 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:python-client": "Client.spawn(shared=True) attaches, reports the daemon's end, and can start again",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
     # Section 10: kept conversations.
+    "10:before-response": "a turn with keep is in the store before its response, also without streaming",
+    "10:start-names-it": "start and the Result name the conversation; without conversationId one is minted",
+    "10:fork": "anything else is a fork with conversation_forked; nothing is overwritten",
+    "10:partial": "a cancelled or failed turn is kept with its partial, and may be continued without it",
+    "10:client-dies": "the partial is kept when the client dies in mid-turn",
+    "10:edit": "an edit is kept too",
+    "10:cwd": "cwd is the workspace folder, the root or the client's directory, with links resolved",
+    "10:switched-off": "with keep = false nothing is written, whatever a client requests",
+    "10:not-written": "a chat goes on where the store cannot be written, also on a full disk",
     "10:not-kept-once": "a conversation that is not kept is warned of once, not at every turn",
 }
 

@@ -247,11 +247,11 @@ async def test_the_result_has_the_warnings_too(
     asked: dict[str, Any] = {"messages": [user(""), user("hi")]}
     if method == "edit/start":
         asked = {"target": {"type": "context", "text": "x"}, "instruction": "y"}
-    params = {**asked, "stream": stream, "keep": True, "max_tokens": 5, "somethingElse": 1}
+    params = {**asked, "stream": stream, "max_tokens": 5, "somethingElse": 1}
     exchange = await chatty.request(method, params)
 
     reported = exchange.result["warnings"]
-    codes = ["unknown_parameter", "conversation_not_kept"]
+    codes = ["unknown_parameter"]
     codes += [] if method == "edit/start" else ["empty_message_dropped"]
     assert [each["code"] for each in reported] == codes
     assert all(set(each) == {"code", "message"} for each in reported)
@@ -259,26 +259,6 @@ async def test_the_result_has_the_warnings_too(
     assert streamed == ([{"type": "warning", **each} for each in reported] if stream else [])
     upstream.script(Reply.events(completion_stream(["Hi"])))
     assert "warnings" not in (await chatty.request("chat/start", {"messages": [user("hi")]})).result
-
-
-@pytest.mark.requirement("10:not-kept-once")
-async def test_a_conversation_that_is_not_kept_is_warned_of_once(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
-    async def codes(conversation: str | None) -> list[str]:
-        upstream.script(Reply.events(completion_stream(["Hi"])))
-        named = {} if conversation is None else {"conversationId": conversation}
-        asked = {"messages": [user("hi")], "keep": True, **named}
-        result = (await chatty.request("chat/start", asked)).result
-        return [each["code"] for each in result.get("warnings", [])]
-
-    # A turn that is refused before its start sends no warning, so the next one does.
-    refused = {"messages": [user("hi")], "keep": True, "conversationId": "a"}
-    assert (await chatty.request("chat/start", {**refused, "settings": {"temperature": "hot"}})).error
-    warned = ["conversation_not_kept"]
-    assert [await codes(each) for each in ("a", "a", "b", "a")] == [warned, [], warned, []]
-    # Without a name each turn is a conversation of its own.
-    assert [await codes(None) for _ in range(2)] == [warned, warned]
 
 
 @pytest.mark.requirement("2:usage")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from jumpseat.providers.kinds import KINDS
 
 PROVIDER_NAMES = frozenset({*KINDS, "github"})
-NAMES_NO_PROVIDER = ("chat", "config", "http", "engine", "rpc", "hub")
-KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "engine")
+NAMES_NO_PROVIDER = ("chat", "config", "http", "conversations", "engine", "rpc", "hub")
+KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "conversations", "engine")
 
 _NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
 _FILES = ("os", "pathlib", "shutil", "subprocess", "tempfile")
@@ -20,6 +20,14 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
     "config": _NETWORK,
     "dialects": (*_NETWORK, *_FILES, "asyncio", "jumpseat.config", "jumpseat.system", "keyring"),
     "providers": (*_NETWORK, "jumpseat.http"),
+    "conversations": (
+        *_NETWORK,
+        "asyncio",
+        "jumpseat.adapters",
+        "jumpseat.http",
+        "jumpseat.providers",
+        "jumpseat.wire",
+    ),
     "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
     "rpc": (*_NETWORK, "jumpseat.http"),
     "hub": ("jumpseat.adapters", "jumpseat.dialects", "jumpseat.http"),

@@ -57,6 +57,8 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.system.child", "environ"): "where Windows is; no clients share a process there",
     ("jumpseat.system.child", "run without env"): "taskkill of Windows, which needs no variable of a client",
     ("jumpseat.system.state_file", "resolve()"): "the path is absolute",
+    ("jumpseat.conversations.records", "realpath"): "the path is absolute",
+    ("jumpseat.conversations.rows", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.adapters.github.editor_sign_ins", "resolve()"): "the path is absolute",
     ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
 }

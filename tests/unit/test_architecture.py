@@ -26,6 +26,7 @@ ORDER = (
     "http",
     "adapters",
     "providers",
+    "conversations",
     "engine",
     "rpc",
     "hub",

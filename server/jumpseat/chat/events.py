@@ -37,6 +37,8 @@ class StartEvent:
     type: ClassVar[str] = "start"
     provider: str
     model: str
+    conversation_id: str | None = None
+    """The kept conversation that has the turn."""
 
 
 @dataclass(slots=True)

@@ -35,6 +35,9 @@ class Response:
     warnings: Sequence[WarningEvent] = ()
     """What was changed or dropped in the request or the answer."""
 
+    conversation_id: str | None = None
+    """The kept conversation that has the turn."""
+
     @property
     def text(self) -> str:
         """All text blocks, joined without a separator."""

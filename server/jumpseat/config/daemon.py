@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from jumpseat.chat import ConfigError
+from jumpseat.config.options import DaemonOptions
 from jumpseat.config.reading import read
-from jumpseat.config.schema import DaemonOptions
 
 logger = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from jumpseat.config.faults import Fault
+from jumpseat.config.options import ConversationOptions, DaemonOptions
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
 from jumpseat.system.environment import Environment, empty_environment
@@ -301,15 +302,6 @@ ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
 """A name without white space, and without colons: `provider:model` would be ambiguous."""
 
 
-class DaemonOptions(BaseModel):
-    """The table `[daemon]`: the shared daemon."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    idle_minutes: float = Field(default=10.0, ge=0, le=60 * 24 * 365)
-    """How long it waits for the next client; 0 ends it at once."""
-
-
 class Config(BaseModel):
     """The whole file."""
 
@@ -322,6 +314,7 @@ class Config(BaseModel):
     """Values in the form of saved settings (`max_tokens`, `providers.ID.KEY`), which they precede."""
 
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
+    conversations: ConversationOptions = Field(default_factory=ConversationOptions)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)

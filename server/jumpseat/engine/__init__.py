@@ -3,6 +3,7 @@
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.count import TokenCount, count_tokens
 from jumpseat.engine.edit import Edit, run_edit
+from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.reopened import restore_answers
 from jumpseat.engine.tokens import TokenMemory
@@ -11,6 +12,7 @@ from jumpseat.engine.turn import run_turn
 __all__ = [
     "BlockMemory",
     "Edit",
+    "Keeper",
     "Sink",
     "TokenCount",
     "TokenMemory",

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from jumpseat.adapters.base import EditsInline
 from jumpseat.chat import ContextBlock, Message, Response, TextBlock
 from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.replacement import replacement_in, requested_fence
 from jumpseat.engine.turn import run_turn
 from jumpseat.providers import Registry
@@ -70,10 +71,15 @@ def edit_as_turn(ask: TurnAsk, target: ContextBlock, instruction: str) -> TurnAs
 
 
 async def run_edit(
-    registry: Registry, ask: TurnAsk, target: ContextBlock, instruction: str, sink: Sink
+    registry: Registry,
+    ask: TurnAsk,
+    target: ContextBlock,
+    instruction: str,
+    sink: Sink,
+    keeper: Keeper | None = None,
 ) -> Edit:
     """Run one edit to its end; events, errors and cancelling are those of `run_turn`."""
-    response = await run_turn(registry, edit_as_turn(ask, target, instruction), sink)
+    response = await run_turn(registry, edit_as_turn(ask, target, instruction), sink, keeper=keeper)
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
     # A replacement that was cut off would delete the rest of the user's text.
     if response.stop_reason != "end_turn" or may_be_cut_off or not response.text.strip():

@@ -25,6 +25,7 @@ from jumpseat.chat import (
 )
 from jumpseat.chat.errors import daemon_failure
 from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.length import check_length
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan
@@ -43,6 +44,7 @@ async def run_turn(
     sink: Sink,
     memory: BlockMemory | None = None,
     tokens: TokenMemory | None = None,
+    keeper: Keeper | None = None,
 ) -> Response:
     """Run one turn to its end and return the response.
 
@@ -55,6 +57,7 @@ async def run_turn(
         sink: gets the events.
         memory: completes the messages of a client that cannot keep all of an answer; gets the new answer.
         tokens: recent counts of providers; gets the usage of this turn.
+        keeper: keeps the turn.
 
     Raises:
         ChatError: the turn failed; `partial` holds the answer so far.
@@ -67,8 +70,11 @@ async def run_turn(
     planned = check_length(target, planned, tokens)
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
+    if keeper is not None:
+        warnings = await keeper.begin(target.provider, target.model)
+        planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:
-        response = await _run_started(target, planned, budget, sink, memory)
+        response = await _run_started(target, planned, budget, sink, memory, keeper)
     except ChatError as error:
         if memory is not None and error.partial is not None:
             memory.remember(error.partial, trail)
@@ -80,10 +86,15 @@ async def run_turn(
 
 
 async def _run_started(
-    target: ResolvedModel, planned: Plan, budget: RetryBudget, sink: Sink, memory: BlockMemory | None
+    target: ResolvedModel,
+    planned: Plan,
+    budget: RetryBudget,
+    sink: Sink,
+    memory: BlockMemory | None,
+    keeper: Keeper | None,
 ) -> Response:
     """Run the turn from its start event; the sink gets one `DoneEvent` in every case."""
-    sink.send(StartEvent(target.provider, target.model))
+    sink.send(StartEvent(target.provider, target.model, keeper.conversation_id if keeper else None))
     fold = Fold(target.provider, target.model)
     try:
         for warning in planned.warnings:
@@ -91,16 +102,17 @@ async def _run_started(
             sink.send(warning)
         done = await _attempts(target, planned.request, budget, fold, sink, memory)
     except asyncio.CancelledError:
-        raise _ended(ChatCancelled("The chat was cancelled."), fold, sink) from None
+        raise await _ended(ChatCancelled("The chat was cancelled."), fold, sink, keeper) from None
     except ChatError as error:
         if isinstance(error, UnknownModelError) and (nearest := target.nearest_models):
             error.hint = f"Did you mean {' or '.join(nearest)}? {error.hint or ''}".rstrip()
-        raise _ended(error, fold, sink) from error.__cause__
+        raise await _ended(error, fold, sink, keeper) from error.__cause__
     except Exception as error:
         logger.exception("a turn of %s failed", target.provider)
-        raise _ended(daemon_failure("ran this chat"), fold, sink) from error
+        raise await _ended(daemon_failure("ran this chat"), fold, sink, keeper) from error
+    response = await _kept(fold.response(), None, sink, keeper)
     sink.send(replace(done, usage=fold.usage))
-    return fold.response()
+    return response
 
 
 async def _attempts(
@@ -155,10 +167,10 @@ async def _attempts(
             await asyncio.sleep(delay)
 
 
-def _ended(error: ChatError, fold: Fold, sink: Sink) -> ChatError:
+async def _ended(error: ChatError, fold: Fold, sink: Sink, keeper: Keeper | None) -> ChatError:
     """Send the end of the turn to the sink, and add the partial answer to the error."""
     error.provider = error.provider or fold.provider
-    error.partial = replace(fold.partial(), stop_reason=None)
+    error.partial = await _kept(replace(fold.partial(), stop_reason=None), error, sink, keeper)
     sink.send(
         DoneEvent(
             stop_reason="cancelled" if isinstance(error, ChatCancelled) else "error",
@@ -168,3 +180,13 @@ def _ended(error: ChatError, fold: Fold, sink: Sink) -> ChatError:
         )
     )
     return error
+
+
+async def _kept(response: Response, error: ChatError | None, sink: Sink, keeper: Keeper | None) -> Response:
+    """Keep the end of the turn, and return the response with its conversation and the warnings about that."""
+    if keeper is None:
+        return response
+    warnings = await keeper.finish(response, error)
+    for warning in warnings:
+        sink.send(warning)
+    return replace(response, warnings=(*response.warnings, *warnings), conversation_id=keeper.conversation_id)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from jumpseat.rpc.encode import camel
+from jumpseat.chat.json_form import camel
 
 JsonObject = dict[str, Any]
 
@@ -342,6 +342,9 @@ class InitializeParams(Params):
     client_info: ClientInfoParam | None = None
     initialization_options: InitializationOptions = Field(default_factory=InitializationOptions)
     capabilities: JsonObject = Field(default_factory=dict)
+    # Only for the working directory of kept conversations: a wrong shape refuses no client.
+    workspace_folders: Any = None
+    root_uri: Any = None
 
 
 class DidChangeConfigurationParams(Params):

@@ -30,6 +30,9 @@ FLUSH_SECONDS = 0.3
 CLOSE_SECONDS = 0.5
 """How long providers may take to close what they hold."""
 
+KEEP_SECONDS = 2.0
+"""How long a slow disk may take to write the ends of turns that are kept."""
+
 
 class Descriptors(NamedTuple):
     """A client's standard streams, as descriptors of this process."""
@@ -180,4 +183,5 @@ async def _finish(session: Session, transport: Transport) -> None:
         logger.warning("a turn or a provider did not end in time")
     except Exception:
         logger.exception("a provider failed to close")
+    await session.until_kept(KEEP_SECONDS)
     await transport.aclose(CLOSE_SECONDS)

@@ -11,14 +11,17 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
-from jumpseat.engine import BlockMemory, TokenMemory
+from jumpseat.conversations import ConversationStore, conversations_directory
+from jumpseat.engine import BlockMemory, Keeper, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
 from jumpseat.rpc.faults import RpcFault
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import ClientInfoParam
 from jumpseat.system.environment import Environment
+from jumpseat.system.shared import Held
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
@@ -100,6 +103,13 @@ class Session:
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
     """The latest conversations whose client was warned that they are not kept."""
 
+    workspace: Path | None = None
+    """The directory that the client works in, if `initialize` named one."""
+
+    keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
+    """Of the turns in flight that are kept."""
+
+    _conversations: Held[ConversationStore] | None = None
     _registry: Registry | None = None
     _last_change: InFlight | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
@@ -117,6 +127,23 @@ class Session:
     @registry.setter
     def registry(self, registry: Registry) -> None:
         self._registry = registry
+
+    @property
+    def conversations(self) -> ConversationStore:
+        """The kept conversations of the user, which all clients with the same state directory share."""
+        if self._conversations is None:
+            directory = conversations_directory(self.environment.places.state_dir)
+            self._conversations = self.environment.shared.hold(
+                ("conversations", directory), lambda: ConversationStore(directory), _nothing_to_close
+            )
+        return self._conversations.value
+
+    async def until_kept(self, timeout: float) -> None:
+        """Wait up to `timeout` seconds until the turns that have ended are kept."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                for keeper in list(self.keepers):
+                    await keeper.written()
 
     def admit(self, request_id: RequestId, method: str, batch: BatchResponse | None) -> InFlight:
         """Record a request as in flight.
@@ -219,3 +246,9 @@ class Session:
             await entry.finished.wait()
         if background:
             await asyncio.wait(background)
+        if self._conversations is not None:
+            await self._conversations.release()
+
+
+async def _nothing_to_close(store: ConversationStore) -> None:
+    """Between two operations a store has nothing open."""

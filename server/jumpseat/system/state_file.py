@@ -191,7 +191,7 @@ class StateFile:
             _remove_leftovers(target)
             self._write_new(temporary, body)
             temporary.replace(target)
-            _sync_directory(target.parent)
+            sync_directory(target.parent)
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -334,7 +334,7 @@ def _remove_leftovers(target: Path) -> None:
                 path.unlink()
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     """Make a rename survive a power failure, where the system can."""
     if sys.platform == "win32":
         return

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
-from jumpseat.chat import ChatError, Problem, WarningEvent
-from jumpseat.engine import TurnAsk, run_turn
+from jumpseat.chat import ChatError, Problem
+from jumpseat.conversations import is_id
+from jumpseat.engine import run_turn
 from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.keeping import keeper_of
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
 from jumpseat.wire import INVALID_PARAMS
-
-_KEPT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 T = TypeVar("T", bound=TurnParams)
 
@@ -30,7 +28,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
         RpcFault: the client's id is that of another turn in flight, or the conversation's cannot be kept.
     """
     conversation = call.params.conversation_id
-    if call.params.keep and conversation is not None and not _KEPT_ID.fullmatch(conversation):
+    if call.params.keep and conversation is not None and not is_id(conversation):
         problem = Problem(
             "conversationId", "must have 1 to 128 letters, digits, dots, underscores or hyphens"
         )
@@ -42,21 +40,13 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     call.entry.turn_id = turn_id
 
 
-def with_keep_warning(session: Session, params: TurnParams, ask: TurnAsk) -> TurnAsk:
-    """The turn with a warning if it asks to be kept, once for each conversation: none is kept yet."""
-    # A turn without a name is a conversation of its own.
-    if not params.keep or params.conversation_id in session.warned_not_kept:
-        return ask
-    message = "This version of the daemon keeps no conversations; this one was not kept."
-    return replace(ask, warnings=(*ask.warnings, WarningEvent("conversation_not_kept", message)))
-
-
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
     """Run a turn, streaming its events, and answer with the whole response."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        ask = with_keep_warning(session, call.params, ask_from_wire(call.params))
-        response = await run_turn(session.registry, ask, sink, session.memory, session.tokens)
+        ask = ask_from_wire(call.params)
+        keeper = keeper_of(session, ask, turn_id) if call.params.keep else None
+        response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
         return result_to_wire(response, turn_id)
 
     return await outcome_of_turn(session, call, run)
@@ -75,13 +65,6 @@ async def outcome_of_turn(
     turn_id = call.entry.turn_id
     if turn_id is None:
         raise RuntimeError("a turn was started without being reserved")
-
-    def begun() -> None:
-        call.entry.begun.set()
-        # Only now, because a turn that is refused before its start sends no warnings.
-        if call.params.keep and call.params.conversation_id is not None:
-            session.warned_not_kept.append(call.params.conversation_id)
-
     sink = DeltaSink(
         session.outbox,
         request_id=call.request_id,
@@ -89,7 +72,7 @@ async def outcome_of_turn(
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
         progress_token=call.params.work_done_token,
-        on_begin=begun,
+        on_begin=call.entry.begun.set,
     )
     try:
         return HandlerOutcome(await run(sink, turn_id))

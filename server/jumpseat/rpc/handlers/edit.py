@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jumpseat.chat import Message, TextBlock
 from jumpseat.engine import run_edit
 from jumpseat.rpc.decode import edit_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
-from jumpseat.rpc.handlers.chat import outcome_of_turn, with_keep_warning
+from jumpseat.rpc.handlers.chat import outcome_of_turn
+from jumpseat.rpc.keeping import keeper_of
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import EditStartParams
 from jumpseat.rpc.session import Session
@@ -19,8 +21,13 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         ask, target = edit_from_wire(call.params)
-        ask = with_keep_warning(session, call.params, ask)
-        edit = await run_edit(session.registry, ask, target, call.params.instruction, sink)
+        instruction = call.params.instruction
+        keeper = None
+        if call.params.keep:
+            # What the user wrote; the prompt around it is the engine's.
+            kept = Message("user", (target, TextBlock(instruction)))
+            keeper = keeper_of(session, ask, turn_id, [kept])
+        edit = await run_edit(session.registry, ask, target, instruction, sink, keeper)
         result = result_to_wire(edit.response, turn_id)
         return result if edit.replacement is None else {**result, "replacement": edit.replacement}
 

@@ -17,6 +17,7 @@ from jumpseat.rpc.handlers.configuration import (
     watcher_of,
 )
 from jumpseat.rpc.handlers.settings import follow_saved_settings
+from jumpseat.rpc.keeping import workspace_of
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams, NoParams
@@ -69,6 +70,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     session.overlay = options.config
     session.registry = Registry(config, SavedSettings(saved_settings_file(session.environment.places)))
     session.client_info = params.client_info
+    session.workspace = workspace_of(params)
     if params.client_info is not None:
         session.registry.client_info = ClientInfo(params.client_info.name, params.client_info.version)
     session.coalesce_ms = options.coalesce_ms

@@ -1,0 +1,234 @@
+"""The files of the kept conversations, with their states as they were last read."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jumpseat.conversations import lines
+from jumpseat.conversations.state import FORMAT_VERSION, DamagedError, State
+from jumpseat.system.state_file import StateError
+from jumpseat.system.watch import Stamp
+
+CACHED_BYTES = 16 << 20
+"""Of all files whose states are kept in memory; the last one is kept in any case."""
+
+SUFFIX = ".jsonl"
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_HEAD = 256
+"""The first bytes of a file contain its id and the time of its creation."""
+
+
+def is_id(text: str) -> bool:
+    """Whether a kept conversation may have this id."""
+    return _ID.fullmatch(text) is not None
+
+
+def new_id(now: datetime) -> str:
+    """An id for a new conversation, in the order of time for people who read a list."""
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+
+
+@dataclass(slots=True)
+class ReadFile:
+    """What was read of one file."""
+
+    path: Path
+    state: State
+    inode: int = 0
+    changed_ns: int = 0
+    offset: int = 0
+    """The end of the last line that is folded into the state."""
+
+    tail: bytes = b""
+    """What a crash, or a write under way, left behind the last line end."""
+
+    head: bytes = b""
+    is_damaged: bool = False
+    new_texts: list[str] = field(default_factory=list)
+    """What the last reading or writing has added, for a search."""
+
+    @property
+    def size(self) -> int:
+        """Of the file, when it was read."""
+        return self.offset + len(self.tail)
+
+    @property
+    def stamp(self) -> Stamp:
+        """Of the file, when it was read."""
+        return self.changed_ns, self.inode, self.size
+
+
+class Files:
+    """The files of one directory. Not thread-safe; a change needs the store's lock."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._cache: OrderedDict[str, ReadFile] = OrderedDict()
+
+    def path(self, conversation_id: str) -> Path:
+        """Where the conversation is, or would be."""
+        return self.directory / f"{conversation_id}{SUFFIX}"
+
+    def all(self) -> Iterator[tuple[str, Stamp]]:
+        """Every conversation's id with the stamp of its file."""
+        try:
+            entries = os.scandir(self.directory)
+        except OSError:
+            return
+        with entries:
+            for entry in entries:
+                name = entry.name.removesuffix(SUFFIX)
+                if name != entry.name and is_id(name):
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue  # It was deleted meanwhile.
+                    yield name, (status.st_mtime_ns, status.st_ino, status.st_size)
+
+    def read(self, conversation_id: str, *, cached: bool = True) -> ReadFile | None:
+        """The conversation as its file is now; None if there is none.
+
+        Args:
+            conversation_id: any text.
+            cached: whether the state is kept in memory, where later readings only add new lines to it.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if not is_id(conversation_id):
+            return None
+        path = self.path(conversation_id)
+        try:
+            with path.open("rb") as file:
+                read = self._read(conversation_id, path, file.fileno())
+        except FileNotFoundError:
+            self._cache.pop(conversation_id, None)
+            return None
+        if cached:
+            self._keep(conversation_id, read)
+        return read
+
+    def _read(self, conversation_id: str, path: Path, descriptor: int) -> ReadFile:
+        status = os.fstat(descriptor)
+        read = self._cache.get(conversation_id)
+        if read is not None and read.stamp == (status.st_mtime_ns, status.st_ino, status.st_size):
+            return read
+        head = os.pread(descriptor, _HEAD, 0) if hasattr(os, "pread") else os.read(descriptor, _HEAD)
+        # A file that was deleted and made again may have the same inode.
+        has_grown = (
+            read is not None
+            and not read.is_damaged
+            and read.inode == status.st_ino
+            and read.size < status.st_size
+            and head.startswith(read.head)
+        )
+        if read is None or not has_grown:
+            read = ReadFile(path, State(conversation_id), head=head)
+        read.inode, read.changed_ns = status.st_ino, status.st_mtime_ns
+        os.lseek(descriptor, read.offset, os.SEEK_SET)
+        _fold(read, _read_rest(descriptor, status.st_size - read.offset))
+        return read
+
+    def append(self, read: ReadFile, new: Sequence[Mapping[str, Any]]) -> int:
+        """Append lines and return the file's descriptor, which the caller syncs and closes.
+
+        Raises:
+            OSError: the file cannot be written; it is unchanged.
+            StateError: it belongs to a newer version.
+            ValueError: a line has no JSON form.
+        """
+        if read.state.version > FORMAT_VERSION:
+            raise StateError(
+                f"{read.path} was written by a newer version of jumpseat and is left as it is.",
+                hint="Update jumpseat.",
+            )
+        data = lines.seam(read.tail) + lines.encoded(new)
+        descriptor = lines.append(read.path, data, size=read.size)
+        read.offset, read.tail = read.size + len(data), b""
+        self._written(read, new, descriptor)
+        return descriptor
+
+    def create(self, conversation_id: str, new: Sequence[Mapping[str, Any]]) -> tuple[ReadFile, int]:
+        """Create a file with these lines, and return it with its descriptor, as `append` does.
+
+        Raises:
+            OSError: it cannot be written; there is no file.
+            ValueError: a line has no JSON form.
+        """
+        data = lines.encoded(new)
+        path = self.path(conversation_id)
+        descriptor = lines.create(path, data)
+        read = ReadFile(path, State(conversation_id), offset=len(data), head=data[:_HEAD])
+        self._written(read, new, descriptor)
+        self._keep(conversation_id, read)
+        return read, descriptor
+
+    def set_aside(self, read: ReadFile) -> ReadFile | None:
+        """Keep a damaged file under another name; returns the new one with what was readable, or None.
+
+        Raises:
+            OSError: the file is unchanged.
+        """
+        readable = read.path.read_bytes()[: read.offset]
+        lines.set_aside(read.path, readable)
+        self._cache.pop(read.state.id, None)
+        return self.read(read.state.id)
+
+    def delete(self, conversation_id: str) -> bool:
+        """Delete the file, and what was set aside of it; False if there was none.
+
+        Raises:
+            OSError: it cannot be deleted.
+        """
+        self._cache.pop(conversation_id, None)
+        path = self.path(conversation_id)
+        existed = path.exists()
+        path.unlink(missing_ok=True)
+        for copy in lines.copies_of(path):
+            copy.unlink(missing_ok=True)
+        return existed
+
+    def _written(self, read: ReadFile, new: Sequence[Mapping[str, Any]], descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        read.inode, read.changed_ns = status.st_ino, status.st_mtime_ns
+        read.new_texts = [text for line in new for text in read.state.apply(line)]
+
+    def _keep(self, conversation_id: str, read: ReadFile) -> None:
+        self._cache[conversation_id] = read
+        self._cache.move_to_end(conversation_id)
+        size = sum(each.size for each in self._cache.values())
+        while size > CACHED_BYTES and len(self._cache) > 1:
+            size -= self._cache.popitem(last=False)[1].size
+
+
+def _read_rest(descriptor: int, size: int) -> bytes:
+    pieces = []
+    while size > 0 and (piece := os.read(descriptor, size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _fold(read: ReadFile, data: bytes) -> None:
+    """Fold new bytes behind the file's offset."""
+    start = read.offset
+    read.new_texts = []
+    for end, line in lines.decoded(data):
+        try:
+            if line is None:
+                raise DamagedError("a line is not JSON")
+            read.new_texts += read.state.apply(line)
+        except DamagedError:
+            read.is_damaged = True
+            break
+        read.offset = start + end
+    read.tail = data[read.offset - start :]

@@ -1,0 +1,160 @@
+"""An append-only file of JSON lines: reading it as far as it goes, appending, and setting damage aside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_OWN: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
+
+TORN = "torn"
+"""The type of the line that follows what a crash left of a line, and says how long that is."""
+
+
+def encoded(lines: Iterable[Mapping[str, Any]]) -> bytes:
+    """The lines as they are written.
+
+    Raises:
+        ValueError: a value has no JSON form.
+    """
+    return b"".join(_encoded(line) + b"\n" for line in lines)
+
+
+def _encoded(line: Mapping[str, Any]) -> bytes:
+    try:
+        try:
+            return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            # Half of a surrogate pair: JSON can escape it, UTF-8 cannot encode it.
+            return json.dumps(line, separators=(",", ":")).encode()
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"a line cannot be written as JSON: {error}") from error
+
+
+def decoded(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Each whole line, with the offset of its end; None for one that is damaged.
+
+    A torn line is left out together with the line that declares it. What follows the last line end is
+    incomplete, and left out too.
+    """
+    start = 0
+    broken: tuple[int, int] | None = None
+    while (end := data.find(b"\n", start)) >= 0:
+        line = _decoded(data[start:end])
+        if broken is not None:
+            is_declared = line is not None and line.get("type") == TORN and line.get("bytes") == broken[1]
+            if not is_declared:
+                yield broken[0], None
+                return
+            broken = None
+        if line is None:
+            broken = end + 1, end - start
+        else:
+            yield end + 1, line
+        start = end + 1
+    if broken is not None:
+        yield broken[0], None
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def seam(tail: bytes) -> bytes:
+    """What an append begins with, behind an incomplete last line."""
+    if not tail:
+        return b""
+    if _decoded(tail) is not None:
+        return b"\n"  # Only its line end was not written.
+    return b"\n" + encoded([{"type": TORN, "bytes": len(tail)}])
+
+
+def create(path: Path, data: bytes) -> int:
+    """Write a new file and return its descriptor; if that fails there is none.
+
+    Raises:
+        FileExistsError: there is one.
+        OSError: it cannot be written.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OWN, 0o600)
+    try:
+        _write(descriptor, data)
+    except BaseException:
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+    return descriptor
+
+
+def append(path: Path, data: bytes, *, size: int) -> int:
+    """Append to the file, which has this size, and return its descriptor. A failure leaves it as it was.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _OWN)
+    try:
+        _write(descriptor, data)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, size)
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def set_aside(path: Path, readable: bytes) -> Path:
+    """Keep a damaged file under another name, and go on in a new file with what is readable.
+
+    Args:
+        path: the file.
+        readable: what the new file begins with; without it there is no new file.
+
+    Raises:
+        OSError: the file is unchanged.
+    """
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    aside = path.with_name(f"{path.name}.damaged-{moment}-{secrets.token_hex(3)}")
+    if not readable:
+        path.rename(aside)
+    else:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        try:
+            os.close(create(temporary, readable))
+            try:
+                os.link(path, aside)
+            except OSError:  # A file system without hard links.
+                shutil.copy2(path, aside)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    logger.warning("%s is damaged; it was kept as %s, and what can be read of it is used", path, aside)
+    return aside
+
+
+def copies_of(path: Path) -> Iterator[Path]:
+    """What `set_aside` has kept of this file."""
+    # A conversation may be named like a copy, but its file ends in another way.
+    return (each for each in path.parent.glob(f"{path.name}.damaged-*") if each.suffix != path.suffix)

@@ -1,0 +1,121 @@
+"""Decides where a turn goes: which kept conversation its messages continue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, TypeAlias
+
+from jumpseat.chat import ContentBlock, Message
+from jumpseat.conversations.same_content import has_content, is_same_content
+
+Clean: TypeAlias = Callable[[Message], Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What placing needs of a kept conversation."""
+
+    inputs: Sequence[Message]
+    """Its messages without the last turn's answer."""
+
+    answer: Message | None
+    """The last turn's answer or partial."""
+
+    last: Literal["none", "open", "unfinished", "finished"]
+    """The last turn: open in a living process; failed, cancelled or lost; ended with a whole answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where a turn goes. It keeps `base` kept messages and adds the client's from `new` on."""
+
+    kind: Literal["continue", "retry", "fork"]
+    base: int
+    new: int
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The highest of several conversations is the one that the turn belongs to."""
+        return self.kind != "fork", self.base
+
+
+def place(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
+    """Where the turn with these messages goes, if this conversation gets it.
+
+    Args:
+        known: the conversation.
+        messages: all messages that the client sent.
+        clean: applied to a kept message before it is compared.
+    """
+    inputs = len(known.inputs)
+    answer = () if known.answer is None else (known.answer,)
+    ours = [*known.inputs, *answer]
+    common = dict(_common(ours, messages, clean))
+    end = common.get(inputs)
+    if end is not None and known.last != "none" and not _says_anything(messages[end:]):
+        return Placing("retry", inputs, len(messages))
+    if known.last != "open":
+        if len(ours) in common:
+            return Placing("continue", len(ours), common[len(ours)])
+        if end is not None and known.last == "unfinished" and messages[end].role == "user":
+            return Placing("continue", inputs, end)
+    base = max(common)
+    return Placing("fork", base, common[base])
+
+
+def _says_anything(messages: Sequence[Message]) -> bool:
+    return any(has_content(message.content) for message in messages)
+
+
+def _common(ours: Sequence[Message], theirs: Sequence[Message], clean: Clean) -> Iterator[tuple[int, int]]:
+    """Each number of our messages that the client has too, with the number of its messages that they are."""
+    own = done = 0
+    while True:
+        yield own, done
+        step = _step(ours, own, theirs, done, clean)
+        if step is None:
+            return
+        own, done = own + step[0], done + step[1]
+
+
+def _step(
+    ours: Sequence[Message], own: int, theirs: Sequence[Message], done: int, clean: Clean
+) -> tuple[int, int] | None:
+    """How many messages of each side are the next common ones; None if there are none."""
+    if own == len(ours):
+        return None
+    mine = clean(ours[own])
+    role = mine.role
+    if done < len(theirs):
+        other = theirs[done]
+        if other.role == role and is_same_content(role, other.content, mine.content):
+            return 1, 1
+    if not has_content(mine.content):
+        return 1, 0  # A client need not keep an empty answer.
+    if done == len(theirs):
+        return None
+    if not has_content(other.content):
+        return 0, 1
+    if other.role != role:
+        return None
+    for count, joined in _joined(theirs, done, role):
+        if is_same_content(role, joined, mine.content):
+            return 1, count
+    for count, joined in _joined(ours, own, role, clean):
+        if is_same_content(role, other.content, joined):
+            return count, 1
+    return None
+
+
+def _joined(
+    messages: Sequence[Message], start: int, role: str, clean: Clean = lambda message: message
+) -> Iterator[tuple[int, list[ContentBlock]]]:
+    """The content of two, three and more messages of this role from here on, as one."""
+    end = start
+    while end < len(messages) and messages[end].role == role:
+        end += 1
+    cleaned = [clean(message).content for message in messages[start:end]]
+    for count in range(2, end - start + 1):
+        yield count, list(chain.from_iterable(cleaned[:count]))

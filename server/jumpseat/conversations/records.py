@@ -1,0 +1,141 @@
+"""The lines of a conversation's file. `state` folds them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jumpseat.chat import ChatError, Message, Response
+from jumpseat.chat.json_form import to_json_form
+from jumpseat.conversations.redaction import redacted_form
+from jumpseat.conversations.state import FORMAT_VERSION, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """A turn as its client sent it."""
+
+    conversation_id: str
+    """As the client named it, or minted."""
+
+    turn_id: str
+    messages: Sequence[Message]
+    """The whole conversation, oldest first."""
+
+    system: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    provider: str = ""
+    model: str = ""
+    directory: Path | None = None
+    """Where its client works, absolute."""
+
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BegunTurn:
+    """A turn whose messages are in a file."""
+
+    id: str
+    """Of the conversation that it belongs to."""
+
+    key: str
+    turn: NewTurn
+    forked_from: str | None = None
+    """The conversation whose messages it does not continue, if it begins a fork."""
+
+
+def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
+    """The first line of a new conversation."""
+    return _form(
+        version=FORMAT_VERSION,
+        id=conversation_id,
+        createdAt=now,
+        # The working directory of a client may be reached through links.
+        cwd=None if turn.directory is None else os.path.realpath(turn.directory),
+        client=turn.client,
+    )
+
+
+def fork_header_line(
+    parent: State, messages: Sequence[Message], turn_ends: Sequence[int], conversation_id: str, now: datetime
+) -> dict[str, Any]:
+    """The first line of a fork: it has its own copy of the messages, so its parent may be deleted."""
+    return _form(
+        version=FORMAT_VERSION,
+        id=conversation_id,
+        createdAt=now,
+        cwd=parent.directory,
+        client=parent.client,
+        forkOf=parent.id,
+        title=parent.title,
+        system=parent.system,
+        settings=parent.settings,
+        model=parent.model,
+        turnEnds=turn_ends,
+        messages=messages,
+    )
+
+
+def begin_line(
+    turn: NewTurn, key: str, base: int, new: Sequence[Message], state: State | None, now: datetime
+) -> dict[str, Any]:
+    """The line before a turn starts; `state` is that of the conversation, which keeps `base` messages."""
+    line = _form(
+        type="begin",
+        turn=key,
+        turnId=turn.turn_id,
+        owner={"pid": os.getpid(), "host": platform.node()},
+        at=now,
+        base=base,
+        messages=new,
+        provider=turn.provider,
+        model=turn.model,
+    )
+    system, settings = redacted_form(turn.system), redacted_form(to_json_form(turn.settings))
+    if system != (state.system if state else None):
+        line["system"] = system
+    if settings != (state.settings if state else {}):
+        line["settings"] = settings
+    return line
+
+
+def end_line(key: str, response: Response, error: ChatError | None, now: datetime) -> dict[str, Any]:
+    """The line after a turn has ended; `response` is its answer or its partial."""
+    return _form(
+        type="end",
+        turn=key,
+        at=now,
+        provider=response.provider,
+        model=response.model,
+        responseId=response.response_id,
+        content=response.content,
+        stopReason=response.stop_reason,
+        rawStopReason=response.raw_stop_reason,
+        usage=response.usage,
+        warnings=response.warnings or None,
+        error=None if error is None else {"kind": error.kind, "message": error.message},
+    )
+
+
+def title_line(title: str, now: datetime) -> dict[str, Any]:
+    """The line of a new title."""
+    return _form(type="title", title=title, at=now)
+
+
+def fork_line(fork: str, now: datetime) -> dict[str, Any]:
+    """The line by which a conversation names its fork."""
+    return _form(type="fork", id=fork, at=now)
+
+
+def _form(**values: Any) -> dict[str, Any]:
+    """The values without those that are None, redacted."""
+    form: dict[str, Any] = redacted_form(
+        to_json_form({key: value for key, value in values.items() if value is not None})
+    )
+    return form

@@ -1,0 +1,145 @@
+"""Compares the blocks of a client with those of a message that the daemon has.
+
+Clients that keep only text and tool calls drop other blocks, join, split and trim the texts of an answer,
+and serialise arguments again; it is still the same answer. With a changed word, call or order it is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, assert_never
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    OtherBlock,
+    RedactedThinkingBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.dialects.arguments import parse_arguments
+
+Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
+"""The blocks up to a tool call, and that call; None at the end."""
+
+_Part: TypeAlias = list[str] | tuple[Any, ...] | ToolUseBlock
+"""A run of texts; an image, a context or a result; a call."""
+
+
+def segments(blocks: Iterable[ContentBlock]) -> list[Segment]:
+    """The blocks, divided behind each tool call."""
+    found: list[Segment] = []
+    prose: list[ContentBlock] = []
+    for block in blocks:
+        if isinstance(block, ToolUseBlock):
+            found.append((prose, block))
+            prose = []
+        else:
+            prose.append(block)
+    return [*found, (prose, None)]
+
+
+def has_content(blocks: Iterable[ContentBlock]) -> bool:
+    """Whether there is anything that is compared; white space alone is nothing."""
+    return any(not isinstance(part, list) or "".join(part).strip() for part in _parts(blocks))
+
+
+def is_same_content(role: Role, theirs: Iterable[ContentBlock], ours: Iterable[ContentBlock]) -> bool:
+    """Whether two messages of a role say the same; thinking and provider data do not count."""
+    their_parts, our_parts = _parts(theirs), _parts(ours)
+    return len(their_parts) == len(our_parts) and all(
+        _is_same_part(role, each, own) for each, own in zip(their_parts, our_parts, strict=True)
+    )
+
+
+def _is_same_part(role: Role, theirs: _Part, ours: _Part) -> bool:
+    if isinstance(theirs, list) and isinstance(ours, list):
+        text = "".join(theirs)
+        # Clients trim the texts of an answer when they show them, but not the user's own.
+        return text == "".join(ours) or (role == "assistant" and is_same_text(text, ours))
+    if isinstance(theirs, ToolUseBlock) and isinstance(ours, ToolUseBlock):
+        return is_same_call(theirs, ours)
+    return theirs == ours
+
+
+def _parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
+    """What is compared, in order; with a run of texts, maybe empty, before and behind each other part."""
+    texts: list[str] = []
+    parts: list[_Part] = [texts]
+    for block in blocks:
+        part: _Part
+        match block:
+            case TextBlock():
+                texts.append(block.text)
+                continue
+            case ToolUseBlock():
+                part = block
+            case ToolResultBlock():
+                part = (block.type, block.tool_use_id, block.content, block.is_error)
+            case ImageBlock():
+                part = (block.type, block.source, block.media_type)
+            case ContextBlock():
+                part = (block.type, block.text, block.uri, block.language_id, block.range, block.label)
+            case ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
+                continue
+            case _:
+                assert_never(block)
+        texts = []
+        parts += (part, texts)
+    return parts
+
+
+def is_same_text(text: str, pieces: Iterable[str]) -> bool:
+    """Whether a text consists of these pieces; white space around them does not count."""
+    position = 0
+    for piece in pieces:
+        stripped = piece.strip()
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if not text.startswith(stripped, position):
+            return False
+        position += len(stripped)
+    return not text[position:].strip()
+
+
+def is_same_call(theirs: ToolUseBlock, ours: ToolUseBlock) -> bool:
+    """Whether a call has the same id, name and arguments."""
+    if (theirs.id, theirs.name) != (ours.id, ours.name):
+        return False
+    if not _is_same_json(theirs.arguments or {}, ours.arguments or {}):
+        return False
+    if theirs.raw == ours.raw:
+        return True
+    arguments, _ = parse_arguments(theirs.raw)
+    return arguments is not None and _is_same_json(arguments, ours.arguments or {})
+
+
+def _is_same_json(one: Any, other: Any) -> bool:
+    """Whether two values are equal after a client has parsed and written them."""
+    # In JavaScript and Lua numbers are doubles. In Lua an empty table is an object or an array, and members
+    # that are null do not exist.
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        left, right = (
+            {key: value for key, value in each.items() if value is not None} for each in (one, other)
+        )
+        return left.keys() == right.keys() and all(_is_same_json(left[key], right[key]) for key in left)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same_json, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return _double(one) == _double(other)
+    if isinstance(one, Mapping | list) and isinstance(other, Mapping | list):
+        return not one and not other
+    return bool(one == other)
+
+
+def _double(number: int | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")

@@ -1,0 +1,183 @@
+"""The state of a conversation: the fold of the lines of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from jumpseat.chat import Message
+from jumpseat.chat.json_form import message_from_json_form
+from jumpseat.conversations.rows import Row, texts_of, title_of
+
+FORMAT_VERSION = 1
+
+
+class DamagedError(Exception):
+    """A line does not continue the lines before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that runs a turn."""
+
+    pid: int
+    host: str
+
+
+@dataclass(slots=True)
+class TurnState:
+    """One kept turn."""
+
+    key: str
+    """Unique among all turns; minted by the store, because clients choose turn ids."""
+
+    at: datetime
+    owner: Owner
+    inputs: int
+    """How many messages the conversation had with the messages of this turn, before its answer."""
+
+    is_open: bool = True
+    failed: bool = False
+    """It ended with an error, or was cancelled."""
+
+    answered: bool = False
+    """It ended with content of its own."""
+
+
+@dataclass(slots=True)
+class State:
+    """One conversation. `apply` folds the next line into it."""
+
+    id: str
+    version: int = 0
+    created_at: datetime = datetime.min
+    updated_at: datetime = datetime.min
+    directory: str | None = None
+    """Where its client worked."""
+
+    client: str | None = None
+    fork_of: str | None = None
+    title: str | None = None
+    """As the user named it."""
+
+    system: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    inputs: list[Message] = field(default_factory=list)
+    """All messages up to the last turn's; without its answer."""
+
+    answer: Message | None = None
+    """The answer of the last turn, or its partial; while it has none, the answer that it replaces."""
+
+    forks: list[str] = field(default_factory=list)
+    open_turns: dict[str, TurnState] = field(default_factory=dict)
+    """All without an end, by key, also those whose process was killed."""
+
+    last: TurnState | None = None
+    turn_ends: list[int] = field(default_factory=list)
+    """For each turn, also a retry, the number of messages before its answer."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation, oldest first."""
+        return (*self.inputs, *([] if self.answer is None else [self.answer]))
+
+    @property
+    def row(self) -> Row:
+        """What a list shows of it."""
+        return Row(
+            id=self.id,
+            title=self.title or title_of(self.inputs),
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            turns=len(self.turn_ends),
+            model=self.model,
+            cwd=self.directory,
+            client=self.client,
+            fork_of=self.fork_of,
+        )
+
+    def apply(self, line: Mapping[str, Any]) -> list[str]:
+        """Fold the next line of the file; one of an unknown type changes nothing.
+
+        Returns:
+            The texts that it adds, for a search.
+
+        Raises:
+            DamagedError: the line cannot follow those before it.
+        """
+        try:
+            if not self.version:
+                return self._begin_file(line)
+            match line["type"]:
+                case "begin":
+                    return self._begin(line)
+                case "end":
+                    return self._end(line)
+                case "title":
+                    self.title = str(line["title"])
+                    self._touch(line)
+                    return [self.title]
+                case "fork":
+                    self.forks.append(str(line["id"]))
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedError(str(error)) from error
+        return []
+
+    def _begin_file(self, line: Mapping[str, Any]) -> list[str]:
+        created = datetime.fromisoformat(line["createdAt"])
+        messages = [message_from_json_form(each) for each in line.get("messages", ())]
+        self.directory, self.client = line.get("cwd"), line.get("client")
+        self.fork_of, self.title = line.get("forkOf"), line.get("title")
+        self.system, self.settings = line.get("system"), line.get("settings", {})
+        self.model, self.turn_ends = line.get("model"), list(map(int, line.get("turnEnds", ())))
+        self.created_at = self.updated_at = created
+        self.inputs = messages
+        self.version = int(line["version"])
+        return [*([self.title] if self.title else []), *texts_of(messages)]
+
+    def _begin(self, line: Mapping[str, Any]) -> list[str]:
+        base, new = int(line["base"]), [message_from_json_form(each) for each in line["messages"]]
+        messages = self.messages
+        if not 0 <= base <= len(messages):
+            raise DamagedError(f"a turn keeps {base} of {len(messages)} messages")
+        turn = TurnState(
+            str(line["turn"]),
+            datetime.fromisoformat(line["at"]),
+            Owner(int(line["owner"]["pid"]), str(line["owner"]["host"])),
+            base + len(new),
+        )
+        is_retry = base == len(self.inputs) and not new and self.last is not None
+        if not is_retry:
+            self.inputs, self.answer = [*messages[:base], *new], None
+        self.last = self.open_turns[turn.key] = turn
+        self.turn_ends.append(turn.inputs)
+        # Absent keys did not change.
+        self.system = line.get("system", self.system)
+        self.settings = line.get("settings", self.settings)
+        self.model = f"{line['provider']}:{line['model']}"
+        self._touch(line)
+        return texts_of(new)
+
+    def _end(self, line: Mapping[str, Any]) -> list[str]:
+        content = message_from_json_form({"role": "assistant", "content": line["content"]})
+        failed = "error" in line
+        turn = self.open_turns.pop(str(line["turn"]), None)
+        if turn is None:
+            return []
+        self._touch(line)
+        turn.is_open, turn.failed = False, failed
+        turn.answered = bool(content.content) or not failed
+        last = self.last
+        # The answer of a turn that another one has replaced counts as long as that one has none.
+        is_latest = turn is last or (
+            last is not None and turn.inputs == last.inputs == len(self.inputs) and not last.answered
+        )
+        if is_latest and turn.answered:
+            self.answer = content
+        return texts_of([content])
+
+    def _touch(self, line: Mapping[str, Any]) -> None:
+        self.updated_at = max(self.updated_at, datetime.fromisoformat(line["at"]))

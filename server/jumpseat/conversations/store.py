@@ -1,0 +1,384 @@
+"""The store of kept conversations. Everything here blocks; the event loop calls it through a thread."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import platform
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from jumpseat.chat import ChatError, Message, RequestError, Response, ToolResultBlock, ToolUseBlock
+from jumpseat.conversations.files import Files, ReadFile, new_id
+from jumpseat.conversations.placing import Known, Placing, place
+from jumpseat.conversations.records import (
+    BegunTurn,
+    NewTurn,
+    begin_line,
+    end_line,
+    fork_header_line,
+    fork_line,
+    header_line,
+    title_line,
+)
+from jumpseat.conversations.redaction import redacted_message
+from jumpseat.conversations.rows import Kept, Row, texts_of
+from jumpseat.conversations.state import State, TurnState
+from jumpseat.system.process_life import is_alive
+from jumpseat.system.state_file import StateError, StateFile, sync_directory
+from jumpseat.system.watch import Stamp
+
+logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 5.0
+"""How long a change waits for other daemons; each holds the lock for some milliseconds."""
+
+LONGEST_TURN = timedelta(days=1)
+"""An older turn without an end has none to come, whatever runs under the id of its process."""
+
+_open_here: set[str] = set()
+"""The keys of the turns that this process runs."""
+
+
+class UnknownConversationError(RequestError):
+    """There is no kept conversation with this id."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(
+            f"There is no kept conversation with the id {conversation_id[:128]!r}.",
+            hint="It may have been deleted or pruned; conversations/list has those that are kept.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one conversation, made by this process."""
+
+    id: str
+    row: Row | None
+    """None: it was deleted."""
+
+    stamp: Stamp | None
+    """Of its file after the change."""
+
+    texts: tuple[str, ...]
+    """What the change adds, for a search."""
+
+
+class ConversationStore:
+    """The kept conversations of one state directory; several threads and processes may use it at once."""
+
+    def __init__(self, directory: Path) -> None:
+        """
+        Args:
+            directory: `conversations_directory` of the state directory; made with the first conversation.
+        """
+        self.directory = directory
+        self.listeners: list[Callable[[Change], None]] = []
+        """Called for each change, under the store's lock and so in the order of all; they must be quick."""
+
+        self._files = Files(directory)
+        self._reading = threading.RLock()
+        self._lock_file = StateFile(directory / "store")
+        self._unsynced: list[int] = []
+
+    def begin(self, turn: NewTurn) -> BegunTurn:
+        """Write a turn's messages, into the named conversation, into a fork that it continues, or a new fork.
+
+        Raises:
+            StateError: nothing was written.
+        """
+        key = secrets.token_hex(8)
+        _open_here.add(key)
+        try:
+            with self._changing():
+                return self._begin(turn, key)
+        except BaseException:
+            _open_here.discard(key)
+            raise
+
+    def finish(self, begun: BegunTurn, response: Response, error: ChatError | None = None) -> None:
+        """Write the end of a turn: its answer, or its partial and why it ended.
+
+        A conversation that was deleted meanwhile stays deleted.
+
+        Raises:
+            StateError: nothing was written.
+        """
+        try:
+            with self._changing():
+                read = self._opened(begun.id)
+                if read is None:
+                    return
+                if begun.key not in read.state.open_turns:
+                    # Its beginning was lost with the damaged part of a file.
+                    begun = self._begin(begun.turn, begun.key)
+                    read = self._opened(begun.id)
+                if read is not None:
+                    self._append(read, [end_line(begun.key, response, error, _now())])
+        finally:
+            _open_here.discard(begun.key)
+
+    def get(self, conversation_id: str) -> Kept:
+        """The whole conversation.
+
+        Raises:
+            UnknownConversationError: there is none.
+            StateError: it cannot be read.
+        """
+        state = self._known(conversation_id).state
+        return Kept(state.row, state.messages, state.system, state.settings)
+
+    def row(self, conversation_id: str) -> Row | None:
+        """What a list shows of it; None where there is none.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        try:
+            return self._known(conversation_id).state.row
+        except UnknownConversationError:
+            return None
+
+    def rows(self) -> Iterator[Row]:
+        """Every conversation, in no order. Reads every file; one that cannot be read is left out."""
+        for conversation_id, _ in self.files():
+            with contextlib.suppress(StateError):
+                row = self.row(conversation_id)
+                if row is not None:
+                    yield row
+
+    def files(self) -> Iterator[tuple[str, Stamp]]:
+        """Every conversation's id with the stamp of its file."""
+        return self._files.all()
+
+    def texts(self, conversation_id: str) -> list[str]:
+        """All texts for a search: the title, the messages, the answer. Empty where there is no conversation.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        try:
+            state = self._known(conversation_id).state
+        except UnknownConversationError:
+            return []
+        return [*([state.title] if state.title else []), *texts_of(state.messages)]
+
+    def in_use(self, conversation_id: str) -> bool:
+        """Whether a living process runs a turn of it."""
+        with self._reading, contextlib.suppress(OSError):
+            read = self._files.read(conversation_id)
+            return read is not None and any(map(_is_running, read.state.open_turns.values()))
+        return False
+
+    def fork(self, conversation_id: str, messages: int | None = None) -> Row:
+        """Copy a conversation, or its beginning, into a new one.
+
+        Args:
+            conversation_id: the conversation.
+            messages: how many to keep, from 1; None for all. A cut between a call and its result moves
+                before the call.
+
+        Raises:
+            UnknownConversationError: there is none.
+            StateError: nothing was written.
+        """
+        with self._changing():
+            parent = self._known(conversation_id).state
+            kept = parent.messages[: _cut(parent.messages, messages)]
+            ends = [end for end in dict.fromkeys(parent.turn_ends) if end <= len(kept)]
+            fork = self._create_fork(parent, kept, ends, [])
+            return fork.state.row
+
+    def rename(self, conversation_id: str, title: str) -> Row:
+        """Give a conversation a title of the user's.
+
+        Raises:
+            UnknownConversationError: there is none.
+            StateError: nothing was written.
+        """
+        with self._changing():
+            read = self._known(conversation_id)
+            self._append(read, [title_line(title, _now())])
+            return read.state.row
+
+    def delete(self, conversation_id: str) -> bool:
+        """Delete a conversation and what was set aside of its file; False if there was none.
+
+        Raises:
+            StateError: it cannot be deleted.
+        """
+        if self.row(conversation_id) is None:
+            return False
+        with self._changing():
+            existed = self._files.delete(conversation_id)
+            if existed:
+                self._announce(Change(conversation_id, None, None, ()))
+            return existed
+
+    def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
+        messages, now = tuple(map(redacted_message, turn.messages)), _now()
+        candidates = [(each, _placed(each.state, messages)) for each in self._family(turn.conversation_id)]
+        if not candidates:
+            line = begin_line(turn, key, 0, messages, None, now)
+            self._create(turn.conversation_id, [header_line(turn, turn.conversation_id, now), line])
+            return BegunTurn(turn.conversation_id, key, turn)
+        read, placing = max(candidates, key=lambda candidate: candidate[1].rank)
+        state, new = read.state, messages[placing.new :]
+        line = begin_line(turn, key, placing.base, new, state, now)
+        if placing.kind != "fork":
+            self._append(read, [line])
+            return BegunTurn(state.id, key, turn)
+        kept = state.messages[: placing.base]
+        ends = [end for end in dict.fromkeys(state.turn_ends) if end < placing.base + len(new)]
+        fork = self._create_fork(state, kept, ends, [line])
+        return BegunTurn(fork.state.id, key, turn, turn.conversation_id)
+
+    def _create_fork(
+        self, parent: State, messages: Sequence[Message], ends: Sequence[int], more: Sequence[dict[str, Any]]
+    ) -> ReadFile:
+        now = _now()
+        fork_id = new_id(now)
+        fork = self._create(fork_id, [fork_header_line(parent, messages, ends, fork_id, now), *more])
+        # Only a hint of where to look for what a turn continues: without it nothing is lost.
+        with contextlib.suppress(OSError):
+            if (read := self._opened(parent.id)) is not None:
+                self._append(read, [fork_line(fork_id, now)])
+        return fork
+
+    def _family(self, conversation_id: str) -> list[ReadFile]:
+        """The named conversation, if there is one, and all forks of it."""
+        family: dict[str, ReadFile] = {}
+        ahead = [conversation_id]
+        for each in ahead:
+            if each not in family and (read := self._opened(each)) is not None:
+                family[each] = read
+                ahead += read.state.forks
+        return list(family.values())
+
+    def _known(self, conversation_id: str) -> ReadFile:
+        """The conversation; damage is set aside."""
+        try:
+            with self._reading:
+                read = self._files.read(conversation_id)
+            if read is not None and read.is_damaged:
+                # Before a reader holds the lock, damage may be a line that is being written.
+                with contextlib.suppress(StateError), self._changing():
+                    read = self._opened(conversation_id)
+        except OSError as error:
+            raise self._failed("read", error) from None
+        if read is None or not (read.state.inputs or read.state.answer):
+            raise UnknownConversationError(conversation_id)
+        return read
+
+    def _opened(self, conversation_id: str) -> ReadFile | None:
+        """The conversation for a change, under the lock; damage is set aside."""
+        read = self._files.read(conversation_id)
+        if read is not None and (read.is_damaged or not read.state.version):
+            return self._files.set_aside(read)
+        return read
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the store. Writes are on the disk when this ends, which is after others may go on."""
+        written: list[int] = []
+        try:
+            try:
+                with self._lock_file.locked(LOCK_SECONDS), self._reading:
+                    try:
+                        yield
+                    finally:
+                        written, self._unsynced = self._unsynced, []
+            finally:
+                _sync(written)
+        except OSError as error:
+            raise self._failed("written", error) from None
+        except ValueError as error:
+            raise StateError(f"A conversation cannot be kept: {error}.") from None
+
+    def _create(self, conversation_id: str, lines: Sequence[Mapping[str, Any]]) -> ReadFile:
+        read, descriptor = self._files.create(conversation_id, lines)
+        self._unsynced.append(descriptor)
+        sync_directory(self.directory)
+        self._changed(read)
+        return read
+
+    def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
+        self._unsynced.append(self._files.append(read, lines))
+        self._changed(read)
+
+    def _changed(self, read: ReadFile) -> None:
+        self._announce(Change(read.state.id, read.state.row, read.stamp, tuple(read.new_texts)))
+
+    def _announce(self, change: Change) -> None:
+        for listener in self.listeners:
+            try:
+                listener(change)
+            except Exception:
+                logger.exception("a change of the conversation %s was not indexed", change.id)
+
+    def _failed(self, action: Literal["read", "written"], error: OSError) -> StateError:
+        reason = error.strerror or type(error).__name__
+        return StateError(f"The conversations in {self.directory} cannot be {action}: {reason}.")
+
+
+def conversations_directory(state_dir: Path) -> Path:
+    """Where a state directory has its kept conversations."""
+    return state_dir / "conversations"
+
+
+def _placed(state: State, messages: Sequence[Message]) -> Placing:
+    last: Literal["none", "open", "unfinished", "finished"] = "finished"
+    if state.last is None:
+        last = "none"
+    elif _is_running(state.last):
+        last = "open"
+    elif state.last.is_open or state.last.failed:
+        last = "unfinished"
+    # A secret may have become known after a message was stored.
+    return place(Known(state.inputs, state.answer, last), messages, redacted_message)
+
+
+def _is_running(turn: TurnState) -> bool:
+    if not turn.is_open or _now() - turn.at > LONGEST_TURN:
+        return False
+    if turn.owner.host != platform.node():
+        return True
+    if turn.owner.pid == os.getpid():
+        return turn.key in _open_here
+    return is_alive(turn.owner.pid)
+
+
+def _cut(messages: Sequence[Message], count: int | None) -> int:
+    """How many messages to keep, so that no kept call loses its result."""
+    end = len(messages) if count is None else min(count, len(messages))
+    unanswered: dict[str, int] = {}
+    for number, message in enumerate(messages):
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and number < end:
+                unanswered[block.id] = number
+            elif isinstance(block, ToolResultBlock):
+                call = unanswered.pop(block.tool_use_id, end)
+                if number >= end > call:
+                    return max(call, 1)
+    return end
+
+
+def _sync(descriptors: Sequence[int]) -> None:
+    sync = getattr(os, "fdatasync", os.fsync)
+    try:
+        for descriptor in descriptors:
+            sync(descriptor)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

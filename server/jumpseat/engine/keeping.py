@@ -1,0 +1,124 @@
+"""Keeps a turn in the store of conversations: its messages before it starts, its end before its response."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from jumpseat.chat import ChatCancelled, ChatError, Response, WarningEvent
+from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
+from jumpseat.system.state_file import StateError
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Keeper:
+    """Keeps one turn. A turn that cannot be kept goes on, with a warning."""
+
+    store: ConversationStore | None
+    """None if the user's configuration switches keeping off."""
+
+    turn: NewTurn
+    """Without the provider and the model, which `begin` gets."""
+
+    warned: deque[str]
+    """The latest conversations whose client was warned that they are not kept."""
+
+    _begun: BegunTurn | None = None
+    _writing: asyncio.Future[Any] | None = None
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation that has the turn; None if it is not kept."""
+        return None if self._begun is None else self._begun.id
+
+    async def begin(self, provider: str, model: str) -> Sequence[WarningEvent]:
+        """Write the turn's messages.
+
+        Raises:
+            asyncio.CancelledError: the task was cancelled meanwhile; the turn is kept as a cancelled one.
+        """
+        if self.store is None:
+            return self._not_kept("The configuration says conversations.keep = false.")
+        store, turn = self.store, replace(self.turn, provider=provider, model=model)
+        begun, was_cancelled = await self._to_its_end(lambda: store.begin(turn))
+        if isinstance(begun, str):
+            warnings = self._not_kept(begun)
+        else:
+            self._begun = begun
+            warnings = _forked(begun)
+        if was_cancelled:
+            await self.finish(
+                Response(provider=provider, model=model), ChatCancelled("The chat was cancelled.")
+            )
+            raise asyncio.CancelledError
+        return warnings
+
+    async def finish(self, response: Response, error: ChatError | None = None) -> Sequence[WarningEvent]:
+        """Write the end of a turn that was begun: its answer, or its partial with the error.
+
+        A cancel that comes now is too late, and has no effect.
+        """
+        if self.store is None or self._begun is None:
+            return ()
+        store, begun = self.store, self._begun
+        problem, was_cancelled = await self._to_its_end(lambda: store.finish(begun, response, error))
+        if was_cancelled and (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        return () if problem is None else self._not_kept(problem)
+
+    async def written(self) -> None:
+        """Wait until nothing is being written."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    def _not_kept(self, reason: str) -> Sequence[WarningEvent]:
+        name = self.turn.conversation_id
+        if name in self.warned:
+            return ()
+        self.warned.append(name)
+        return (WarningEvent("conversation_not_kept", f"This conversation is not kept. {reason}"),)
+
+    async def _to_its_end(self, work: Callable[[], T]) -> tuple[T | str, bool]:
+        """Run work of the store in a thread.
+
+        Returns:
+            Its result, or the sentence that says why it failed; and whether the task was cancelled meanwhile.
+        """
+
+        def guarded() -> T | str:
+            try:
+                return work()
+            except StateError as error:
+                return error.message
+            except Exception:
+                logger.exception("a turn could not be kept")
+                return "The daemon failed while it wrote the turn; its log has the details."
+
+        writing = asyncio.ensure_future(asyncio.to_thread(guarded))
+        self._writing = writing
+        was_cancelled = False
+        while True:
+            try:
+                return await asyncio.shield(writing), was_cancelled
+            except asyncio.CancelledError:
+                if writing.cancelled():
+                    raise
+                was_cancelled = True
+
+
+def _forked(begun: BegunTurn) -> Sequence[WarningEvent]:
+    if begun.forked_from is None:
+        return ()
+    message = (
+        f"The messages do not continue the kept conversation {begun.forked_from}; "
+        f"this turn is kept in its fork {begun.id}."
+    )
+    return (WarningEvent("conversation_forked", message),)
