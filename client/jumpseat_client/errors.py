@@ -34,7 +34,7 @@ class RequestTimeout(ClientError):  # noqa: N818 - reads as what happened
 class DaemonDied(ClientError):  # noqa: N818 - reads as what happened
     """The daemon's process has ended: it failed, or someone has stopped the shared daemon."""
 
-    hint = "Start it again."
+    hint = "Try again; this starts a new daemon."
 
     def __init__(self, return_code: int | None, stderr_tail: Sequence[str]) -> None:
         """

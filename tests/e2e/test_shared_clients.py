@@ -89,6 +89,30 @@ def run_installed_command(directory: Path, variables: Mapping[str, str]) -> subp
     )
 
 
+@pytest.mark.requirement("9:commands")
+@pytest.mark.usefixtures("config")
+async def test_a_command_whose_daemon_is_killed_says_so_and_the_next_command_starts_another(
+    hub: Hub, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
+    asking = asyncio.create_task(ask(hub))
+    await upstream.wait_for_request()
+    await hub.kill()
+
+    code, output = await asking
+    assert code == 1
+    assert "jumpseat: The daemon ended with code 1.\nhint: Try again; this starts a new daemon.\n" in output
+    assert await ask(hub) == (0, "hello\n")
+
+
+@pytest.mark.requirement("9:commands", "9:idle")
+async def test_the_daemon_of_a_command_ends_with_it_if_no_idle_time_is_allowed(hub: Hub, config: str) -> None:
+    (hub.home / "config.toml").write_text(config + "[daemon]\nidle_minutes = 0\n")
+    assert await ask(hub) == (0, "hello\n")
+    await hub.ends()
+    assert "the daemon ends" in hub.log
+
+
 @pytest.mark.requirement("9:python-client")
 async def test_a_client_of_the_shared_daemon_gets_its_end_as_an_error_and_can_start_again(
     hub: Hub, upstream: FakeUpstream
