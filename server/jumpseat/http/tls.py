@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
+from jumpseat.system.regular_file import first_bytes
 from jumpseat.system.watch import Stamp, stamp_of
 
 PEM = "PEM form, which begins with -----BEGIN"
@@ -98,6 +99,7 @@ def _system_context(options: TlsOptions) -> ssl.SSLContext:
             return httpx2.create_ssl_context(trust_env=False)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if options.system_file:
+            first_bytes(Path(options.system_file), 0)
             context.load_verify_locations(cafile=options.system_file)
         else:
             context.load_verify_locations(capath=options.system_directories)
@@ -158,8 +160,9 @@ def _file(text: str, where: str, provider: str) -> Path:
             hint="Write an absolute path, or begin with ~/.",
         )
     try:
-        with file.open("rb"):
-            return file
+        # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` for ever.
+        first_bytes(file, 0)
+        return file
     except OSError as error:
         raise ConfigError(
             f"{where} names {file}, which cannot be read: {error.strerror or 'no reason is given'}.",

@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from jumpseat.rpc.handlers.lifecycle import PROTOCOL_VERSION
 from jumpseat.system.shared import Shared
 
 logger = logging.getLogger(__name__)
+
+THREADS = 256
+"""For blocking work of all clients: files, names of hosts. By default there are six on two processors, which
+one client with a network drive that hangs would keep from the others."""
 
 HELLO_SECONDS = 5.0
 """How long a client may take for its hello and for its `go`."""
@@ -73,6 +78,7 @@ class Hub:
     async def run(self) -> None:
         """Serve until the daemon is stopped, or no client has needed it for long enough."""
         logger.info("jumpseat %s listens at %s", __version__, self._ownership.socket_path)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "jumpseat-blocking"))
         self._listen()
         self._idle.start(idle_seconds(None))
         self._idle.resume()

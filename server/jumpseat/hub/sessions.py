@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 LEVELS = ("warning", "debug", "info", "error")
 """Of `--log-level`, the default first."""
 
+LONGEST_NAME = 100
+"""Of a client, in its status, which holds all clients in one message."""
+
 
 @dataclass(slots=True, eq=False)
 class AttachedClient:
@@ -71,8 +74,8 @@ class AttachedClient:
         requests = self.session.in_flight.values() if self.session is not None else ()
         entry = {
             "pid": self.pid,
-            "name": info.name if info is not None else None,
-            "version": info.version if info is not None else None,
+            "name": _shown(info.name) if info is not None else None,
+            "version": _shown(info.version) if info is not None else None,
             "attachedAt": self.attached_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "turns": sum(request.turn_id is not None for request in requests),
         }
@@ -107,6 +110,11 @@ class AttachedClient:
 
     def _begin(self, session: Session) -> None:
         self.session = session
+
+
+def _shown(text: str | None) -> str | None:
+    """A client's text for a terminal, of a bounded length."""
+    return text and "".join(each if each.isprintable() else "?" for each in text[:LONGEST_NAME])
 
 
 def _options(options: Mapping[str, Any]) -> SessionOptions:

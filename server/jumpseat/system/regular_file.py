@@ -37,6 +37,24 @@ def read_regular(
     Raises:
         OSError: it cannot be read; `strerror` ends the sentence "it cannot be read: …".
     """
+    content = first_bytes(path, most_bytes + 1, follow=follow, check=check)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
+    return content
+
+
+def first_bytes(
+    path: Path,
+    count: int,
+    *,
+    follow: bool = True,
+    check: Callable[[os.stat_result], None] = lambda status: None,
+) -> bytes:
+    """The first bytes of a regular file; fewer if it is shorter. The arguments are those of `read_regular`.
+
+    Raises:
+        OSError: as `read_regular`.
+    """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     # The descriptor is checked, not the path: the file cannot be replaced in between.
     descriptor = os.open(path, _FLAGS | no_follow)
@@ -47,10 +65,8 @@ def read_regular(
             raise OSError(errno.EINVAL, f"it is {kind}", str(path))
         check(status)
         content = bytearray()
-        while len(content) <= most_bytes and (part := os.read(descriptor, most_bytes + 1 - len(content))):
+        while len(content) < count and (part := os.read(descriptor, count - len(content))):
             content += part
     finally:
         os.close(descriptor)
-    if len(content) > most_bytes:
-        raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
     return bytes(content)

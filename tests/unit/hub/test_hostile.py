@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -219,3 +220,18 @@ async def test_a_client_that_gives_up_before_the_session_begins_keeps_its_input(
     os.close(reader)
     assert not is_open(writer)
     os.close(writer)
+
+
+async def test_threads_that_block_for_one_client_leave_threads_for_others(
+    visit: Callable[[], Visitor],
+) -> None:
+    assert await visit().ask({"op": "status"})  # It runs.
+    released = threading.Event()
+    blocked = [asyncio.ensure_future(asyncio.to_thread(released.wait, WAIT_SECONDS)) for _ in range(60)]
+    await asyncio.sleep(0)  # They begin.
+    try:
+        async with asyncio.timeout(WAIT_SECONDS / 2):
+            assert await asyncio.to_thread(lambda: True)
+    finally:
+        released.set()
+        await asyncio.gather(*blocked)

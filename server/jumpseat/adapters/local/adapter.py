@@ -6,8 +6,10 @@ loopback HTTP.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 from jumpseat.adapters.base import Account, Adapter, AuthStatus, Capabilities, ChatTraits, read_options
 from jumpseat.adapters.http.counts import ask_for_count
@@ -27,14 +29,14 @@ from jumpseat.system.shared import Held
 class LocalAccount(Account):
     """No credential is needed, but the model and llama.cpp must be installed."""
 
-    def __init__(self, provider: str, check_installed: Callable[[], None]) -> None:
+    def __init__(self, provider: str, check_installed: Callable[[], object]) -> None:
         super().__init__(provider)
         self._check_installed = check_installed
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """`not_required` where the model is installed, else `signed_out` with the command to run."""
         try:
-            self._check_installed()
+            await asyncio.to_thread(self._check_installed)
         except ConfigError as error:
             return AuthStatus(provider=self._provider, state="signed_out", message=error.message)
         return AuthStatus(provider=self._provider, state="not_required")
@@ -122,7 +124,7 @@ class LocalAdapter(Adapter):
         Raises:
             ConfigError: the model, or llama.cpp, is not installed.
         """
-        self._check_installed()
+        await asyncio.to_thread(self._check_installed)
         model = self._model
         return [
             ModelInfo(
@@ -179,9 +181,11 @@ class LocalAdapter(Adapter):
                 hint=f"Ask for {self._provider}:{self._model.name}, or set model_path to another file.",
             )
 
-    def _check_installed(self) -> None:
-        locate(self._provider, self._options.model_path, self._config.origin.environment)
+    def _check_installed(self) -> Path:
+        """The model's file; blocks, without limit on a network drive."""
+        file = locate(self._provider, self._options.model_path, self._config.origin.environment)
         require_engine(self._provider)
+        return file
 
     async def _current(self) -> SharedServer:
         """The server of the model's file; of the file that is there now, unless one is loaded already.
@@ -189,13 +193,11 @@ class LocalAdapter(Adapter):
         Raises:
             ConfigError: the model, or llama.cpp, is not installed.
         """
-        held = self._held
-        if held is not None and held.value.usable is not None:
-            return held.value
-        require_engine(self._provider)
-        environment = self._config.origin.environment
-        path = locate(self._provider, self._options.model_path, environment)
-        new = self._held = hold_server(environment, path, self._model.name)
+        if self._held is not None and self._held.value.usable is not None:
+            return self._held.value
+        path = await asyncio.to_thread(self._check_installed)
+        held = self._held  # Only now, because another chat may have changed it.
+        new = self._held = hold_server(self._config.origin.environment, path, self._model.name)
         if held is not None:
             await held.release()
         return new.value

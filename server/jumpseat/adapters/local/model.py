@@ -14,6 +14,7 @@ from typing import Any
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
+from jumpseat.system.regular_file import first_bytes
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The installed model's file, in the data directory and in its package."""
@@ -111,8 +112,7 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
         file = environment.absolute(model_path)
         key = f"providers.{provider}.model_path"
         try:
-            with file.open("rb") as stream:
-                is_gguf = stream.read(len(_MAGIC)) == _MAGIC
+            is_gguf = first_bytes(file, len(_MAGIC)) == _MAGIC
         except OSError as error:
             raise ConfigError(
                 f"{key} names {file}, which cannot be read: {error.strerror}.",
