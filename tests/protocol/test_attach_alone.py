@@ -49,6 +49,22 @@ async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> Non
     pointer.rmdir()
 
 
+@pytest.mark.parametrize("kind", ["lock", "json", "log"])
+async def test_a_pipe_in_place_of_a_file_of_the_daemon_makes_no_client_wait(hub: Hub, kind: str) -> None:
+    async with hub.client() as client:
+        await client.initialize()
+        (pointer,) = hub.home.glob("daemon/*.json")
+    await hub.kill()
+    path = pointer.with_suffix(f".{kind}")
+    path.unlink()
+    os.mkfifo(path)
+    try:
+        async with hub.client() as client:
+            assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
+    finally:
+        path.unlink()  # The fixture reads logs.
+
+
 @pytest.mark.slow
 async def test_a_daemon_that_hangs_costs_five_seconds_and_loses_no_input(hub: Hub) -> None:
     async with hub.client() as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,7 @@ import pytest
 import jumpseat
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.daemon import Daemon, provider, running_daemon, user
+from tests.daemon import Daemon, environment_of, provider, running_daemon, user
 
 QUICK_EXIT_SECONDS = 1.0
 """The benchmark measures the half second that the contract allows."""
@@ -86,6 +87,21 @@ async def test_exit_without_shutdown_ends_with_1(daemon: Daemon) -> None:
 async def test_exit_is_accepted_even_before_initialize(daemon: Daemon) -> None:
     daemon.notify("exit")
     assert await daemon.exit_code() == 1
+
+
+@pytest.mark.requirement("1:exit-code")
+@pytest.mark.parametrize("command", ["serve", "attach"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_stdin_or_stdout_is_reported_in_one_sentence(home: Path, command: str, closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "jumpseat", command],
+        env={**os.environ, **environment_of(home), "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=20,
+    )
+    assert done.returncode == 1
+    assert done.stderr == b"jumpseat: stdin or stdout is closed, and messages go through both\n"
 
 
 @pytest.mark.requirement("1:stdin-eof", "1:exit-code")

@@ -51,12 +51,12 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     from jumpseat.hub.names import daemon_files
     from jumpseat.hub.ownership import Ownership
     from jumpseat.rpc.process import call_on_signals, raise_the_mmap_threshold
+    from jumpseat.system import logs
     from jumpseat.system.log_sink import LogSink
-    from jumpseat.system.logs import open_log
 
     files = daemon_files(state_dir)
     rotate(files.log)
-    log = open_log("info", LogSink(2), of_process=True)
+    log = logs.open_log("info", LogSink(2), of_process=True)
     raise_the_mmap_threshold()
     ownership = Ownership(files, directory)
     hub = Hub(ownership.take(), ownership, tidy=lambda: rotate(files.log))
@@ -86,9 +86,19 @@ def rotate(log: Path) -> None:
                 if status.st_size <= MOST_LOG_BYTES:
                     return
                 log.replace(log.with_suffix(".log.1"))
-        new = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        new = open_log(log)
         os.dup2(new, 2)
         os.close(new)
+
+
+def open_log(path: Path) -> int:
+    """Open the daemon's log for appending.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Opening a pipe without a reader fails at once.
 
 
 def _raise_file_limit() -> None:

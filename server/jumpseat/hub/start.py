@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from jumpseat.hub.daemon import READY
+from jumpseat.hub.daemon import READY, open_log
 from jumpseat.hub.failures import CannotShareError
 from jumpseat.hub.names import DaemonFiles
 from jumpseat.hub.run_directory import run_directory
@@ -44,7 +44,7 @@ def start_daemon(
         raise CannotShareError("the Python interpreter's path is unknown")
     reader, writer = os.pipe()
     try:
-        log = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        log = open_log(files.log)
         try:
             # The daemon holds the lock too until it listens, should this process be killed before that.
             started = subprocess.Popen(  # noqa: S603 - this interpreter, with paths of ours

@@ -30,7 +30,10 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
         not_shared: why this is not the shared daemon that the client asked for, for the log.
     """
     environment = environment_of_process()
-    descriptors = Descriptors(*claim_stdio(), _duplicate_of_stderr())
+    try:
+        descriptors = Descriptors(*claim_stdio(), _duplicate_of_stderr())
+    except OSError:
+        sys.exit("jumpseat: stdin or stdout is closed, and messages go through both")
     try:
         log = open_session_log(options, environment, _duplicate_of_stderr(), of_process=True)
     except LogFileError as error:

@@ -58,7 +58,7 @@ async def test_concurrent_lists_of_several_sessions_are_one_request(
     session: Session, upstream: FakeUpstream
 ) -> None:
     upstream.script(models("a"))
-    registries = [session(), session(timeout=30), session()]
+    registries = [session(), session(), session()]
     assert await asyncio.gather(*map(names, registries)) == [["a"]] * 3
     await registries[0].aclose()
     assert await names(session()) == ["a"]
@@ -122,6 +122,8 @@ async def test_a_failure_is_an_error_for_each_session_and_the_next_list_is_a_new
         {"api_key": "key-of-another"},
         {"headers": {"x-team": "b"}},
         {"query": {"team": "b"}},
+        {"timeout": 5.0},
+        {"connect_timeout": 5.0},
     ],
     ids=lambda other: next(iter(other)),
 )

@@ -357,7 +357,9 @@ class EndpointAdapter(Adapter):
         headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
         body = json.dumps(call.body, sort_keys=True)
         network = await self._http.network_of(call.url)
-        key = (self._provider, call.method, call.url, headers, body, network)
+        # A failure is shared too: a client must not get that of another's shorter time limit.
+        limits = (call.timeout, self._http.connect_seconds)
+        key = (self._provider, call.method, call.url, headers, body, network, limits)
         return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))
 
     async def _counted_tokens(self, path: str, body: Mapping[str, Any], model: str) -> int:

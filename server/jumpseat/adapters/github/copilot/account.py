@@ -267,7 +267,8 @@ class CopilotAccount(Account):
     async def _use(self, sign_in: SignIn) -> None:
         network = await self._http.network_of(self._hosts.api)
         directory = self._store.path.parent
-        key = ("Copilot", self._hosts, self._options.client_id, sign_in.key, network, directory)
+        limit = self._http.connect_seconds
+        key = ("Copilot", self._hosts, self._options.client_id, sign_in.key, network, limit, directory)
         held = self._config.origin.environment.shared.hold(
             key,
             lambda: TokenCache(self._http.apart(), self._hosts, sign_in, directory, headers=self._headers()),

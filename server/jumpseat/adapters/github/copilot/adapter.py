@@ -226,7 +226,8 @@ class CopilotAdapter(Adapter):
         sign_in = (await self.account.tokens()).sign_in
         headers = {**self._who_asks(), **await self._values.headers()}
         network = await self._http.network_of(self._hosts.copilot)
-        return self._hosts, sign_in.key, frozenset(headers.items()), network
+        limits = (self._config.timeout, self._http.connect_seconds)
+        return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 
     async def _with_another(
         self, credential: CopilotCredential, tokens: TokenCache, error: ChatError

@@ -163,6 +163,7 @@ async def test_what_differs_in_a_sign_in_is_not_shared(sessions: Sessions, emula
         sessions.new(github_token=other),
         sessions.new(github_token=token, copilot_url=emulator.plan_url("individual")),
         sessions.new(github_token=token, client_id="Iv1.another"),
+        sessions.new(github_token=token, connect_timeout=5.0),
     ]
     caches = [(await each.account.credential())[1] for each in adapters]
     assert len(set(map(id, caches))) == len(caches)
