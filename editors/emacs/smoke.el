@@ -1,7 +1,7 @@
 ;;; smoke.el --- The smallest Emacs client of jumpseat  -*- lexical-binding: t; -*-
 ;;; Commentary:
 ;; Its smoke test too: `emacs --batch -Q -l smoke.el'.  JUMPSEAT_COMMAND is the daemon's command as a
-;; JSON array, JUMPSEAT_BASE_URL an OpenAI-compatible API.
+;; JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an OpenAI-compatible API.
 ;;; Code:
 (require 'jsonrpc)
 
@@ -23,7 +23,8 @@
   (jsonrpc-process-connection
    :name "jumpseat" :notification-dispatcher #'smoke-notified
    :process (make-process :name "jumpseat" :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
-                          :command (append (json-parse-string (getenv "JUMPSEAT_COMMAND")) nil)
+                          :command (append (json-parse-string (or (getenv "JUMPSEAT_COMMAND")
+                                                                  "[\"jumpseat\", \"attach\"]")) nil)
                           :stderr (get-buffer-create "*jumpseat stderr*"))))
 
 (defun smoke-request (method params)

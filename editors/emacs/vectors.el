@@ -1,7 +1,7 @@
 ;;; vectors.el --- The vectors of transcripts through Emacs's own JSON  -*- lexical-binding: t; -*-
 ;;; Commentary:
-;; `emacs --batch -Q -l vectors.el'.  JUMPSEAT_COMMAND is the daemon's command as a JSON array,
-;; JUMPSEAT_VECTORS the file of the vectors.
+;; `emacs --batch -Q -l vectors.el'.  JUMPSEAT_VECTORS is the file of the vectors, JUMPSEAT_COMMAND as in
+;; smoke.el.
 ;;; Code:
 (require 'jsonrpc)
 
@@ -9,7 +9,8 @@
   (jsonrpc-process-connection
    :name "jumpseat"
    :process (make-process :name "jumpseat" :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
-                          :command (append (json-parse-string (getenv "JUMPSEAT_COMMAND")) nil)
+                          :command (append (json-parse-string (or (getenv "JUMPSEAT_COMMAND")
+                                                                  "[\"jumpseat\", \"attach\"]")) nil)
                           :stderr (get-buffer-create "*jumpseat stderr*"))))
 
 (defun vectors-request (method params)

@@ -1,9 +1,10 @@
 -- The smallest Neovim client of jumpseat, and its smoke test: `nvim --headless -u NONE -l smoke.lua`.
--- JUMPSEAT_COMMAND is the daemon's command as a JSON array, JUMPSEAT_BASE_URL an OpenAI-compatible API.
+-- JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an
+-- OpenAI-compatible API.
 local TIMEOUT_MS = 20000
 local deltas, exit_code = {}, nil -- deltas: by turn id, in order
 
-local client = vim.lsp.rpc.start(vim.json.decode(vim.env.JUMPSEAT_COMMAND), {
+local client = vim.lsp.rpc.start(vim.json.decode(vim.env.JUMPSEAT_COMMAND or '["jumpseat", "attach"]'), {
   notification = function(method, params)
     if method ~= 'chat/delta' then return end
     table.insert(deltas[params.turnId], params.delta)

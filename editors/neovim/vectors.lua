@@ -1,6 +1,6 @@
 -- The vectors of transcripts through Neovim's own JSON: `nvim --headless -u NONE -l vectors.lua`.
--- JUMPSEAT_COMMAND is the daemon's command as a JSON array, JUMPSEAT_VECTORS the file of the vectors.
-local client = vim.lsp.rpc.start(vim.json.decode(vim.env.JUMPSEAT_COMMAND), {})
+-- JUMPSEAT_VECTORS is the file of the vectors, JUMPSEAT_COMMAND as in smoke.lua.
+local client = vim.lsp.rpc.start(vim.json.decode(vim.env.JUMPSEAT_COMMAND or '["jumpseat", "attach"]'), {})
 
 local function request(method, params)
   local answer

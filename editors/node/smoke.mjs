@@ -1,11 +1,12 @@
 // The smallest Node client of jumpseat, and its smoke test: `npm ci && node smoke.mjs`.
-// JUMPSEAT_COMMAND is the daemon's command as a JSON array, JUMPSEAT_BASE_URL an OpenAI-compatible API.
+// JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an
+// OpenAI-compatible API.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import rpc from "vscode-jsonrpc/node.js";
 
-const [program, ...args] = JSON.parse(process.env.JUMPSEAT_COMMAND);
+const [program, ...args] = JSON.parse(process.env.JUMPSEAT_COMMAND ?? '["jumpseat", "attach"]');
 const daemon = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 const exited = once(daemon, "exit");
 const connection = rpc.createMessageConnection(

@@ -1,11 +1,11 @@
 // The vectors of transcripts through Node's own JSON: `npm ci && node vectors.mjs`.
-// JUMPSEAT_COMMAND is the daemon's command as a JSON array, JUMPSEAT_VECTORS the file of the vectors.
+// JUMPSEAT_VECTORS is the file of the vectors, JUMPSEAT_COMMAND as in smoke.mjs.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import rpc from "vscode-jsonrpc/node.js";
 
-const [program, ...args] = JSON.parse(process.env.JUMPSEAT_COMMAND);
+const [program, ...args] = JSON.parse(process.env.JUMPSEAT_COMMAND ?? '["jumpseat", "attach"]');
 const daemon = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 const connection = rpc.createMessageConnection(
   new rpc.StreamMessageReader(daemon.stdout),

@@ -56,8 +56,9 @@ def run(command, tmp_path, **environment):
             command,
             env={
                 **os.environ,
-                "JUMPSEAT_COMMAND": json.dumps([sys.executable, "-P", "-m", "jumpseat", "attach"]),
                 **environment_of(home),
+                # They start `jumpseat attach`: ours.
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
                 "HOME": str(tmp_path),
                 "XDG_STATE_HOME": str(tmp_path / "state"),
                 **environment,
