@@ -1,7 +1,7 @@
-"""What GitHub says of an account: its name, plan, data host and quotas.
+"""An account at GitHub: its login, plan, data host and quotas.
 
 Owns `GET /copilot_internal/user` and the quota headers of the data plane. Source of the shapes: recorded
-answers of both; the older form of the free plan as open-source clients read it.
+answers of both; open-source clients for the older form of the free plan.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ THRESHOLDS = (80.0, 95.0, 100.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """What GitHub says of the account. A field is None where GitHub says nothing."""
+    """The facts of an account; a field is None if the answer does not have it."""
 
     login: str | None = None
     plan: str | None = None
-    """`free`, `individual`, `individual_pro`, `business`, `enterprise`; more values may come."""
+    """`free`, `individual`, `individual_pro`, `business`, `enterprise`, or another value."""
 
     sku: str | None = None
     chat_enabled: bool | None = None
     endpoint: str | None = None
-    """`endpoints.api`, not checked yet: `GitHubHosts.data_host` does that."""
+    """`endpoints.api`, unchecked; `GitHubHosts.data_host` checks it."""
 
     organizations: Sequence[str] = ()
     quotas: Sequence[Quota] = ()
 
 
 async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, source: str) -> AccountFacts:
-    """Ask GitHub about the account. One attempt.
+    """Request the account from GitHub. One attempt.
 
     Args:
         http: the shared client.
@@ -60,7 +60,7 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
         source: the source of the sign-in, for errors.
 
     Raises:
-        ChatError: as `error_from_github` makes it, or GitHub cannot be reached.
+        ChatError: as `error_from_github` returns it, or GitHub cannot be reached.
     """
     url = f"{hosts.api}/copilot_internal/user"
     answer = await ask_github(http, hosts, url, token)
@@ -78,10 +78,10 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
 async def ask_github(
     http: HttpClient, hosts: GitHubHosts, url: str, token: Secret, headers: Mapping[str, str] | None = None
 ) -> HttpAnswer:
-    """One GET request to the REST host, with one time limit for all of it.
+    """One GET request to the REST host, within `REST_SECONDS`.
 
     Raises:
-        ChatError: it cannot be reached, or redirects.
+        ChatError: the host cannot be reached, or redirects.
     """
     sent = {
         "accept": "application/json",
@@ -100,7 +100,7 @@ async def ask_github(
         ) from None
     except RequestError as error:
         if error.status_code is not None and 300 <= error.status_code < 400:
-            error.hint = f"Name the address that really serves it: providers.{hosts.provider}.api_url."
+            error.hint = f"Set providers.{hosts.provider}.api_url to the URL that serves the REST API."
         raise
 
 
@@ -131,13 +131,13 @@ def _quotas(body: Mapping[str, Any]) -> list[Quota]:
     # The older form of the free plan: totals in one table, remaining amounts in another.
     totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
     reset = moment_in(body.get("limited_user_reset_date")) or reset
-    found = []
+    quotas = []
     for name, value in totals.items():
         total, remaining = _number(value), _number(left.get(name))
         if total is None or remaining is None:
             continue
         percent = 100.0 * remaining / total if total > 0 else 0.0
-        found.append(
+        quotas.append(
             Quota(
                 name=str(name),
                 unlimited=False,
@@ -148,7 +148,7 @@ def _quotas(body: Mapping[str, Any]) -> list[Quota]:
                 reset_at=reset,
             )
         )
-    return found
+    return quotas
 
 
 def _snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) -> Quota:
@@ -179,7 +179,7 @@ def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
     Each header is URL-encoded: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
     """
     found: dict[str, Quota] = {}
-    # Former names first, so that the current name wins.
+    # Former names first, so that the quota under the current name replaces it.
     for header, value in sorted(headers.items(), key=lambda item: not _has_older_name(item[0])):
         if not header.lower().startswith(SNAPSHOT_HEADER):
             continue
@@ -210,25 +210,23 @@ def _has_older_name(header: str) -> bool:
 
 
 def merged_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]:
-    """The earlier quotas in their order, updated, then those that are new."""
+    """The earlier quotas in their order, updated, then the new ones."""
     fresh = {quota.name: quota for quota in after}
     kept = [fresh.pop(quota.name, quota) for quota in before]
     return [*kept, *fresh.values()]
 
 
 def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
-    """The quotas that have passed one of `THRESHOLDS`, each with the highest that it passed.
-
-    A quota that was not known before counts as unused, so one that is used up at first sight is reported too.
-    """
+    """The quotas that have passed one of `THRESHOLDS`, each with the highest one."""
+    # A new quota counts as unused before, so that one that is already used up is reported too.
     used_before = {quota.name: _used(quota) for quota in before}
-    found = []
+    crossed = []
     for quota in after:
         was, now = used_before.get(quota.name, 0.0), _used(quota)
         passed = [threshold for threshold in THRESHOLDS if was < threshold <= now]
         if passed:
-            found.append((quota, passed[-1]))
-    return found
+            crossed.append((quota, passed[-1]))
+    return crossed
 
 
 def _used(quota: Quota) -> float:

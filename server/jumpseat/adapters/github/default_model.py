@@ -1,7 +1,4 @@
-"""The default model of a Copilot account, from models with terms and prices.
-
-Serves both adapters for Copilot, whose lists say the same in two spellings.
-"""
+"""The default model of a Copilot account, for both adapters for Copilot."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from jumpseat.chat import ModelInfo
 from jumpseat.dialects.loose_values import mapping_in, number_in
 
+# The Copilot API has snake case, the language server camel case.
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 
@@ -23,7 +21,7 @@ def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelIn
 
     Args:
         models: the list.
-        named: the models that the service marks as default and fallback; "" where it marks none.
+        named: the models that the service marks as default and fallback; "" for none.
     """
     usable = [model for model in models if can_be_used(model)]
     for name in filter(None, named):
@@ -34,7 +32,7 @@ def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelIn
 
 
 def can_be_used(model: ModelInfo) -> bool:
-    """Whether no terms and no policy keep the account from the model."""
+    """Whether neither terms nor a policy exclude the model for the account."""
     return model.policy in (None, "enabled")
 
 

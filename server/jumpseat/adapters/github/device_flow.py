@@ -1,8 +1,7 @@
 """OAuth 2.0's device authorization grant (RFC 8628), as GitHub implements it.
 
 Makes the requests and waits between them; the caller stores the token. Source of the answers: RFC 8628
-section 3.5 and GitHub's page on the device flow. GitHub sends errors with status 200, and form data instead
-of JSON where a proxy drops `Accept`.
+section 3.5 and GitHub's page on the device flow. GitHub sends errors with status 200.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret, hidden
 
 DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
-"""The GitHub App of GitHub's own Copilot plug-ins: the exchange takes the tokens of few other apps."""
+"""The GitHub App of GitHub's own Copilot plug-ins: the exchange accepts the tokens of few other apps."""
 
 SCOPE = "read:user"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -45,10 +44,10 @@ DEFAULT_INTERVAL_SECONDS = 5.0
 SHORTEST_INTERVAL_SECONDS = 1.0
 
 SLOWER_BY_SECONDS = 5.0
-"""RFC 8628 section 3.5: the increase where `slow_down` comes without an interval."""
+"""RFC 8628 section 3.5: the increase for a `slow_down` without an interval."""
 
 MARGIN = 1.2
-"""Factor on the interval: each poll that is early makes the interval 5 s longer."""
+"""A factor on the interval: each early poll makes GitHub's interval 5 s longer."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
 LONGEST_LIFETIME_SECONDS = 3600.0
@@ -96,7 +95,7 @@ class DeviceFlow:
         self._clock = clock
 
     async def start(self) -> DeviceCode:
-        """Ask for a code.
+        """Request a code.
 
         Raises:
             ConfigError: the host has no device flow, or does not know the client id.
@@ -144,7 +143,7 @@ class DeviceFlow:
             await self._clock.sleep(pause)
             try:
                 answer = await self._poll(device)
-                if (failure := self._passing_failure(answer)) is not None:
+                if (failure := self._transient_failure(answer)) is not None:
                     raise failure
             except (ConnectionError, ProtocolError, ServerError, RateLimitError) as error:
                 failures += 1
@@ -198,8 +197,8 @@ class DeviceFlow:
                 provider=self._hosts.provider,
             ) from None
 
-    def _passing_failure(self, answer: HttpAnswer) -> ChatError | None:
-        """The error of an answer that does not concern the sign-in: GitHub or a proxy failed."""
+    def _transient_failure(self, answer: HttpAnswer) -> ChatError | None:
+        """The error of an answer without a result of the sign-in: GitHub or a proxy failed."""
         if answer.status == 429 or answer.status >= 500:
             return self._from_status(answer)
         body = _fields(answer)
@@ -212,7 +211,8 @@ class DeviceFlow:
         return hidden(token)
 
     def _trusted(self, page: object) -> str:
-        """The page for the user. It must be on the configured host, to prevent phishing."""
+        """The sign-in page, if it is on the configured GitHub."""
+        # A page on another host could phish for the user's password.
         configured = urlsplit(self._hosts.github)
         own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
         try:
@@ -276,13 +276,14 @@ def _fields(answer: HttpAnswer) -> dict[str, Any]:
     try:
         body = answer.json()
     except ValueError:
+        # GitHub sends form data if a proxy drops the header `Accept`.
         text = answer.body[:16_384].decode("utf-8", "replace").strip()
         return dict(parse_qsl(text)) if re.fullmatch(r"[\w.~%+&=-]+", text) else {}
     return body if isinstance(body, dict) else {}
 
 
 def _interval(value: object) -> float:
-    # Only test servers ask for no interval; a real one would be polled in a loop.
+    # A server that sends 0 is not polled in a tight loop.
     return SHORTEST_INTERVAL_SECONDS if value in (0, "0") else _positive(value, DEFAULT_INTERVAL_SECONDS)
 
 

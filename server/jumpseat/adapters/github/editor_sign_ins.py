@@ -1,7 +1,7 @@
 """Copilot sign-ins of editor plug-ins on this machine: `hosts.json`, `apps.json`, `auth.db`.
 
-The files belong to the plug-ins: they are only read, never locked or created, and a broken one is skipped
-with a note. Blocks: call it on a thread. Source of places and shapes: the plug-ins that write them.
+The files belong to the plug-ins: they are read only, and never locked or created. Blocks: call it on a
+thread. Source of paths and shapes: the plug-ins that write them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 1_000_000
 DATABASE_SECONDS = 1.0
-"""How long to wait while the plug-in writes."""
+"""How long to wait while a plug-in writes."""
 
 CLEAR_SCHEMA = 0
 """`token_schema_version` of rows with a token in clear text; later versions are encrypted."""
@@ -48,10 +48,8 @@ def copilot_directory(environment: Environment, platform: str = sys.platform) ->
 def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list[str]]:
     """The sign-ins for one host, and a note for each file that could not be used.
 
-    The JSON files come first: their tokens are in clear text, those of `auth.db` are mostly encrypted.
-
     Args:
-        directory: as `copilot_directory` gives it.
+        directory: as `copilot_directory` returns it.
         authority: the host, with a port if it has one; sign-ins for other hosts are skipped.
     """
     found: list[SignIn] = []
@@ -71,18 +69,20 @@ def editor_sign_ins(directory: Path, authority: str) -> tuple[list[SignIn], list
 
 
 def _from_json(path: Path, authority: str) -> Iterator[SignIn]:
+    # Opening a pipe waits for its writer.
     if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("no file")  # Opening a pipe waits for its writer.
+        raise ValueError("not a file")
     with path.open("rb") as file:
         content = json.loads(file.read(MAX_FILE_BYTES))
     if not isinstance(content, dict):
-        raise ValueError("no object")
+        raise ValueError("not an object")
     for key, entry in content.items():
-        # "github.com", or "github.com:Iv1.…" with the app's id. A longer name is another host.
+        # "github.com", or "github.com:Iv1.…" with the app's id.
         if not (key == authority or key.startswith(f"{authority}:")) or not isinstance(entry, dict):
             continue
+        # "HOST:8443" is the same host on another port.
         if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
-            continue  # The same host on another port.
+            continue
         token = _token(entry.get("oauth_token"))
         user = entry.get("user")
         if token is not None:
@@ -98,7 +98,7 @@ def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[Sig
         with contextlib.closing(_opened(path)) as database:
             rows = _rows(database, authority)
     except sqlite3.Error as error:
-        raise ValueError("no database that can be read") from error
+        raise ValueError("not a readable database") from error
     encrypted = False
     for value, schema in rows:
         text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
@@ -114,7 +114,7 @@ def _from_database(path: Path, authority: str, notes: list[str]) -> Iterator[Sig
 def _rows(database: sqlite3.Connection, authority: str) -> list[Any]:
     columns = {str(row[1]) for row in database.execute("PRAGMA table_info(oauth_tokens)")}
     if not {"auth_authority", "token_ciphertext"} <= columns:
-        raise ValueError("another schema")
+        raise ValueError("an unknown schema")
     version = "token_schema_version" if "token_schema_version" in columns else "0"
     return database.execute(
         f"SELECT token_ciphertext, {version} FROM oauth_tokens WHERE auth_authority = ? LIMIT 20",  # noqa: S608 - one of two literals

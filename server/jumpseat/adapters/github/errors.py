@@ -50,11 +50,11 @@ _FOR_SUPPORT = frozenset({"spammy_user", "access_revoked", "go_http_client", "pr
 
 
 class ExchangeClosedError(AuthorizationError):
-    """The exchange does not take this kind of token; direct use may work."""
+    """The exchange does not accept this kind of token; direct use may work."""
 
 
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
-    """The JSON object of an answer; empty where the answer is something else."""
+    """The JSON object of an answer; empty if it is not one."""
     try:
         body = answer.json()
     except ValueError:
@@ -65,7 +65,7 @@ def error_body(answer: HttpAnswer) -> dict[str, Any]:
 def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
     """The error for an exchange that was answered with 400 or more. Arguments as in `error_from_github`.
 
-    It is an `ExchangeClosedError` where the kind of token is refused.
+    It is an `ExchangeClosedError` if the kind of token is refused.
     """
     error = error_from_github(answer, hosts, url=url, source=source)
     if isinstance(error, AuthorizationError) and _refuses_the_kind(answer):
@@ -106,14 +106,14 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     message = body.get("message")
     if answer.status in (403, 429) and isinstance(message, str) and _API_LIMIT.search(message):
         words = plain_words(message)
-        return _as(base, RateLimitError, f"{hosts.authority} is limiting requests: {words}", None)
+        return _as(base, RateLimitError, f"{hosts.authority} limits requests: {words}", None)
     if isinstance(details, dict):
         return _no_access(base, details, hosts)
     if answer.status == 404:
         return _as(
             base,
             AuthorizationError,
-            f"{hosts.authority} knows no Copilot for the sign-in from {source}.",
+            f"{hosts.authority} has no Copilot for the sign-in from {source}.",
             f"Check that the account has Copilot ({hosts.github}/settings/copilot), then sign in with "
             f"`{hosts.login_command}`.",
         )
@@ -137,7 +137,7 @@ def not_signed_in(hosts: GitHubHosts, notes: Sequence[str] = ()) -> Authenticati
         notes: sentences on sign-ins that were found and cannot be used.
     """
     return AuthenticationError(
-        " ".join((f"Nobody is signed in to {hosts.authority}.", *notes)),
+        " ".join((f"No account is signed in to {hosts.authority}.", *notes)),
         provider=hosts.provider,
         hint=f"Sign in: `{hosts.login_command}`.",
     )
@@ -169,7 +169,7 @@ def _no_access(base: ChatError, details: dict[str, Any], hosts: GitHubHosts) -> 
 
 
 def _own_page(url: object, hosts: GitHubHosts) -> str | None:
-    """A page that GitHub names, if it is on its own host: the user may open it."""
+    """A page in GitHub's answer, if it is on its own host."""
     if not isinstance(url, str) or not hosts.is_dotcom:
         return None
     url = url.replace("{EDITOR}", "jumpseat")

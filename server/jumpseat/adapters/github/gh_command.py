@@ -22,19 +22,19 @@ _INHERITED = frozenset(
      "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
      "DISPLAY", "WAYLAND_DISPLAY"}
 )  # fmt: skip
-"""What `gh` needs to find its files and the keyring. No keys of providers, and no `GH_TOKEN`: `gh` would
-return it instead of its own token."""
+"""The variables with which `gh` finds its files and the keyring."""
+# Not `GH_TOKEN`: `gh` would return it instead of its own token.
 
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
 async def gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
-    """The token that `gh` keeps for a host; None where there is no `gh`, no sign-in, or no answer in time.
+    """The token that `gh` stores for a host; None without `gh`, a sign-in, or an answer in time.
 
     Args:
         host: `github.com`, a tenant or a server.
-        environment: the client's, to look for `gh` in and to run it with.
-        seconds: how long it may take.
+        environment: the client's.
+        seconds: the time limit.
     """
     if not environment.get("PATH"):
         return None

@@ -1,7 +1,6 @@
-"""The hosts of one GitHub (web, REST API, Copilot), which are the only ones that its credentials go to.
+"""The hosts of one GitHub: web, REST API, Copilot. Its credentials are sent to no other host.
 
-Source of the hosts: GitHub's pages on data residency and Enterprise
-Server; the endpoints that answers of `/copilot_internal` name.
+Source: GitHub's pages on data residency and Enterprise Server; endpoints in answers of `/copilot_internal`.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ def login_command(provider: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GitHubHosts:
-    """The three planes of one GitHub, as base URLs without a last slash. Made by `github_hosts`."""
+    """The three planes of one GitHub, as base URLs without a slash at the end. Created by `github_hosts`."""
 
     provider: str
     authority: str
-    """The host whose credentials these planes take, with a port if it has one: `github.com`."""
+    """The host whose credentials these planes accept, with a port if it has one: `github.com`."""
 
     github: str
     """Web and OAuth."""
@@ -42,10 +41,10 @@ class GitHubHosts:
     """REST."""
 
     copilot: str
-    """Copilot's data plane, unless an answer names another one."""
+    """Copilot's data plane, unless an answer has another one."""
 
     copilot_is_configured: bool = False
-    """The user configured the data plane: answers cannot change it."""
+    """The user configured the data plane, so answers do not change it."""
 
     is_the_users_own: bool = True
     """The table comes from the user's file, not from a client."""
@@ -62,15 +61,15 @@ class GitHubHosts:
 
     @property
     def trusts_found_sign_ins(self) -> bool:
-        """Whether credentials that other tools keep for `authority` may be sent to all three planes."""
-        # A user may point a plane at any host, such as a gateway. If a client's table does, the author of a
-        # workspace could get the user's credential.
+        """Whether credentials that other tools store for `authority` may be sent to all three planes."""
+        # A user may set a plane to any host, such as a gateway. If a client's table could, the author of a
+        # workspace would get the user's credential.
         planes = (self.github, self.api, self.copilot)
         return self.is_the_users_own or all(_is_part_of(self.authority, urlsplit(url)) for url in planes)
 
     @property
     def key(self) -> str:
-        """The key of these planes in credential stores; it differs where a plane differs."""
+        """The key of these planes in credential stores; it depends on all planes."""
         digest = hashlib.sha256("\n".join((self.github, self.api, self.copilot)).encode()).hexdigest()
         return f"{self.authority}#{digest[:12]}"
 
@@ -81,7 +80,7 @@ class GitHubHosts:
             endpoint: `endpoints.api` of the answer that the credential came with; of any type.
 
         Raises:
-            ConfigError: GitHub named a host that is not its own.
+            ConfigError: the endpoint is not a host of this GitHub.
         """
         if self.copilot_is_configured or not isinstance(endpoint, str) or not endpoint:
             return self.copilot
@@ -90,10 +89,10 @@ class GitHubHosts:
         if parts is None or not any(_is_part_of(home, parts) for home in {self.authority, *own}):
             host = parts.netloc if parts is not None else "an invalid address"
             raise ConfigError(
-                f"{self.authority} says that Copilot is served by {host}, which is no part of it, so no "
-                "credential is sent there.",
+                f"{self.authority} names {host} as the host of Copilot. No credential is sent there, because "
+                "it is not a part of this GitHub.",
                 provider=self.provider,
-                hint=f"If that is right, configure it: providers.{self.provider}.copilot_url.",
+                hint=f"If the host is right, set providers.{self.provider}.copilot_url to its URL.",
             )
         return endpoint.rstrip("/")
 
@@ -114,7 +113,7 @@ def github_hosts(
         provider: the configured provider's id, for errors.
         github_url: replaces the web host's URL.
         api_url: replaces the REST host's URL.
-        copilot_url: replaces the data plane's URL, also if an answer names another one.
+        copilot_url: replaces the data plane's URL, also if an answer has another one.
         is_the_users_own: False for a table that came from a client.
 
     Raises:
@@ -125,7 +124,7 @@ def github_hosts(
         raise ConfigError(
             f"providers.{provider}.host is not a host name.",
             provider=provider,
-            hint=f'Give only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}"; a port is 1 to 65535.',
+            hint=f'Set only the host: "{DOTCOM}" or "acme.{TENANT_DOMAIN}"; a port is 1 to 65535.',
         )
     if is_loopback(f"http://{name}"):
         github, api, copilot = f"http://{name}", f"http://{name}/api/v3", f"http://{name}"
@@ -158,7 +157,7 @@ def _checked(url: str | None, default: str, key: str, provider: str) -> str:
             provider=provider,
             hint="Use https:// and a host, without a user, a query or a fragment; http:// on loopback only.",
         )
-    # One spelling for each host: it is compared, and it is part of keys in credential stores.
+    # One spelling for each URL, because it is part of keys in credential stores.
     return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
 
 

@@ -1,4 +1,4 @@
-"""The keys that both GitHub kinds have beside the common ones."""
+"""The own keys of both GitHub kinds."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 import re
@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-SIGN_IN_ROUTE = {"proxy": "would choose the way of your own sign-in"}
-"""What a client may not set on a provider it adds."""
+SIGN_IN_ROUTE = {"proxy": "would choose the proxy for your own sign-in"}
+"""Keys that a client may not set on a provider that it adds, with the reason."""
 
 
 def _name_and_version(text: str) -> str:

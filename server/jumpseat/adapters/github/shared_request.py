@@ -1,6 +1,6 @@
-"""One request to GitHub that many callers share, and the memory of its failure.
+"""A request to GitHub that concurrent callers share.
 
-A failure counts for every caller for a while, so that many failing chats do not become many requests.
+Its failure is kept for a while, so that many failing chats do not cause many requests.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from jumpseat.system.single_flight import SingleFlight
 T = TypeVar("T")
 
 FIRST_BACKOFF_SECONDS = 0.25
-"""Below the engine's first delay, so that its retries reach GitHub."""
+"""Shorter than the engine's first delay, so that its retries reach GitHub."""
 
 LONGEST_BACKOFF_SECONDS = 60.0
 FINAL_SECONDS = 30.0
-"""How long a failure counts that waiting does not cure: its cause may be fixed by then."""
+"""How long a failure is kept that is not retryable; the user may fix its cause meanwhile."""
 
 _MOST_DOUBLINGS = 16
 
 
 class SharedRequest(Generic[T]):
-    """A request that runs once at a time, whatever the number of callers."""
+    """A request that runs once at a time for any number of callers."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, T]], clock: Clock) -> None:
         """
         Args:
             work: makes the request once.
-            clock: measures pauses by its monotonic time, which setting the wall clock does not change.
+            clock: measures pauses, by its monotonic time.
         """
         self._work = work
         self._clock = clock
@@ -43,7 +43,7 @@ class SharedRequest(Generic[T]):
 
     @property
     def failure(self) -> ChatError | None:
-        """The last failure while it counts; None where the request may be made."""
+        """The last failure while it is kept; None if the request may be made."""
         return self._failure if self._clock.monotonic() < self._failure_counts_until else None
 
     async def run(self, *, insist: bool = False) -> T:
@@ -53,7 +53,7 @@ class SharedRequest(Generic[T]):
             insist: make the request even if it has just failed.
 
         Raises:
-            ChatError: it fails, or has failed a short while ago.
+            ChatError: it fails, or an earlier failure is still kept.
         """
         failure = None if insist else self.failure
         if failure is not None:
@@ -90,7 +90,7 @@ class SharedRequest(Generic[T]):
 
 
 def _copied(error: ChatError) -> ChatError:
-    # Each caller raises an object of its own: tracebacks of all callers would pile up in a shared one.
+    # A new object for each caller: a shared one would collect the tracebacks of all.
     fresh = copy.copy(error)
     fresh.__traceback__ = None
     return fresh

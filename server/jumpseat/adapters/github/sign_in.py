@@ -20,7 +20,7 @@ class SignIn:
 
     @property
     def key(self) -> tuple[str, str]:
-        """For comparison; contains the token."""
+        """Source and token, for comparison."""
         return self.source, self.token.reveal()
 
     @property

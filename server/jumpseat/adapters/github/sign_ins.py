@@ -1,16 +1,15 @@
-"""The sign-ins to GitHub that exist already, in the order in which they are tried.
+"""Finds the existing sign-ins to GitHub, in the order in which they are tried.
 
-1. `github_token` in the configuration: the user named it for this provider.
-2. `COPILOT_GITHUB_TOKEN`: named for Copilot. It precedes stored sign-ins, as in Copilot's own command line.
+1. `github_token` in the configuration.
+2. `COPILOT_GITHUB_TOKEN`. It precedes stored sign-ins, as in Copilot's own command line.
 3. Our own, from `jumpseat login`. It precedes general variables: `GH_TOKEN` often holds a token for builds,
    without Copilot.
-4. `GH_TOKEN`, then `GITHUB_TOKEN`, which counts only in a codespace, where GitHub sets it for the user.
+4. `GH_TOKEN`; in a codespace also `GITHUB_TOKEN`, which GitHub sets there for the user.
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
 6. `gh auth token`, last because it needs a process, and its tokens have fewer models.
 
-The user chose 1 and 2, so a kind of token that cannot work is an error there; other sources with such a token
-are skipped with a note. After a sign-out 4 to 6 do not count until the next sign-in. 2 and 4 to 6 are
-credentials for one host, and go to no provider with planes on other hosts. Nothing is written here.
+The user chose 1 and 2 for Copilot, so an unsuitable kind of token is an error there; in other sources it is
+skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from jumpseat.system.secrets import Secret, hidden
 CODESPACES_VARIABLE = "CODESPACES"
 
 EDITORS_SECONDS = 5.0
-"""How long reading editors' files may take: the home directory may be on a slow network."""
+"""The time limit for reading editors' files: the home directory may be on a slow network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +79,7 @@ async def find_sign_ins(
         return FoundSignIns([SignIn(stored.token, stored.storage or "file", stored.login)])
     if stored.signed_out:
         return FoundSignIns((), signed_out=True)
+    # The others are credentials for one host, and must not be sent to planes on other hosts.
     if not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
@@ -90,7 +90,7 @@ async def find_sign_ins(
         token = await gh_token(hosts.authority, environment)
         if token is not None and token.reveal() not in rejected:
             found += _if_usable(SignIn(token, "gh"), notes)
-    # One token may be in several places; the first names it.
+    # A token may have several sources; the first one is shown.
     once: dict[str, SignIn] = {}
     for each in found:
         once.setdefault(each.token.reveal(), each)
@@ -140,7 +140,7 @@ def _if_usable(sign_in: SignIn, notes: list[str]) -> Iterator[SignIn]:
     if is_usable(sign_in.token):
         yield sign_in
     else:
-        notes.append(f"{sign_in.source} holds a kind of token that Copilot does not take.")
+        notes.append(f"{sign_in.source} has a kind of token that Copilot does not accept.")
 
 
 def _environment_host(environment: Environment) -> str:

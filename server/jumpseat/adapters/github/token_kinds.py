@@ -1,6 +1,6 @@
 """The kinds of GitHub tokens by prefix, and the route to a Copilot credential to try first.
 
-Source: GitHub's page on token formats, and which kinds the exchange and the data plane take.
+Source: GitHub's page on token formats; the answers of the exchange and the data plane to each kind.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def other_route(route: Route) -> Route:
 
 
 def is_usable(token: Secret) -> bool:
-    """Whether Copilot can take this kind; it never takes a classic personal token."""
+    """Whether Copilot may accept the token; it accepts no classic personal access token."""
     text = token.reveal()
     return bool(_SENDABLE.fullmatch(text)) and not text.startswith(CLASSIC_PERSONAL)
 
@@ -58,13 +58,13 @@ def check_usable(token: Secret, *, provider: str, source: str) -> None:
     if token.reveal().startswith(CLASSIC_PERSONAL):
         raise AuthenticationError(
             f"The token from {source} is a classic personal access token ({CLASSIC_PERSONAL}…), which "
-            "Copilot does not take.",
+            "Copilot does not accept.",
             provider=provider,
             hint=f"Sign in with `{login_command(provider)}`, or use a fine-grained token with the permission "
             '"Copilot Requests".',
         )
     raise AuthenticationError(
-        f"The token from {source} has characters that no GitHub token has.",
+        f"The token from {source} has characters that are not allowed in a GitHub token.",
         provider=provider,
         hint="Copy it again, without quotes, spaces or line breaks.",
     )

@@ -1,11 +1,7 @@
 """Our own sign-ins to GitHub: one token for each provider id and host, in the keyring or in a file.
 
 `sign_ins.json` lists every sign-in. A token in the keyring is not in the file, but each change writes the
-file, so that other daemons notice with one `stat`. Two accounts are two providers in the configuration,
-hence two entries.
-
-The directory is created with mode 0700 and the file with 0600; a looser mode or a symbolic link is refused.
-On Windows both inherit the access list of the user's profile, for the user and administrators only.
+file, so that other daemons notice it with one `stat`.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ FILE_NAME = "sign_ins.json"
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """What is stored for one provider. Without a token, `signed_out` says whether by the user's own wish."""
+    """The stored sign-in of one provider; `signed_out` if the user signed out."""
 
     token: Secret | None = None
     storage: Storage | None = None
@@ -44,14 +40,15 @@ class StoredSignIn:
 
 
 def auth_directory(places: Places) -> Path:
-    """The directory for secrets; it has nothing else, so its mode is strict."""
+    """The directory for files with secrets."""
     return places.state_dir / "auth"
 
 
 def token_store_of(environment: Environment) -> TokenStore:
-    """A client's store. Under `JUMPSEAT_HOME` it uses no keyring: that directory is to hold everything."""
-    in_one_place = bool(environment.get("JUMPSEAT_HOME"))
-    keyring = BoundedKeyring(lambda: None if in_one_place else system_keyring())
+    """The store of a client."""
+    # Without a keyring under JUMPSEAT_HOME, which is for portable use: all data are in that directory.
+    is_portable = bool(environment.get("JUMPSEAT_HOME"))
+    keyring = BoundedKeyring(lambda: None if is_portable else system_keyring())
     return TokenStore(auth_directory(environment.places), keyring=keyring)
 
 
@@ -61,7 +58,7 @@ class TokenStore:
     def __init__(self, directory: Path, *, keyring: BoundedKeyring) -> None:
         """
         Args:
-            directory: where the file lies.
+            directory: the directory of the file.
             keyring: the keyring to try first.
         """
         self._file = StateFile(directory / FILE_NAME, private=True)
@@ -73,14 +70,14 @@ class TokenStore:
         return self._file.path
 
     def stamp(self) -> object:
-        """A value to compare: it differs after a sign-in or sign-out by any process. Costs one `stat`."""
+        """A value that differs after a sign-in or sign-out by any process. Costs one `stat`."""
         return self._file.stamp()
 
     async def read(self, hosts: GitHubHosts) -> StoredSignIn:
-        """What is stored for a provider.
+        """The stored sign-in of a provider.
 
         Raises:
-            ConfigError: the file is open to others, or cannot be read.
+            ConfigError: other users can open the file, or it cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
         entry = _table(_entries(await _in_thread(self._file.read)).get(_name(hosts)))
@@ -89,24 +86,24 @@ class TokenStore:
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
         if entry.get("storage") == "keyring":
             try:
-                kept = await self._keyring.get(_name(hosts))
+                secret = await self._keyring.get(_name(hosts))
             except KeyringError as error:
                 raise AuthenticationError(
                     f"The sign-in is in the system's keyring, which cannot be used: {error}.",
                     provider=hosts.provider,
                     hint=f"Unlock the keyring, or sign in again: `{hosts.login_command}`.",
                 ) from None
-            return StoredSignIn(hidden(kept), "keyring", login) if kept else StoredSignIn()
+            return StoredSignIn(hidden(secret), "keyring", login) if secret else StoredSignIn()
         token = entry.get("token")
         return (
             StoredSignIn(hidden(token), "file", login) if isinstance(token, str) and token else StoredSignIn()
         )
 
     async def write(self, hosts: GitHubHosts, token: Secret, *, login: str | None = None) -> Storage:
-        """Keep a sign-in, in the keyring if it takes it.
+        """Store a sign-in, in the keyring if possible.
 
         Returns:
-            Where the token is. `file` means clear text, which the user should know.
+            Where the token is; `file` means clear text.
 
         Raises:
             ConfigError: the file cannot be written.
@@ -130,7 +127,7 @@ class TokenStore:
 
         Raises:
             ConfigError: a file still holds a token; the message names it.
-            AuthenticationError: the token is in a keyring that does not delete it; it stays as it was.
+            AuthenticationError: the token is in a keyring that does not delete it; nothing was changed.
         """
         try:
             entries = _entries(await _in_thread(self._file.read))

@@ -189,5 +189,5 @@ def test_a_refusal_without_details_has_a_hint(details: dict[str, Any]) -> None:
 def test_a_missing_sign_in_is_an_error_with_a_hint() -> None:
     found = not_signed_in(HOSTS, ["A note.", "Another."])
 
-    assert found.message == "Nobody is signed in to github.com. A note. Another."
+    assert found.message == "No account is signed in to github.com. A note. Another."
     assert "jumpseat login" in (found.hint or "")

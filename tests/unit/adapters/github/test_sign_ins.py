@@ -199,7 +199,7 @@ async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenS
     found = await find_sign_ins(DOTCOM, store, environment_with({"GH_TOKEN": "ghp_canary0815"}))
 
     assert found.best is None
-    assert found.notes == ["env:GH_TOKEN holds a kind of token that Copilot does not take."]
+    assert found.notes == ["env:GH_TOKEN has a kind of token that Copilot does not accept."]
 
 
 @pytest.mark.requirement("8:token-kinds")

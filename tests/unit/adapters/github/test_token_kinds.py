@@ -38,5 +38,5 @@ def test_a_classic_personal_token_is_an_error_that_does_not_show_it() -> None:
 @pytest.mark.parametrize("token", ["", "ghu_a b", "ghu_é", "ghu_x\r\nEvil: 1", "ghu_" + "x" * 5000])
 def test_a_malformed_token_is_never_sent(token: str) -> None:
     assert not is_usable(Secret(token))
-    with pytest.raises(AuthenticationError, match="no GitHub token has"):
+    with pytest.raises(AuthenticationError, match="not allowed in a GitHub token"):
         check_usable(Secret(token), provider="copilot", source="config")

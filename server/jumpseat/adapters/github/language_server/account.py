@@ -29,12 +29,12 @@ _QUOTAS = (
     ("completions", ("completions",)),
     ("premium_interactions", ("premiumInteractions", "premium_interactions")),
 )
-"""The quotas by the names that Copilot's own service gives them, and what the server calls each."""
+"""The quotas: Copilot's name, and the server's names for it, the first of which is newer."""
 
 _SAYS_THE_STATE = re.compile(
     r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
 )
-"""How its sentences begin that say no more than the state; our own message says what to do as well."""
+"""The beginnings of sentences that only repeat the state; they are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SignInReport:
     """Why it cannot be used, in the server's words or ours."""
 
     is_tried: bool = True
-    """Whether GitHub was asked, and not only what lies on the disk."""
+    """Whether the server has checked it with GitHub, and not only read it from its disk."""
 
 
 def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignInReport:
@@ -63,9 +63,9 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     login = user if isinstance(user, str) and user else None
     state = _STATES.get(status) if isinstance(status, str) else None
     if state is None:
-        return SignInReport("signed_out", words=f"The server tells an unknown state, {str(status)[:40]!r}.")
+        return SignInReport("signed_out", words=f"The server reports an unknown state, {str(status)[:40]!r}.")
     if status == "MaybeOK" and login is None:
-        return SignInReport("signed_out", words="The server cannot say who is signed in.", is_tried=False)
+        return SignInReport("signed_out", words="The server does not report an account.", is_tried=False)
     if state == "signed_in":
         return SignInReport(state, login, is_tried=status != "MaybeOK")
     if state == "signed_out" and row.get("askToReSignin") is True:
@@ -76,7 +76,7 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
 
 
 def read_plan(answer: Mapping[str, Any]) -> str | None:
-    """The plan's name; None where nothing is said."""
+    """The plan's name; None if the answer has none."""
     plan = answer.get("copilotPlan")
     return plan if isinstance(plan, str) and plan else None
 
@@ -93,7 +93,7 @@ def read_quotas(answer: Mapping[str, Any]) -> list[Quota]:
             continue
         total, used = number_in(row.get("quota")), number_in(row.get("used"))
         overage = row.get("overagePermitted", row.get("overageEnabled"))
-        # An unlimited one carries numbers too, which are no amounts.
+        # An unlimited quota has numbers too, which are not amounts.
         found.append(
             Quota(
                 name=name,

@@ -27,9 +27,9 @@ from jumpseat.adapters.github.default_model import default_model
 from jumpseat.adapters.github.editor_sign_ins import copilot_directory
 from jumpseat.adapters.github.hosts import github_hosts
 from jumpseat.adapters.github.language_server import requests
-from jumpseat.adapters.github.language_server.command import check_command, passed_over
+from jumpseat.adapters.github.language_server.command import check_command, ignored_keys
 from jumpseat.adapters.github.language_server.completion import Completions
-from jumpseat.adapters.github.language_server.conversation import Conversations, NotOffered
+from jumpseat.adapters.github.language_server.conversation import Conversations, NoConversations
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
@@ -49,10 +49,10 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.http import HttpClient
 from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
-Way: TypeAlias = Literal["conversation", "completion"]
+ChatApi: TypeAlias = Literal["conversation", "completion"]
 
-CAPABILITIES: Mapping[Way, Capabilities] = {
-    # The server offers its models tools of its own alone, runs them itself, and has no JSON mode.
+CAPABILITIES: Mapping[ChatApi, Capabilities] = {
+    # The server offers models its own tools only, which it runs itself, and has no JSON mode.
     "conversation": Capabilities(tool_calls=False, json_mode=False),
     "completion": Capabilities(
         streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False
@@ -60,20 +60,20 @@ CAPABILITIES: Mapping[Way, Capabilities] = {
 }
 
 SILENCE_SECONDS = 300.0
-"""How long a chat may go without a word, where the table does not say: as long as over HTTP."""
+"""The longest silence of a chat without a configured `timeout`: as over HTTP."""
 
 MODELS_EXPIRE_SECONDS = 600.0
-"""As long as the server itself remembers them."""
+"""The server caches its list for as long."""
 
 SIGN_INS = ("auth.db", "auth.db-wal")
-"""The server's database, and what is written to it first."""
+"""The files of the server's SQLite database of sign-ins."""
 
-ASKING_SECONDS = 10.0
-"""For what the server knows by itself."""
+LOCAL_SECONDS = 10.0
+"""The time limit of a request that the server answers without GitHub."""
 
 
 class LanguageServerSignIn(Account):
-    """The server's sign-in for the daemon: each change of it makes the list of models another."""
+    """The sign-in of the server. A change of it makes the list of models invalid."""
 
     def __init__(
         self,
@@ -90,21 +90,21 @@ class LanguageServerSignIn(Account):
         self._accept_terms = accept_terms
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Who is signed in to the server, which is started for that; with `refresh` plan and quotas too."""
+        """The sign-in of the server, which is started if needed; with `refresh`, plan and quotas too."""
         return await self._identity.status(refresh=refresh)
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Have the server sign a person in with a code.
+        """Have the server sign a user in with a code.
 
         Raises:
-            ChatError: the person did not, or the server could not.
+            ChatError: the user did not sign in, or the server failed.
         """
         status = await self._identity.sign_in(on_prompt)
         self._models.forget()
         return status
 
     async def sign_out(self) -> AuthStatus:
-        """Have the server forget its sign-in.
+        """Have the server delete its sign-in.
 
         Raises:
             ChatError: the request failed.
@@ -121,15 +121,15 @@ class LanguageServerSignIn(Account):
         return await self._accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """Where the server keeps sign-ins, which another process may bring; none while it does not run."""
+        """The server's files of sign-ins, which other processes may change; none while it does not run."""
         directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []
         return [directory / name for name in SIGN_INS]
 
     async def files_changed(self) -> None:
-        """Another process may have signed in or out."""
-        self._identity.look()
+        """Check the sign-in again: another process may have signed in or out."""
+        self._identity.recheck()
 
 
 class LanguageServerAdapter(Adapter):
@@ -145,10 +145,10 @@ class LanguageServerAdapter(Adapter):
         Args:
             provider: the configured provider's id.
             config: its table.
-            http: the shared client, for which there is no use: the program makes its own requests.
+            http: not used: the program makes its own requests.
 
         Raises:
-            ConfigError: the table names a host that does not allow sign-ins.
+            ConfigError: the table names a host without sign-ins.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -158,7 +158,7 @@ class LanguageServerAdapter(Adapter):
             provider,
             config,
             Values(provider, config),
-            who=lambda: self.client_info,
+            client=lambda: self.client_info,
             on_notification=self._notified,
             on_request=requests.answer,
         )
@@ -170,9 +170,9 @@ class LanguageServerAdapter(Adapter):
         )
         self._conversations = Conversations(provider, self._server, silence_seconds=silence)
         self._completions = Completions(provider, self._server, silence_seconds=silence)
-        self._way: Way = "conversation"
-        self._way_of: ServerConnection | None = None
-        """The run of the server of which the way is known; another one may be of another version."""
+        self._chat_api: ChatApi = "conversation"
+        self._chat_api_of: ServerConnection | None = None
+        """The run of the server that has this API; another run may be of another version."""
 
         self._decide("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
@@ -192,34 +192,34 @@ class LanguageServerAdapter(Adapter):
         return self._config.default_model or default_model(self._models.known)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Make one attempt, by the way that the table or the server decides.
+        """Make one attempt, through the API that the table or the server determines.
 
         Raises:
             AuthenticationError: the server is signed out.
-            ConfigError: the server is not installed, or has not what the table asks for.
-            RequestError: the chat has tools, or images for a way without them.
-            ChatError: the server cannot be started, failed, or says that the service did.
+            ConfigError: the server is not installed, or does not have the configured API.
+            RequestError: the chat has tools, or images for completions.
+            ChatError: the server cannot be started, or it or its service failed.
         """
         connection = await self._server.connection()
         await self._identity.require(connection)
-        # A server that was not asked yet shows by the chat itself whether it has conversations.
-        if self._way == "conversation" or await self._decided(connection) == "conversation":
-            self._refuse_the_impossible(request)
-            for warning in self._unsaid(request):
+        # If the API is not known yet, this chat shows whether the server has conversations.
+        if self._chat_api == "conversation" or await self._decided(connection) == "conversation":
+            self._refuse_unsupported(request)
+            for warning in self._dropped(request):
                 yield warning
             try:
                 async with aclosing(self._conversations.stream(request)) as events:
                     async for event in events:
                         yield event
                 return
-            except NotOffered as missing:
-                self._note_missing(connection, missing)
+            except NoConversations as missing:
+                self._use_completions(connection, missing)
             except AuthenticationError as error:
                 raise self._identity.explained(error) from error
             except RequestError as error:
                 raise await self._models.explained(connection, request.model, error) from error
-        self._refuse_the_impossible(request)
-        for warning in self._unsaid(request):
+        self._refuse_unsupported(request)
+        for warning in self._dropped(request):
             yield warning
         try:
             async with aclosing(self._completions.stream(request)) as events:
@@ -229,52 +229,52 @@ class LanguageServerAdapter(Adapter):
             raise self._identity.explained(error) from error
 
     async def list_models(self) -> list[ModelInfo]:
-        """The account's models, asked for now.
+        """The account's models, requested now.
 
         Raises:
             ChatError: signed out, or the list could not be fetched.
         """
         models = list(await self._listed())
-        wanted = self._config.default_model
-        if wanted is not None:
-            models = [replace(model, is_default=model.model == wanted) for model in models]
+        default = self._config.default_model
+        if default is not None:
+            models = [replace(model, is_default=model.model == default) for model in models]
         return models
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The list that was fetched to find the default model."""
+        """The last list, which may have been fetched to find the default model."""
         return self._models.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length, by the list that was fetched last."""
+        """The model's context length in the last list."""
         row = self._models.row(model)
         return row.max_context_tokens if row is not None else None
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """What the way that chats take can do, with the models that there are.
+        """The capabilities of the API in use, with those of the listed models.
 
         Raises:
-            ChatError: the server cannot be asked.
+            ChatError: signed out, or the list could not be fetched.
         """
         models = await self._listed()
-        can = CAPABILITIES[self._way]
+        supported = CAPABILITIES[self._chat_api]
         return {
-            "streaming": can.streaming,
-            "vision": can.vision,
-            "thinking": can.thinking,
+            "streaming": supported.streaming,
+            "vision": supported.vision,
+            "thinking": supported.thinking,
             **capabilities_of(models),
         }
 
     def check(self) -> Sequence[str]:
-        """Check that the program exists; name the keys that this kind ignores.
+        """Check that the program exists; a sentence for each key that this kind ignores.
 
         Raises:
             ConfigError: there is no such program, or it may not be run.
         """
         check_command(self._provider, self._config)
-        return passed_over(self._provider, self._config)
+        return ignored_keys(self._provider, self._config)
 
     async def aclose(self) -> None:
-        """End questions under way, then the server."""
+        """Cancel requests about the account, then end the server."""
         await self._identity.aclose()
         await self._conversations.aclose()
         await self._server.aclose()
@@ -297,26 +297,23 @@ class LanguageServerAdapter(Adapter):
     async def _listed(self) -> Sequence[ModelInfo]:
         connection = await self._server.connection()
         await self._identity.require(connection)
-        way = await self._decided(connection)
-        models = await self._models.listed(connection, completion=way == "completion")
+        completes = await self._decided(connection) == "completion"
+        models = await self._models.listed(connection, completion=completes)
         self._listed_for = self._identity.account
         return models
 
-    def _is_decided(self, connection: ServerConnection) -> bool:
-        return self._options.chat_api != "auto" or self._way_of is connection
-
-    async def _decided(self, connection: ServerConnection) -> Way:
-        """The way of this run of the server, asked for if no chat has shown it.
+    async def _decided(self, connection: ServerConnection) -> ChatApi:
+        """The API of this run of the server, probed if no chat has shown it.
 
         Raises:
-            ChatError: the server cannot be asked.
+            ChatError: the server does not answer.
         """
-        if self._is_decided(connection):
-            return self._way
+        if self._options.chat_api != "auto" or self._chat_api_of is connection:
+            return self._chat_api
         try:
-            # An old method, which costs nothing and changes nothing: it knows no such conversation.
+            # Every version with conversations has this method; with an unknown id it changes nothing.
             await connection.request(
-                "conversation/destroy", {"conversationId": "none"}, seconds=ASKING_SECONDS
+                "conversation/destroy", {"conversationId": "none"}, seconds=LOCAL_SECONDS
             )
         except RpcError as error:
             has_it = error.code != METHOD_NOT_FOUND
@@ -324,33 +321,33 @@ class LanguageServerAdapter(Adapter):
             has_it = True
         return self._decide("conversation" if has_it else "completion", connection)
 
-    def _decide(self, way: Way, connection: ServerConnection | None) -> Way:
-        self._way, self._way_of = way, connection
-        before, self.capabilities = self.capabilities, CAPABILITIES[way]
+    def _decide(self, chat_api: ChatApi, connection: ServerConnection | None) -> ChatApi:
+        self._chat_api, self._chat_api_of = chat_api, connection
+        before, self.capabilities = self.capabilities, CAPABILITIES[chat_api]
         if self.capabilities != before and self.on_capabilities_change is not None:
             self.on_capabilities_change()
-        return way
+        return chat_api
 
-    def _note_missing(self, connection: ServerConnection, missing: NotOffered) -> None:
-        """The server has no conversations: chats are completed from here on, if they may be.
+    def _use_completions(self, connection: ServerConnection, missing: NoConversations) -> None:
+        """Use completions from now on, because the server has no conversations.
 
         Raises:
-            ConfigError: the table asks for conversations.
+            ConfigError: the table requires conversations.
         """
         if self._options.chat_api == "conversation":
             raise ConfigError(
                 f"providers.{self._provider}.chat_api: this language server has no conversations.",
                 provider=self._provider,
-                hint=f'Run `{UPDATE_COMMAND}`, or say chat_api = "completion".',
+                hint=f'Run `{UPDATE_COMMAND}`, or set chat_api = "completion".',
             ) from missing
         self._decide("completion", connection)
         self._models.forget()
 
-    def _refuse_the_impossible(self, request: ChatRequest) -> None:
-        """Refuse what would change the chat's meaning if it were left out.
+    def _refuse_unsupported(self, request: ChatRequest) -> None:
+        """Refuse what is not supported, and would change the chat's meaning if it were left out.
 
         Raises:
-            RequestError: the chat has tools, or images for a way without them.
+            RequestError: the chat has tools, or images for completions.
         """
         if request.tools and request.tool_choice != "none":
             raise RequestError(
@@ -363,32 +360,31 @@ class LanguageServerAdapter(Adapter):
             raise RequestError(
                 f"{self._provider} does not take images: it completes text.",
                 provider=self._provider,
-                hint="Remove the images from the conversation, or choose a model that sees.",
+                hint="Remove the images from the conversation, or choose another provider.",
             )
 
-    def _unsaid(self, request: ChatRequest) -> Iterator[WarningEvent]:
-        """What neither way has a word for: it is left out, which is said."""
-        completes = self._way == "completion"
+    def _dropped(self, request: ChatRequest) -> Iterator[WarningEvent]:
+        """A warning for each part of the request that is left out."""
+        completes = self._chat_api == "completion"
         row = self._models.row(request.model)
         limit = row.max_output_tokens if row is not None else None
-        left_out = [
-            ("stop_sequences", bool(request.stop_sequences)),
-            # The client did not ask for the default, nor for a model's limit below it.
-            ("max_tokens", request.max_tokens < min(DEFAULT_MAX_TOKENS, limit or DEFAULT_MAX_TOKENS)),
-            *((name, True) for name in request.settings),
-        ]
-        for name, is_wanted in left_out:
-            if is_wanted:
-                message = f"The Copilot language server takes no {name}; it was left out."
-                yield WarningEvent("parameter_dropped", message)
+        names = list(request.settings)
+        # The engine sets the default, or a model's limit below it, if the client sets none.
+        if request.max_tokens < min(DEFAULT_MAX_TOKENS, limit or DEFAULT_MAX_TOKENS):
+            names.insert(0, "max_tokens")
+        if request.stop_sequences:
+            names.insert(0, "stop_sequences")
+        for name in names:
+            message = f"The Copilot language server does not support {name}; it was left out."
+            yield WarningEvent("parameter_dropped", message)
         if request.output_mode != "text":
             message = "The Copilot language server has no JSON mode; it was left out."
             yield WarningEvent("json_mode_dropped", message)
         if completes and request.thinking not in (None, "off"):
-            message = "The Copilot language server has no thinking levels where it completes text."
+            message = "The completions of the Copilot language server have no thinking levels."
             yield WarningEvent("thinking_dropped", message)
         if completes and (row is None or row.supports_streaming):
             message = (
-                f"The Copilot language server completes with a model of its own, not with {request.model}."
+                f"The completions of the Copilot language server use its own model, not {request.model}."
             )
             yield WarningEvent("parameter_dropped", message)

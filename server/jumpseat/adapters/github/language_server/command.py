@@ -1,7 +1,6 @@
-"""Which program is the Copilot language server, and which environment it gets.
+"""Finds the program of the Copilot language server, and builds its environment.
 
-It gets its own sign-ins and no key of another provider. Source of the variables: the server's README, and the
-program.
+Source of the variables: the server's README, and version 1.539 of the program.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ PROGRAM = "copilot-language-server"
 INSTALL = f"npm install -g @github/{PROGRAM}"
 
 _ITS_OWN = ("GH_COPILOT_", "GITHUB_COPILOT_")
-"""Beginnings of the names of variables that only this server reads: its token, its hosts, its switches."""
+"""Prefixes of the variables that only this server reads: its token, its hosts, its options."""
 
-_NOT_FOR_IT = (
+_IGNORED = (
     "api_key",
     "base_url",
     "client_cert",
@@ -35,25 +34,24 @@ _NOT_FOR_IT = (
     "query",
     "url",
 )
-"""Keys of the kinds that make HTTP requests."""
+"""Keys of kinds that make HTTP requests."""
 
 
 def find_command(provider: str, config: ProviderConfig) -> list[str]:
     """Program and arguments: the configured ones, else the program on the PATH.
 
-    A name without a slash is searched on the PATH; a relative path starts at the configuration file. The
-    working directory is never searched: it may be a workspace that somebody else wrote.
+    A name without a slash is searched on the PATH; a relative path starts at the configuration file.
 
     Args:
         provider: the configured provider's id, for errors.
         config: its table.
 
     Raises:
-        ConfigError: there is no such program; or a client has brought the table, which must start none.
+        ConfigError: there is no such program; or the table comes from a client.
     """
     if config.is_from_client:
         raise ConfigError(
-            f"A workspace's configuration may not start a program, which {provider} would be.",
+            f"A workspace's configuration may not start a program; {provider} needs one.",
             provider=provider,
             hint=f"Put providers.{provider} into your own configuration file.",
         )
@@ -62,6 +60,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
     if Path(name).name == name:
         program = config.origin.environment.which(name)
     else:
+        # Not the working directory, which may be a workspace of another author.
         path = directory_of(config) / config.origin.environment.expanded(name)
         program = str(path) if path.exists() else None
     if program is None:
@@ -70,7 +69,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
 
 
 def check_command(provider: str, config: ProviderConfig) -> None:
-    """Look whether the program could be started, without starting it.
+    """Check that the program can be started, without starting it.
 
     Args:
         provider: the configured provider's id, for errors.
@@ -82,28 +81,28 @@ def check_command(provider: str, config: ProviderConfig) -> None:
     program = Path(find_command(provider, config)[0])
     if not (program.is_file() and os.access(program, os.X_OK)):
         raise ConfigError(
-            f"providers.{provider}.command names {program}, which is no program that you may run.",
+            f"providers.{provider}.command names {program}, which is not a program that you may run.",
             provider=provider,
-            hint="Name the program itself, and see that its file may be executed.",
+            hint="Name the program itself, and check that its file is executable.",
         )
 
 
-def passed_over(provider: str, config: ProviderConfig) -> list[str]:
-    """A sentence for each key of the table that is ignored because the program makes its own requests."""
+def ignored_keys(provider: str, config: ProviderConfig) -> list[str]:
+    """A sentence for each key of the table that has no effect on the program."""
     return [
-        f"providers.{provider}.{key}: the language server makes its own requests and takes no {key}."
-        for key in _NOT_FOR_IT
+        f"providers.{provider}.{key} is ignored: the language server makes its own requests."
+        for key in _IGNORED
         if key in config.model_fields_set
     ]
 
 
 def directory_of(config: ProviderConfig) -> Path:
-    """Where relative paths of a table start and the program runs: never a workspace."""
+    """The directory in which the program runs, and where relative paths of its table start."""
     return existing(config.origin.directory)
 
 
 async def environment_of(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
-    """The environment of the program: the user's without keys of other providers, then the table's `env`.
+    """The environment of the program: the client's without keys of other providers, then the table's `env`.
 
     Args:
         provider: the configured provider's id, for errors.
@@ -111,14 +110,14 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
         values: its value sources.
 
     Raises:
-        ConfigError: a value cannot be had, or `ca_file` is a relative path.
+        ConfigError: a value cannot be resolved, or `ca_file` is a relative path.
     """
     environment = config.origin.environment
     variables = environment.variables.items()
     own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
     for name, value in own.items():
         if names_credential(name):
-            hidden(value.strip())  # The program may say it, whatever it looks like.
+            hidden(value.strip())  # The program may write it to its stderr.
     env = environment_of_commands(environment) | own
     if config.ca_file is not None:
         certificates = environment.expanded(config.ca_file)
@@ -126,7 +125,7 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
             raise ConfigError(
                 f"providers.{provider}.ca_file is a relative path.",
                 provider=provider,
-                hint="Write the whole path, or begin with ~/.",
+                hint="Write an absolute path, or begin with ~/.",
             )
         # Node.js reads this variable once, when it starts.
         env["NODE_EXTRA_CA_CERTS"] = str(certificates)
@@ -140,7 +139,7 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
 
 
 def _spelled(name: str) -> str:
-    """A variable as the environment has it: Windows', all of it upper case, would keep the one it had too."""
+    """The name as the environment has it: all names of Windows are in upper case there."""
     return name.upper() if sys.platform == "win32" else name
 
 

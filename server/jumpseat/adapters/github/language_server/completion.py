@@ -1,7 +1,7 @@
 """Chats through the Copilot language server's completions, the API that GitHub documents.
 
-The chat is written as a Markdown document that ends where the answer begins, and the server completes it.
-The answer comes whole, is short, and its model cannot be chosen. Source:
+The chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
+answer is short and not streamed, and its model cannot be chosen. Source:
 `textDocument/copilotPanelCompletion` and `textDocument/inlineCompletion` in the README of
 github/copilot-language-server-release.
 """
@@ -42,29 +42,29 @@ _NEXT_HEADING = re.compile(r"^## (?:User|Assistant)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A chat as text; the answer belongs to its end."""
+    """A chat as text, which the answer continues."""
 
     uri: str
     text: str
 
     @property
     def end(self) -> dict[str, int]:
-        """The place behind the last character: lines from 0, characters in UTF-16 units."""
+        """The position after the last character: lines from 0, characters in UTF-16 units (LSP)."""
         before, _, last = self.text.rpartition("\n")
         line = before.count("\n") + 1 if "\n" in self.text else 0
         return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
 
     def added_by(self, item: Mapping[str, Any]) -> str:
-        """What an item adds behind the end. It replaces a range, which may begin before that."""
+        """The text that an item adds after the end; its range may begin before the end."""
         text, span = item.get("insertText"), item.get("range")
         if not isinstance(text, str):
             return ""
         start = span.get("start") if isinstance(span, Mapping) else None
         place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
-        return text.removeprefix(self._behind(*place))
+        return text.removeprefix(self._from(*place))
 
-    def _behind(self, line: Any = None, character: Any = None) -> str:
-        """The text from a place to its end; nothing where the place is none."""
+    def _from(self, line: Any = None, character: Any = None) -> str:
+        """The text from a position to the end; empty for an invalid position."""
         lines = self.text.split("\n")
         if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
             return ""
@@ -73,25 +73,25 @@ class Document:
 
 
 class Completions:
-    """All chats of one provider that take this way; each is a document of its own."""
+    """The chats of one provider through completions; each is a document of its own."""
 
     def __init__(self, provider: str, server: LanguageServer, *, silence_seconds: float) -> None:
         """
         Args:
             provider: the configured provider's id.
-            server: the child.
-            silence_seconds: how long a completion may go without a report.
+            server: the provider's server.
+            silence_seconds: the longest time without a report.
         """
         self._provider = provider
         self._server = server
         self._silence_seconds = silence_seconds
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        """One answer, in one piece; closing it takes the request back.
+        """The answer, in one delta; closing the iterator cancels the request.
 
         Raises:
-            ChatError: the server completes nothing, or failed.
-            Replan: the server's short-lived token had expired; it has a fresh one by now.
+            ChatError: there is no completion, or the server failed.
+            Replan: the server's short-lived token had expired; the server has replaced it.
         """
         connection = await self._server.connection()
         document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request))
@@ -111,7 +111,7 @@ class Completions:
             yield event
 
     async def _answer(self, connection: ServerConnection, document: Document, model: str) -> str:
-        """The panel's first completion that says something, else the first that is offered in the text."""
+        """The first completion of the panel that has text, else the first inline one."""
         place = {"textDocument": {"uri": document.uri, "version": 1}, "position": document.end}
         unknown = []
         for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": 1}})):
@@ -127,17 +127,15 @@ class Completions:
                         raise Replan("expired_token", refused) from error
                     raise refused from error
                 unknown.append(method)
-        reason, hint = "had nothing to say", f'Set providers.{self._provider}.chat_api = "conversation".'
+        reason, hint = "returned no completion", f'Set providers.{self._provider}.chat_api = "conversation".'
         if len(unknown) == 2:
-            reason, hint = "has no such methods", f"Update the server: `{UPDATE_COMMAND}`."
-        raise ProtocolError(
-            f"{self._provider} was asked for a completion and {reason}.", provider=self._provider, hint=hint
-        )
+            reason, hint = "does not support completions", f"Update the server: `{UPDATE_COMMAND}`."
+        raise ProtocolError(f"{self._provider} {reason}.", provider=self._provider, hint=hint)
 
     async def _items(
         self, connection: ServerConnection, method: str, params: Mapping[str, Any]
     ) -> AsyncGenerator[Mapping[str, Any]]:
-        """The items in the order in which they come; reading no further takes the request back."""
+        """The items in order of arrival; closing the iterator cancels the request."""
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             connection,
@@ -156,21 +154,21 @@ class Completions:
 
 
 def document_of(request: ChatRequest) -> str:
-    """The chat under headings, the last of which is the assistant's with nothing under it."""
+    """The chat under headings; the last one is the assistant's, without a text."""
     parts = ["# A conversation with a helpful assistant"]
     if request.system and request.system.strip():
         parts += ["## Instructions", request.system.strip()]
-    for asked, answered in as_text_turns(request):
-        parts += [_USER, asked.strip(), _ASSISTANT]
-        if answered is not None:
-            parts.append(answered.strip())
+    for user_text, answer in as_text_turns(request):
+        parts += [_USER, user_text.strip(), _ASSISTANT]
+        if answer is not None:
+            parts.append(answer.strip())
     text = "\n\n".join(filter(None, parts)) + "\n\n"
-    # The server counts every kind of line end as one, and gets the end of the document by its line.
+    # LSP counts a lone CR as a line end too, and `Document.end` counts LF only.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _answer_in(text: str) -> str:
-    """The text up to where the model goes on with what the user might say next."""
+    """The text up to the heading under which the model continues as the user."""
     following = _NEXT_HEADING.search(text)
     return (text[: following.start()] if following else text).strip()
 

@@ -20,10 +20,10 @@ from jumpseat.wire.child import FramedChild
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 0.15
-"""How long the answer to `shutdown` may take; it takes some 40 ms. The daemon itself has half a second."""
+"""The time limit for the answer to `shutdown`, which takes 40 ms; the daemon itself has half a second."""
 
 STOP_SECONDS = 0.3
-"""How long it may take from then to its end before it is killed; it takes some 0.1 s."""
+"""The time limit for the process to end after that, which takes 0.1 s; then it is killed."""
 
 MAX_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000
@@ -50,36 +50,36 @@ class ServerConnection:
 
     @property
     def running(self) -> bool:
-        """Whether it can still be spoken to."""
+        """Whether requests can be sent."""
         return self._child.running
 
     @property
     def end(self) -> str | None:
-        """What has ended it, as sentences that go on after "The last time"; None while it runs."""
-        return None if self._child.why is None else f"{self._child.why}.{words_of(self._child)}"
+        """Why it ended, as sentences that continue "The last time"; None while it runs."""
+        return None if self._child.why is None else f"{self._child.why}.{last_words(self._child)}"
 
     async def ended(self) -> str:
-        """Wait for its end; gives what has ended it, as a clause: "it was killed by signal 9"."""
+        """Wait for its end; returns why, as a clause: "it was killed by signal 9"."""
         return await self._child.ended()
 
     async def request(self, method: str, params: Any = None, *, seconds: float | None) -> Any:
-        """Ask it, and wait for the answer. A cancelled caller takes the request back.
+        """Send a request, and wait for the answer. Cancelling the caller cancels the request.
 
         Args:
             method: of the request.
             params: any JSON value; None for none.
-            seconds: how long the answer may take; None where the caller bounds it.
+            seconds: the time limit of the answer; None if the caller has one.
 
         Raises:
-            RpcError: it answered with an error; its message has no secrets.
-            ConnectionError: it did not answer in time; the request was taken back.
-            ProtocolError: it died, or what it sent was no message.
+            RpcError: it answered with an error; the message has no secrets.
+            ConnectionError: it did not answer in time; the request was cancelled.
+            ProtocolError: it ended, or sent something that is not a message.
         """
         try:
             async with asyncio.timeout(seconds):
                 return await self._child.peer.request(method, params)
         except RpcError as error:
-            # The caller may show it to a person, and log it.
+            # The caller may show and log the message.
             raise RpcError(error.code, without_secrets(error.message), error.data) from None
         except TimeoutError:
             raise ConnectionError(
@@ -88,24 +88,24 @@ class ServerConnection:
                 provider=self._provider,
             ) from None
         except PeerClosed as closed:
-            raise self._gone(str(closed)) from None
+            raise self._ended_error(str(closed)) from None
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Tell it something.
+        """Send a notification.
 
         Raises:
-            ProtocolError: it is gone.
+            ProtocolError: it has ended.
         """
         try:
             self._child.peer.notify(method, params)
         except PeerClosed as closed:
-            raise self._gone(str(closed)) from None
+            raise self._ended_error(str(closed)) from None
 
     @contextlib.contextmanager
     def progress(self, token: str | int) -> Iterator[asyncio.Queue[Mapping[str, Any]]]:
-        """The values of `$/progress` with this token, in their order, from now on.
+        """The values of `$/progress` with this token, in order, from now on.
 
-        The queue does not report the server's end: a reader also waits for the answer to its request.
+        The queue does not show that the server ended: a reader must also wait for the answer to its request.
         """
         queue = self._progress[token] = asyncio.Queue()
         try:
@@ -114,10 +114,7 @@ class ServerConnection:
             del self._progress[token]
 
     async def aclose(self) -> None:
-        """End it as its protocol has it, within half a second, and by force where it does not want to.
-
-        A caller that is cancelled meanwhile kills it at once.
-        """
+        """End it with `shutdown` and `exit`; kill it after half a second, or if the caller is cancelled."""
         try:
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await self._child.peer.request("shutdown")
@@ -129,16 +126,16 @@ class ServerConnection:
             raise
         await self._child.stop(STOP_SECONDS)
 
-    def _gone(self, why: str) -> ProtocolError:
+    def _ended_error(self, why: str) -> ProtocolError:
         return ProtocolError(
-            f"The Copilot language server of {self._provider} is gone: {why}.",
+            f"The Copilot language server of {self._provider} has ended: {why}.",
             provider=self._provider,
-            hint=f"The next chat starts it again.{words_of(self._child)}",
+            hint=f"The next chat starts it again.{last_words(self._child)}",
         )
 
 
 def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], params: Any) -> None:
-    """Put a `$/progress` into the queue of its token; drop it where there is none."""
+    """Put the value of a `$/progress` into the queue of its token; drop it if there is none."""
     if isinstance(params, Mapping) and isinstance(params.get("value"), Mapping):
         token = params.get("token")
         queue = queues.get(token) if isinstance(token, str | int) else None
@@ -146,22 +143,22 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
             queue.put_nowait(params["value"])
 
 
-def words_of(child: FramedChild) -> str:
-    """What it wrote last to its stderr, bounded and without secrets, for behind a sentence; may be empty."""
+def last_words(child: FramedChild) -> str:
+    """A sentence with the last lines of its stderr, bounded and without secrets; empty if there are none."""
     words = " / ".join(_shown_of(line) for line in child.last_words.splitlines())
     if len(words) > MAX_WORDS_CHARACTERS:
         words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
-    return f" Its last words: {words}" if words else ""
+    return f" Its last output: {words}" if words else ""
 
 
 def log_to(log: logging.Logger, provider: str) -> Callable[[str], None]:
-    """Where the lines of its stderr go."""
+    """A function that logs a line of its stderr."""
 
-    def tell(line: str) -> None:
+    def write(line: str) -> None:
         if log.isEnabledFor(logging.INFO):
             log.info("%s: %s", provider, _shown_of(line))
 
-    return tell
+    return write
 
 
 def _shown_of(line: str) -> str:

@@ -1,8 +1,8 @@
 """Chats through the Copilot language server's conversations.
 
-Decides in which of the server's conversations a chat goes on, and when one is given up. Source:
-`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539; GitHub documents
-none of them, and its own editors use them all.
+Decides which of the server's conversations a chat continues, and when one is deleted. Source:
+`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539; GitHub's own editors
+use these methods, and no page documents them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from jumpseat.adapters.base import Replan
@@ -23,7 +23,13 @@ from jumpseat.adapters.github.language_server.exchange import Exchange
 from jumpseat.adapters.github.language_server.notices import notice_in
 from jumpseat.adapters.github.language_server.progress import ProgressDecoder
 from jumpseat.adapters.github.language_server.server import LanguageServer
-from jumpseat.adapters.github.language_server.turns import Turn, fingerprint, goes_on_itself, turns_of
+from jumpseat.adapters.github.language_server.turns import (
+    GO_ON,
+    Turn,
+    ends_with_assistant,
+    fingerprint,
+    turns_of,
+)
 from jumpseat.chat import (
     BLOCK_EVENTS,
     AuthenticationError,
@@ -38,29 +44,29 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 KEPT_CONVERSATIONS = 32
-"""Chats that may go on in the conversation they are in; the child keeps all of each in its memory."""
+"""The most conversations that chats may continue; the server holds all of each in its memory."""
 
-SERVICE_SECONDS = 10.0
-"""For what the server does by itself, without asking anybody."""
+LOCAL_SECONDS = 10.0
+"""The time limit of a request that the server answers without GitHub."""
 
 
-class NotOffered(Exception):  # noqa: N818 - a fact about the server, which the adapter acts on
+class NoConversations(Exception):  # noqa: N818 - a fact about the server, which the adapter acts on
     """This server has no conversations."""
 
 
 class Conversations:
-    """All chats of one provider that take this way.
+    """The chats of one provider through conversations.
 
-    A chat is known by what was said in it so far: where only a user's message is new, it goes on in the
-    conversation that the server has of it, else in a new one with the chat as its history.
+    A chat that adds one user message to the end of a known conversation continues it. Any other chat begins a
+    new conversation, with the earlier messages as its history.
     """
 
     def __init__(self, provider: str, server: LanguageServer, *, silence_seconds: float) -> None:
         """
         Args:
             provider: the configured provider's id.
-            server: the child.
-            silence_seconds: how long a turn may go without a report.
+            server: the provider's server.
+            silence_seconds: the longest time without a report.
         """
         self._provider = provider
         self._server = server
@@ -69,18 +75,19 @@ class Conversations:
         self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None
-        """Of the limit that was last reported as used up; the server reports it once and may refuse later."""
+        """When the rate limit ends that was last reported as used up."""
+        # The server reports it once, and may refuse later turns without the time.
 
         self._running: set[ProgressDecoder] = set()
-        self._errands: set[asyncio.Task[None]] = set()
+        self._deletions: set[asyncio.Task[None]] = set()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        """One turn of a chat; closing it has the server drop its request upstream at once.
+        """One turn of a chat; closing the iterator cancels the server's request to GitHub at once.
 
         Raises:
-            NotOffered: the server has no such methods; nothing was yielded.
+            NoConversations: the server does not have these methods; nothing was yielded.
             ChatError: the turn failed; events already yielded stay valid.
-            Replan: the server's short-lived token had expired; it has a fresh one by now.
+            Replan: the server's short-lived token had expired; the server has replaced it.
         """
         connection = await self._server.connection()
         await self._prepare(connection)
@@ -97,7 +104,7 @@ class Conversations:
             except RpcError as error:
                 if decoder.begun:
                     raise self._refusal(error, request, decoder) from error
-                # It has forgotten the conversation, or does not go on in one; nothing was asked upstream.
+                # It no longer has the conversation, or cannot continue one; GitHub got no request.
                 logger.debug("%s begins a new conversation: %s", self._provider, error.message)
         decoder = self._decoder(request, None)
         try:
@@ -108,31 +115,31 @@ class Conversations:
                     yield event
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND and not decoder.begun:
-                raise NotOffered(error.message) from error
+                raise NoConversations(error.message) from error
             raise self._refusal(error, request, decoder) from error
 
     def notified(self, method: str, params: Any) -> None:
-        """Take a notification of the server's: running chats get warnings of limits that come near."""
+        """Take a notification of the server: running chats get a warning about a limit."""
         if (notice := notice_in(method, params)) is not None:
             self._limit_ends = notice.reset_at or self._limit_ends
             for decoder in self._running:
                 decoder.notice(notice)
 
     async def aclose(self) -> None:
-        """Cancel the messages to the server that are still unsent."""
-        for errand in self._errands:
-            errand.cancel()
-        await asyncio.gather(*self._errands, return_exceptions=True)
+        """Cancel deletions of conversations under way."""
+        for deletion in self._deletions:
+            deletion.cancel()
+        await asyncio.gather(*self._deletions, return_exceptions=True)
 
     async def _turn(
         self, chat: _Chat, method: str, more: Mapping[str, Any], decoder: ProgressDecoder
     ) -> AsyncGenerator[StreamEvent]:
-        """One turn. Its conversation is kept if it ends well, and given up if not."""
+        """One turn. Its conversation is kept if the answer is complete, and deleted otherwise."""
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             chat.connection,
             method,
-            {"workDoneToken": token, **_named(chat.request), **more},
+            {"workDoneToken": token, **_common_params(chat.request), **more},
             token=token,
             provider=self._provider,
             silence_seconds=self._silence_seconds,
@@ -147,9 +154,12 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Before the end is yielded: a caller that got it does not ask for more. Of an answer that was
-            # cut off the server remembers its own complaint as the assistant's words.
-            kept = any(_is_well(event) for event in last) and self._keep(chat, decoder)
+            # Before the last event is yielded, because a caller may stop reading after it. After an answer
+            # that was cut off, the server's history has its own error message in place of the answer.
+            is_complete = any(
+                isinstance(event, DoneEvent) and event.stop_reason == "end_turn" for event in last
+            )
+            kept = is_complete and self._keep(chat, decoder)
             for event in last:
                 yield event
         except AuthenticationError as error:
@@ -159,7 +169,7 @@ class Conversations:
         finally:
             self._running.discard(decoder)
             if not kept and decoder.conversation_id is not None:
-                self._give_up(chat.connection, decoder.conversation_id)
+                self._delete_later(chat.connection, decoder.conversation_id)
 
     def _refusal(self, error: RpcError, request: ChatRequest, decoder: ProgressDecoder) -> ChatError | Replan:
         refused = request_error(error, provider=self._provider, model=request.model)
@@ -185,62 +195,55 @@ class Conversations:
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()
-                await self._take_tools_away(connection)
+                await self._remove_tools(connection)
                 self._connection = connection
 
-    async def _take_tools_away(self, connection: ServerConnection) -> None:
-        """Have it offer the model no tools of its own, which read files that the user did not attach."""
+    async def _remove_tools(self, connection: ServerConnection) -> None:
+        # The server's own tools let a model read files that the user did not attach.
         try:
             tools = await connection.request(
-                "conversation/registerTools", {"tools": []}, seconds=SERVICE_SECONDS
+                "conversation/registerTools", {"tools": []}, seconds=LOCAL_SECONDS
             )
             ids = [tool["id"] for tool in tools if isinstance(tool.get("id"), str)]
-            await connection.request(
-                "conversation/unregisterTools", {"toolIds": ids}, seconds=SERVICE_SECONDS
-            )
+            await connection.request("conversation/unregisterTools", {"toolIds": ids}, seconds=LOCAL_SECONDS)
         except (RpcError, ChatError, AttributeError, TypeError) as error:
-            logger.debug("the tools of %s could not be taken away: %s", self._provider, error)
+            logger.debug("the tools of %s could not be removed: %s", self._provider, error)
 
     def _keep(self, chat: _Chat, decoder: ProgressDecoder) -> bool:
-        """Remember where this chat goes on; whether it may."""
+        """Remember the conversation for the next turn of this chat; False if it cannot be continued."""
         if chat.connection is not self._connection or decoder.conversation_id is None:
             return False
         *before, last = chat.turns
         key = fingerprint([*before, Turn(last.request, decoder.text)])
         replaced = self._known.pop(key, None)
         if replaced is not None:
-            self._give_up(chat.connection, replaced)
+            self._delete_later(chat.connection, replaced)
         self._known[key] = decoder.conversation_id
         while len(self._known) > KEPT_CONVERSATIONS:
             _, oldest = self._known.popitem(last=False)
-            self._give_up(chat.connection, oldest)
+            self._delete_later(chat.connection, oldest)
         return True
 
-    def _give_up(self, connection: ServerConnection, conversation_id: str) -> None:
-        """Have the server forget a conversation, in the background; a failure is logged only."""
-        errand = asyncio.ensure_future(self._destroy(connection, conversation_id))
-        self._errands.add(errand)
-        errand.add_done_callback(self._errands.discard)
+    def _delete_later(self, connection: ServerConnection, conversation_id: str) -> None:
+        """Delete a conversation of the server in the background; a failure is only logged."""
+        deletion = asyncio.ensure_future(self._delete(connection, conversation_id))
+        self._deletions.add(deletion)
+        deletion.add_done_callback(self._deletions.discard)
 
-    async def _destroy(self, connection: ServerConnection, conversation_id: str) -> None:
+    async def _delete(self, connection: ServerConnection, conversation_id: str) -> None:
         params = {"conversationId": conversation_id, "options": {}}
         try:
-            await connection.request("conversation/destroy", params, seconds=SERVICE_SECONDS)
+            await connection.request("conversation/destroy", params, seconds=LOCAL_SECONDS)
         except (RpcError, ChatError) as error:
-            logger.debug("a conversation of %s could not be given up: %s", self._provider, error)
+            logger.debug("a conversation of %s could not be deleted: %s", self._provider, error)
 
 
-def _is_well(event: StreamEvent) -> bool:
-    return isinstance(event, DoneEvent) and event.stop_reason == "end_turn"
+class _Chat(NamedTuple):
+    """A turn's input, for any conversation."""
 
-
-class _Chat:
-    """What a turn is made of, whichever conversation it goes to."""
-
-    def __init__(self, connection: ServerConnection, request: ChatRequest, turns: Sequence[Turn]) -> None:
-        self.connection = connection
-        self.request = request
-        self.turns = turns
+    connection: ServerConnection
+    request: ChatRequest
+    turns: Sequence[Turn]
 
 
 def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -250,8 +253,8 @@ def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def _named(request: ChatRequest) -> dict[str, Any]:
-    """What both methods take: the model in the words of all versions, and nothing of an editor's."""
+def _common_params(request: ChatRequest) -> dict[str, Any]:
+    """The params of both methods: the model by the names of all versions, and no editor context."""
     model: dict[str, Any] = {"id": request.model}
     if request.thinking not in (None, "off"):
         model["reasoningEffort"] = request.thinking
@@ -262,17 +265,18 @@ def _named(request: ChatRequest) -> dict[str, Any]:
         "modelInfo": model,
         "workspaceFolders": [],
         "references": [],
-        # They are further requests to the model, whose answers no client would see.
+        # Suggestions cost another request to the model, and no client would get them.
         "computeSuggestions": False,
     }
 
 
 def _warnings(request: ChatRequest) -> Iterator[WarningEvent]:
-    if goes_on_itself(request):
+    if ends_with_assistant(request):
         message = (
-            "The Copilot language server lets no model go on with its own message; it was asked to instead."
+            "With the Copilot language server, no model can continue its own message; a user message "
+            f"{GO_ON!r} was added."
         )
         yield WarningEvent("prefill_replaced", message)
     if request.thinking == "off":
-        message = "The Copilot language server has no way to turn thinking off; the model decides."
+        message = "The Copilot language server cannot turn thinking off; the model decides."
         yield WarningEvent("thinking_dropped", message)

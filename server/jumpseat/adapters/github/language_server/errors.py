@@ -1,8 +1,7 @@
 """Errors of the Copilot language server as errors of `jumpseat.chat`, with hints. Pure functions.
 
-Reads the codes of its error responses, the errors that end a turn, and the sentences that it writes for its
-own editors. Source: the package `@github/copilot-language-server` 1.539 as it answers when it runs, and the
-codes that GitHub's own client for Xcode lists (`CLSErrorInfo.swift`).
+Source: answers of `@github/copilot-language-server` 1.539, and the codes in GitHub's own client for Xcode
+(`CLSErrorInfo.swift`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 UPDATE_COMMAND = "npm install -g @github/copilot-language-server@latest"
 
 WAITED_FOR_SECONDS = 30.0
-"""The server itself keeps a shorter wait that a rate limit asks for, and then tries three times more."""
+"""A shorter `retryAfter` of a rate limit was already waited for: the server then retries three times."""
 
 _UPDATE_HINT = f"Update the Copilot language server: `{UPDATE_COMMAND}`."
 
@@ -59,7 +58,7 @@ _BAD_IMAGE = re.compile(r"could not read image|unsupported image format", re.IGN
 _RETRY = re.compile(r"\bretry in (\d+) ?s", re.IGNORECASE)
 _OUTDATED = re.compile(r"client not supported|plugin is out of date", re.IGNORECASE)
 
-# What a turn's error says of itself where it has no code. In this order.
+# For errors of a turn without a code; the first match is used.
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
     (re.compile(r"token limit exceeded|model_max_prompt_tokens_exceeded", re.I), ContextExceededError),
     (
@@ -94,9 +93,9 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
     """The error for a request that the server refused.
 
     Args:
-        error: what it answered.
+        error: the server's error response.
         provider: the configured provider's id.
-        model: the model that was asked for, where one was.
+        model: the model of the request, if it has one.
     """
     parsed = _read(error.message)
     said = parsed.words
@@ -124,7 +123,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
             keys = f"providers.{provider}.host and providers.{provider}.proxy"
             hint = f"Check the network, {keys}, and try again."
         elif _ITS_VARIABLE.search(said):
-            hint = "The language server has it from the daemon's environment, or from the table's env."
+            hint = "The variable is set in the daemon's environment, or in the env of the provider's table."
         return AuthenticationError(message, hint=hint, **facts)
     kind = _kind(facts["status_code"], reason, said, filtered=False)
     if kind is None:
@@ -147,13 +146,12 @@ def turn_error(
     """The error for a turn that the server ended with one.
 
     Args:
-        error: `{message, code?, reason?, retryAfter?, responseIsIncomplete?, responseIsFiltered?}`, with an
-            HTTP status as the code where the service refused, and seconds to wait.
+        error: `{message, code?, reason?, retryAfter?, responseIsIncomplete?, responseIsFiltered?}`; `code` is
+            an HTTP status if the service refused, `retryAfter` is in seconds.
         provider: the configured provider's id.
-        model: the model that was asked for.
-        reset_at: when the limit ends that a notice of the server reported, for a rate limit that
-            does not say itself how long to wait.
-        is_limited: such a notice came in this turn, and is the reason where no other is given.
+        model: the model of the request.
+        reset_at: when the limit ends that a notice reported; used if a rate limit has no `retryAfter`.
+        is_limited: such a notice came in this turn; it is the cause if the error has no other.
     """
     parsed = _read(text_in(error.get("message")))
     said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
@@ -185,7 +183,7 @@ def turn_error(
 
 
 def is_cut_off(error: Mapping[str, Any]) -> bool:
-    """Whether a turn's error only says that the answer reached the model's limit of output tokens."""
+    """Whether a turn's error means that the answer reached the model's limit of output tokens."""
     return "response got too long" in text_in(error.get("message"))
 
 
@@ -208,7 +206,7 @@ def _by_words(said: str) -> type[ChatError] | None:
 def _error(
     kind: type[ChatError], said: str, provider: str, model: str | None, facts: Mapping[str, Any]
 ) -> ChatError:
-    """An error of a known kind, with the words that lead and the hint that belongs to it."""
+    """An error of a known kind, with its sentence and its hint."""
     status = facts["status_code"]
     what = f"the model {model!r}" if model else "the model"
     lead = f"{provider} refused the request"
@@ -217,8 +215,8 @@ def _error(
         lead = f"The allowance of {provider} is used up"
         hint = "Wait for the reset, choose a model that the plan includes, or raise GitHub's budget."
     elif kind is RateLimitError:
-        lead = f"{provider} is limiting requests for now"
-        hint = "Wait, and send fewer requests; another model or provider may answer now."
+        lead = f"{provider} limits requests for now"
+        hint = "Wait, and send fewer requests, or use another model or provider."
     elif kind is AuthorizationError:
         lead = f"{provider} does not allow this"
         hint = "Check what the account may use, on the page Copilot of GitHub's settings."
@@ -235,7 +233,7 @@ def _error(
         lead = f"The connection of {provider} to its service failed"
         hint = "Check the network and the proxy of this provider, and try again."
     elif status == 466 or _OUTDATED.search(said):
-        lead, hint = f"GitHub no longer takes this version of the server of {provider}", _UPDATE_HINT
+        lead, hint = f"GitHub no longer supports this version of the server of {provider}", _UPDATE_HINT
     elif _BAD_IMAGE.search(said):
         hint = "Attach images as PNG, JPEG, GIF or WebP."
     elif facts["provider_code"] == "model_not_supported" or _by_words(said) is RequestError:
@@ -250,7 +248,7 @@ def _sign_in_hint(provider: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """What a sentence of the server's holds."""
+    """The parts of an error message of the server."""
 
     words: str
     request_id: str | None = None
@@ -259,15 +257,13 @@ class _Parsed:
 
 
 def _read(message: str) -> _Parsed:
-    """The server's sentence without what is meant for its own editors.
-
-    Of two ids of the request GitHub's own counts, which stands behind the server's.
-    """
+    """Parse a message, and remove what is meant for the server's own editors."""
     request_id: str | None = None
     status: int | None = None
-    if found := _REQUEST_IDS.search(message):
-        request_id = found[2] or found[1]
-        message = message[: found.start()]
+    if ids := _REQUEST_IDS.search(message):
+        # The second id is GitHub's own, the first one the server's.
+        request_id = ids[2] or ids[1]
+        message = message[: ids.start()]
     while (bare := _WRAPPING.sub("", message)) != message:
         message = bare
     words = _LEARN_MORE.sub("", message).strip()
@@ -286,7 +282,7 @@ def _sentence(lead: str, said: str) -> str:
 
 
 def _status(code: Any) -> int | None:
-    """The code where it is an HTTP status; the server has numbers of its own beside them."""
+    """The code if it is an HTTP status; the server's own codes are not in that range."""
     is_status = isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600
     return code if is_status else None
 

@@ -1,7 +1,4 @@
-"""One request to the Copilot language server, with the reports that it sends before it answers.
-
-Bounds silence, and ends every exchange.
-"""
+"""One request to the Copilot language server, with the reports that it sends before the answer."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.chat import ConnectionError
 
 GRACE_SECONDS = 5.0
-"""How long the answer may be behind the last report, or the last report behind the answer."""
+"""The time limit between the last report and the answer, in either order."""
 
 _ANSWERED: Mapping[str, Any] = {}
-"""Stands in the queue of reports for the answer, by identity."""
+"""Marks the answer in the queue of reports; compared by identity."""
 
 
 class Exchange:
-    """`reports` is read once, to its end or not; `answer` is there when it has ended."""
+    """A request. `reports` is read once; `answer` is set when it has ended."""
 
     def __init__(
         self,
@@ -38,10 +35,10 @@ class Exchange:
             connection: to the server.
             method: of the request.
             params: of the request, with the token in them.
-            token: what the server names its reports by.
+            token: the token of the reports.
             provider: the configured provider's id.
-            silence_seconds: how long nothing may come.
-            has_ended: whether a report has said that it was the last; None where none does.
+            silence_seconds: the longest time without a report.
+            has_ended: whether the last report was received; None if no report is marked as the last.
         """
         self.answer: Any = None
         self._connection = connection
@@ -53,22 +50,24 @@ class Exchange:
         self._has_ended = has_ended
 
     async def reports(self) -> AsyncGenerator[Mapping[str, Any]]:
-        """The reports, as they come. Closing it takes the request back.
+        """The reports, as they arrive. Closing the iterator cancels the request.
 
         Raises:
             RpcError: the server refused the request.
-            ConnectionError: nothing came for too long.
-            ProtocolError: the server died, or broke its framing.
+            ConnectionError: there was no report for too long.
+            ProtocolError: the server ended, or broke its framing.
         """
         with self._connection.progress(self._token) as queue:
-            asking = asyncio.ensure_future(self._connection.request(self._method, self._params, seconds=None))
-            asking.add_done_callback(lambda _: queue.put_nowait(_ANSWERED))
+            request = asyncio.ensure_future(
+                self._connection.request(self._method, self._params, seconds=None)
+            )
+            request.add_done_callback(lambda _: queue.put_nowait(_ANSWERED))
             deadline: float | None = None
             clock = asyncio.get_running_loop().time
-            has_ended = self._has_ended or asking.done
+            has_ended = self._has_ended or request.done
             try:
-                while not (asking.done() and has_ended() and queue.empty()):
-                    if deadline is None and (asking.done() or has_ended()):
+                while not (request.done() and has_ended() and queue.empty()):
+                    if deadline is None and (request.done() or has_ended()):
                         deadline = clock() + GRACE_SECONDS
                     seconds = self._silence_seconds if deadline is None else deadline - clock()
                     try:
@@ -79,22 +78,23 @@ class Exchange:
                             raise self._silent() from None
                         break
                     if report is _ANSWERED:
-                        # Every report that came before the answer has been read by now. Behind the last of
-                        # them a failure, even the server's death, takes nothing back of what they said.
-                        if self._has_ended is None or not self._has_ended() or asking.exception() is None:
-                            self.answer = asking.result()
+                        # All reports before the answer were read. After the last report the answer of the
+                        # model is complete, so a failure of the request, or the server's end, is ignored.
+                        if self._has_ended is None or not self._has_ended() or request.exception() is None:
+                            self.answer = request.result()
                     else:
                         yield report
             finally:
-                if not asking.done():
-                    asking.cancel()
-                    await asyncio.wait({asking})
-                if not asking.cancelled():
-                    asking.exception()
+                if not request.done():
+                    request.cancel()
+                    await asyncio.wait({request})
+                if not request.cancelled():
+                    # Retrieved, or asyncio would report it as never retrieved.
+                    request.exception()
 
     def _silent(self) -> ConnectionError:
         return ConnectionError(
             f"{self._provider} has sent nothing for {self._silence_seconds:g} seconds.",
             provider=self._provider,
-            hint=f"Try again, or allow more silence with providers.{self._provider}.timeout.",
+            hint=f"Try again, or set a longer providers.{self._provider}.timeout.",
         )

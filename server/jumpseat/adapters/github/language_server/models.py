@@ -1,7 +1,6 @@
-"""The models of a Copilot language server: their list, and terms.
+"""The models of a Copilot language server: their list, and acceptance of their terms.
 
-A row that cannot be read is dropped, never the list; what a row does not say stays unknown. Source of the
-shapes: answers of `copilot/models` of version 1.539, which has no page of its own.
+Source of the shapes: answers of `copilot/models` of version 1.539, which is not documented.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 LIST_SECONDS = 60.0
-"""The server asks GitHub for the list, by the user's network."""
+"""The server may have to request the list from GitHub."""
 
 COMPLETION_MODEL = "copilot"
-"""The name of the one model of a server that completes code and does not say with what."""
+"""Our name for the model of completions if the server does not name one."""
 
 CHAT_SCOPE = "chat-panel"
 COMPLETION_SCOPE = "completion"
@@ -41,7 +40,7 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 class LanguageServerModels:
-    """The list of one server, as it was last fetched. Used on the event loop only."""
+    """The last list of one server. Used on the event loop only."""
 
     def __init__(self, provider: str) -> None:
         """
@@ -50,40 +49,38 @@ class LanguageServerModels:
         """
         self._provider = provider
         self.known: Sequence[ModelInfo] = ()
-        """The list as it was last fetched; empty before that."""
+        """The last list; empty before the first."""
 
     def forget(self) -> None:
         """Drop the list: another account has other models."""
         self.known = ()
 
     def row(self, model: str) -> ModelInfo | None:
-        """What the list says of a model, without asking."""
+        """A model's row in the last list."""
         return next((each for each in self.known if each.model == model), None)
 
     async def listed(self, connection: ServerConnection, *, completion: bool = False) -> Sequence[ModelInfo]:
-        """The list, asked for now.
+        """Request the list.
 
         Args:
             connection: the running server.
-            completion: list what completes code, in the place of what chats.
+            completion: list the models of completions and not those of chats.
 
         Raises:
-            ChatError: it could not be had.
+            ChatError: the request failed.
         """
         try:
             answer = await connection.request("copilot/models", {}, seconds=LIST_SECONDS)
         except RpcError as error:
             if not completion or error.code != METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            answer = []  # Servers of before chats had completions, and no list.
+            answer = []  # Older servers, which have completions only, have no list.
         self.known = read_models(answer, self._provider, completion=completion)
         return self.known
 
     async def explained(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
-        """The refusal of a chat, better said where the model's terms were not accepted.
-
-        The server calls such a model one that is not supported. The list, which it remembers, tells more.
-        """
+        """The refusal of a chat, replaced by a precise error if the model's terms were not accepted."""
+        # The server reports such a model as not supported.
         if type(error) is not RequestError:
             return error
         try:
@@ -91,7 +88,7 @@ class LanguageServerModels:
                 (each for each in await self.listed(connection) if each.model == model), None
             )
         except ChatError as failure:
-            logger.debug("the models of %s could not be asked for: %s", self._provider, failure)
+            logger.debug("the models of %s could not be listed: %s", self._provider, failure)
             return error
         if row is None or row.policy in (None, "enabled"):
             return error
@@ -112,13 +109,13 @@ class LanguageServerModels:
 
         Args:
             connection: the running server.
-            model: one of the list.
-            completion: as for `listed`; what completes code has no terms.
+            model: a name in the list.
+            completion: as for `listed`; models of completions have no terms.
 
         Raises:
             RequestError: there is no such model, or it has no terms.
-            AuthorizationError: the server said yes and the model is still not enabled.
-            ChatError: it could not be asked.
+            AuthorizationError: the model is still not enabled.
+            ChatError: a request failed.
         """
         await self.listed(connection, completion=completion)
         row = self.row(model)
@@ -140,14 +137,14 @@ class LanguageServerModels:
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            # It fails without a reason where the plan forbids it, which the list tells better.
+            # If the plan forbids it, the error has no reason; the list below shows the result.
             logger.info("the terms of %s were not accepted: %s", row.id, error.message)
             refusal = error
         await self.listed(connection)
         row = self.row(model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
-                f"{model} is still not enabled for this account, although its terms were to be accepted.",
+                f"The terms of {model} could not be accepted: it is still not enabled for this account.",
                 provider=self._provider,
                 hint="The plan does not include it, or an administrator has to enable it.",
             ) from refusal
@@ -157,17 +154,19 @@ class LanguageServerModels:
 def read_models(answer: Any, provider: str, *, completion: bool = False) -> list[ModelInfo]:
     """The models of an answer of `copilot/models`, in its order, one row for each id.
 
+    A row that cannot be read is skipped and logged.
+
     Args:
         answer: the result, `[row, …]`.
         provider: the configured provider's id.
-        completion: the rows that complete code, and at least one; else those that chat.
+        completion: return the models of completions, at least one; else those of chats.
 
     Raises:
         ProtocolError: there is no array of rows.
     """
     if not isinstance(answer, list):
         raise ProtocolError(f"{provider} sent a list of models in an unknown shape.", provider=provider)
-    found: dict[str, ModelInfo] = {}
+    models: dict[str, ModelInfo] = {}
     default = fallback = ""
     for row in answer:
         try:
@@ -176,32 +175,33 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
             name = row.get("id") if isinstance(row, Mapping) else None
             logger.warning("a row of the models of %s cannot be read (%.80r): %r", provider, name, error)
             continue
-        if model is None or model.model in found:
+        if model is None or model.model in models:
             continue
-        found[model.model] = model
+        models[model.model] = model
         default = model.model if row.get("isChatDefault") is True else default
         fallback = model.model if row.get("isChatFallback") is True else fallback
-    if completion and not found:
-        found[COMPLETION_MODEL] = _completing(COMPLETION_MODEL, "Code completion", provider)
-    chosen = choose_default(found.values(), (default, fallback))
-    return [replace(model, is_default=model is chosen) for model in found.values()]
+    if completion and not models:
+        models[COMPLETION_MODEL] = _completion_model(COMPLETION_MODEL, "Code completion", provider)
+    chosen = choose_default(models.values(), (default, fallback))
+    return [replace(model, is_default=model is chosen) for model in models.values()]
 
 
 def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
-    """One row; None where it is not of the wanted sort.
+    """The model of a row; None for a model of the other kind.
 
     Raises:
-        KeyError, TypeError, ValueError: the row lacks its name, or is something else altogether.
+        KeyError, TypeError, ValueError: the row has no name, or is not an object.
     """
     if not isinstance(row, Mapping):
         raise TypeError(f"a row is {type(row).__name__}")
     model = row["id"]
     if not isinstance(model, str) or not model:
-        raise ValueError("the id is no name")
+        raise ValueError("the id is not a name")
     scopes = texts_in(row.get("scopes"))
     if completion:
-        return _completing(model, text_in(row.get("modelName")), provider) if _completes(scopes) else None
-    # A row without scopes is of before there was anything else to do with a model.
+        name = text_in(row.get("modelName"))
+        return _completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
+    # Older servers have no scopes, and list models of chats only.
     if scopes and CHAT_SCOPE not in scopes:
         return None
     capabilities = mapping_in(row.get("capabilities"))
@@ -222,7 +222,7 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
         max_prompt_tokens=limit_in(limits.get("maxInputTokens")),
         max_output_tokens=limit_in(limits.get("maxOutputTokens")),
         supports_vision=vision if isinstance(vision, bool) else None,
-        # Whatever the model can: the server runs its tools itself, and has no JSON mode.
+        # For every model: the server runs its own tools only, and has no JSON mode.
         supports_tool_use=False,
         supports_json=False,
         supports_thinking=takes_levels if isinstance(takes_levels, bool) else bool(levels) or None,
@@ -235,12 +235,7 @@ def _model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
     )
 
 
-def _completes(scopes: Sequence[str]) -> bool:
-    return COMPLETION_SCOPE in scopes
-
-
-def _completing(model: str, name: str, provider: str) -> ModelInfo:
-    """The row of a model that completes code: it knows nothing of what makes a chat."""
+def _completion_model(model: str, name: str, provider: str) -> ModelInfo:
     return ModelInfo(
         provider=provider,
         model=model,
@@ -261,7 +256,7 @@ def _billing(billing: Mapping[str, Any]) -> Billing | None:
     if premium is None and multiplier is None and prices is None:
         return None
     if multiplier == 0 and isinstance(prices, Mapping):
-        # What has prices has no multiplier at GitHub; the server makes both of these up, and 0 would be free.
+        # GitHub has no multiplier for a model with prices. The server then sets 0, which would mean free.
         premium = multiplier = None
     return Billing(
         is_premium=premium if isinstance(premium, bool) else None,

@@ -1,4 +1,4 @@
-"""What the Copilot language server reports about limits, outside its answers. Pure.
+"""Notifications of the Copilot language server about limits. Pure functions.
 
 Source: two notifications of `@github/copilot-language-server` 1.539, `$/copilot/rateLimitWarning` with
 `{type, rateLimit: {entitlement, percentRemaining, resetDate}, message}`, and `copilot/quotaWarning` with
@@ -20,21 +20,21 @@ _METHODS = ("$/copilot/rateLimitWarning", "copilot/quotaWarning")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A limit that comes near, or is reached."""
+    """A limit that is nearly or completely used up."""
 
     message: str
     reset_at: datetime | None = None
-    """When the limit of requests ends that is used up; None while something is left, or nothing says when."""
+    """The end of a rate limit that is used up; None if it is not used up, or has no time."""
 
 
 def notice_in(method: str, params: Any) -> Notice | None:
-    """The notice that a notification is; None for any other one, and for one that says nothing."""
+    """The notice in a notification; None for any other notification, or one without a message."""
     if method not in _METHODS or not isinstance(params, Mapping):
         return None
     message = shown(text_in(params.get("message")))
     if not message:
         return None
     limit = mapping_in(params.get("rateLimit"))
-    left = number_in(limit.get("percentRemaining"))
-    is_used_up = left is not None and left <= 0
+    remaining = number_in(limit.get("percentRemaining"))
+    is_used_up = remaining is not None and remaining <= 0
     return Notice(message, moment_in(limit.get("resetDate")) if is_used_up else None)

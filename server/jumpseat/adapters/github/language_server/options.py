@@ -10,7 +10,7 @@ from jumpseat.adapters.github.options import GitHubOptions
 
 
 def _as_words(value: Any) -> Any:
-    """A command line as program and arguments, split as a POSIX shell does; nothing is expanded."""
+    """A command line as program and arguments, split as by a POSIX shell; nothing is expanded."""
     if not isinstance(value, str):
         return value
     try:
@@ -22,7 +22,7 @@ def _as_words(value: Any) -> Any:
 CommandLine = Annotated[
     list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_as_words)
 ]
-"""Program and arguments; in the file also one text."""
+"""Program and arguments; in the file, a list or one text."""
 
 
 class LanguageServerOptions(GitHubOptions):

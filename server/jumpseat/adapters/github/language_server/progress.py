@@ -1,8 +1,7 @@
-"""Reports of a turn of the Copilot language server, as events. Pure: no I/O, no clock.
+"""Decodes the reports of a turn of the Copilot language server to events. Pure: no I/O, no clock.
 
-Reads the values of `$/progress` in the shapes of several versions. Source: the reports of
-`@github/copilot-language-server` 1.539, and of older versions as copilot.el and GitHub's own clients for
-Xcode and Eclipse read them.
+Source of the shapes of `$/progress`: `@github/copilot-language-server` 1.539; for older versions, copilot.el
+and GitHub's own clients for Xcode and Eclipse.
 """
 
 from __future__ import annotations
@@ -50,44 +49,46 @@ class ProgressDecoder:
             provider: the configured provider's id, for origins and errors.
             model: the model as the request names it.
             warnings: for what was left out of the request; emitted when the answer begins.
-            expects_thinking: a level was asked for, so that an answer without reasoning is worth a warning.
-            reset_at: when a limit ends that was reported as used up before this turn.
+            expects_thinking: the request has a thinking level; an answer without reasoning gets a warning.
+            reset_at: the end of a limit that was reported as used up before this turn.
         """
         self.begun = False
-        """A report has come, so that the turn may have been billed."""
+        """A report was received, so the turn may have been billed."""
 
         self.ended = False
-        """The report that ends the turn has come."""
+        """The last report was received."""
 
         self.conversation_id: str | None = None
-        """The server's id of the conversation, once it has sent it."""
+        """The server's id of the conversation; None until it was received."""
 
         self._provider = provider
         self._model = model
         self._warnings = warnings
         self._misses_thinking = expects_thinking
         self._blocks = BlockAssembler(provider, model)
-        self._told_response = False
+        self._has_response = False
+        """The `ResponseEvent` was emitted."""
+
         self._turn_id: str | None = None
-        self._said_something = False
+        self._has_text = False
         self._text: list[str] = []
         self._round: Any = None
         self._usage: Usage | None = None
         self._cited: set[str] = set()
-        self._noticed: set[str] = set()
+        self._warned: set[str] = set()
         self._steps: dict[str, str] = {}
-        self._complaint = ""
+        self._last_notification = ""
         self._end: Mapping[str, Any] = {}
         self._reset_at = reset_at
         self._is_limited = False
 
     @property
     def text(self) -> str:
-        """The whole text so far, as the server will remember it."""
+        """The text so far, as it is in the server's history."""
         return "".join(self._text)
 
     def feed(self, value: Mapping[str, Any]) -> list[StreamEvent]:
-        """Take one report. What comes behind the end is left out."""
+        """The events of one report; reports after the last one are ignored."""
         if self.ended:
             return []
         self.begun = True
@@ -106,41 +107,41 @@ class ProgressDecoder:
         return self._blocks.take()
 
     def notice(self, notice: Notice) -> None:
-        """Take what the server sent beside its reports; the next report emits it."""
+        """Take a notice; its warning is emitted with the next report."""
         self._warn(notice.message)
         if notice.reset_at is not None:
             self._reset_at, self._is_limited = notice.reset_at, True
 
     def finish(self, answer: Any) -> list[StreamEvent]:
-        """Take the end of the turn.
+        """The events at the end of the turn.
 
         Args:
-            answer: the result of the request that began it; None where none came.
+            answer: the result of the turn's request; None if there is none.
 
         Raises:
-            ChatError: the turn ended in an error, or said nothing at all.
+            ChatError: the turn ended with an error, or without output.
         """
         stop_reason, raw = self._stop_reason()
-        if not self.ended and not (self._told_response and isinstance(answer, Mapping)):
-            what = "early" if self._told_response else "without saying anything"
+        if not self.ended and not (self._has_response and isinstance(answer, Mapping)):
+            what = "early" if self._has_response else "without output"
             raise ProtocolError(f"{self._provider} ended its answer {what}.", provider=self._provider)
         self._begin()
         self._blocks.close_all()
         if self._misses_thinking:
-            message = "The language server showed no reasoning; it passes the level on to some models only."
+            message = "The answer has no reasoning: the language server sets the level for some models only."
             self._blocks.emit(WarningEvent("thinking_ignored", message))
         self._add_cost(mapping_in(answer).get("preciseCredits"))
         self._blocks.emit(DoneEvent(stop_reason, self._usage, raw))
         return self._blocks.take()
 
     def _stop_reason(self) -> tuple[StopReason, str | None]:
-        failure = self._at_the_end("error")
+        failure = self._in_last_report("error")
         if failure is not None:
-            # Whatever its type: an answer that the server calls failed is never reported as complete.
+            # An error of any type is an error: a failed answer must not be reported as complete.
             error = failure if isinstance(failure, Mapping) else {"message": failure}
             if is_cut_off(error):
                 return "max_tokens", "length"
-            if error.get("responseIsFiltered") is True and self._said_something:
+            if error.get("responseIsFiltered") is True and self._has_text:
                 return "content_filter", "filtered"
             raise turn_error(
                 error,
@@ -149,44 +150,46 @@ class ProgressDecoder:
                 reset_at=self._reset_at,
                 is_limited=self._is_limited,
             )
-        if isinstance(self._at_the_end("unauthorized"), Mapping):
-            wanted = {"message": "Authorization required"}
-            raise turn_error(wanted, provider=self._provider, model=self._model)
-        if (reason := self._at_the_end("cancellationReason")) is not None:
+        if isinstance(self._in_last_report("unauthorized"), Mapping):
+            unauthorized = {"message": "Authorization required"}
+            raise turn_error(unauthorized, provider=self._provider, model=self._model)
+        if (reason := self._in_last_report("cancellationReason")) is not None:
             words = shown(text_in(reason))
             raise ProtocolError(
-                f"{self._provider} cancelled the chat by itself{f': {words}' if words else ''}.",
+                f"{self._provider} cancelled the chat{f': {words}' if words else ''}.",
                 provider=self._provider,
             )
-        if self._complaint and not self._said_something:
-            # For some models, a failure in mid-answer is reported only like this.
-            raise turn_error({"message": self._complaint}, provider=self._provider, model=self._model)
+        if self._last_notification and not self._has_text:
+            # For some models, the server reports a failure only as a notification.
+            raise turn_error({"message": self._last_notification}, provider=self._provider, model=self._model)
         return "end_turn", None
 
-    def _at_the_end(self, key: str) -> Any:
-        """What the last report says, where newer versions put it or where older ones did."""
+    def _in_last_report(self, key: str) -> Any:
+        """The value of a key in the last report, or in its `result`, where older versions have it."""
         value = self._end.get(key)
         return mapping_in(self._end.get("result")).get(key) if value is None else value
 
     def _take_report(self, report: Mapping[str, Any]) -> None:
         for notice in mappings_in(report.get("notifications")):
-            self._complaint = text_in(notice.get("message"))
-            self._warn(self._complaint)
+            self._last_notification = text_in(notice.get("message"))
+            self._warn(self._last_notification)
         for step in mappings_in(report.get("steps")):
             self._take_step(step)
-        thought = _joined(mapping_in(report.get("thinking")).get("text"))
-        if thought:
+        # A text, or the parts of a summary.
+        thinking = mapping_in(report.get("thinking")).get("text")
+        thinking = "".join(map(text_in, thinking)) if isinstance(thinking, list) else text_in(thinking)
+        if thinking:
             self._begin()
             self._misses_thinking = False
-            self._blocks.thinking(thought)
-        # A marker for the server's own editors, not for people.
+            self._blocks.thinking(thinking)
+        # Hidden text is for the server's own editors.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):
                 for each in rounds:
                     self._take_round(each)
             else:
-                self._say(text_in(report.get("reply")))
+                self._add_text(text_in(report.get("reply")))
         for url, title in _sources(report):
             self._cite(url, title)
         self._take_usage(report.get("tokenUsage"))
@@ -198,31 +201,32 @@ class ProgressDecoder:
         if self._round not in (None, edit_round.get("roundId")):
             self._blocks.close_prose()
         self._round = edit_round.get("roundId")
-        self._say(reply)
+        self._add_text(reply)
 
-    def _say(self, piece: str) -> None:
+    def _add_text(self, piece: str) -> None:
         if piece:
             self._begin()
-            self._said_something = True
+            self._has_text = True
             self._text.append(piece)
             self._blocks.text(piece)
 
     def _begin(self) -> None:
-        """Tell that the answer has begun: at its first output, as the server asks upstream after `begin`."""
-        if not self._told_response:
-            self._told_response = True
+        """Emit the begin of the answer, unless it was emitted."""
+        # At the first output, because the server sends `begin` before its request to GitHub.
+        if not self._has_response:
+            self._has_response = True
             self._blocks.emit(ResponseEvent(self._model, self._turn_id))
             for warning in self._warnings:
                 self._blocks.emit(warning)
 
     def _warn(self, message: str) -> None:
         words = shown(message)
-        if words and words not in self._noticed:
-            self._noticed.add(words)
+        if words and words not in self._warned:
+            self._warned.add(words)
             self._blocks.emit(WarningEvent("provider_notice", words))
 
     def _take_step(self, step: Mapping[str, Any]) -> None:
-        """A step of the server's own work, reported when it starts and not again."""
+        """Emit the title of a step of the server when it starts."""
         key, title = text_in(step.get("id")), shown(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
@@ -235,12 +239,12 @@ class ProgressDecoder:
             self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
     def _take_usage(self, counts: Any) -> None:
-        """Tokens of the whole turn so far; the prompt's include those from the cache."""
+        """The tokens of the turn so far; `promptTokens` includes `cachedTokens`."""
         if not isinstance(counts, Mapping) or not counts:
             return
-        given, cached = count_in(counts.get("promptTokens")) or 0, count_in(counts.get("cachedTokens")) or 0
+        prompt, cached = count_in(counts.get("promptTokens")) or 0, count_in(counts.get("cachedTokens")) or 0
         usage = Usage(
-            input_tokens=max(given, cached),
+            input_tokens=max(prompt, cached),
             output_tokens=count_in(counts.get("completionTokens")) or 0,
             cache_read_tokens=cached,
         )
@@ -257,7 +261,7 @@ class ProgressDecoder:
 
 
 def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Public code that the answer matches, and pages of a search, as (url, title)."""
+    """Public code that the answer matches, and results of a web search, as (URL, title)."""
     for annotation in mappings_in(report.get("annotations")):
         if annotation.get("type") == "ip_code_citations":
             citation = mapping_in(annotation.get("citations"))
@@ -265,10 +269,3 @@ def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for reference in mappings_in(report.get("references")):
         for result in mappings_in(mapping_in(reference.get("data")).get("results")):
             yield text_in(result.get("url")), text_in(result.get("title"))
-
-
-def _joined(text: Any) -> str:
-    """Reasoning comes as one text, or as the parts of a summary."""
-    if isinstance(text, list):
-        return "".join(map(text_in, text))
-    return text_in(text)

@@ -1,7 +1,6 @@
-"""What the Copilot language server asks of its editor, and answers that let a turn go on.
+"""Answers the requests of the Copilot language server to its editor.
 
-The daemon has no open files, no tools to run and no user to ask. Each answer says so in the shape that the
-server takes, because an error, or no answer, would stall or end the turn. Source: the requests of
+The daemon has no open files and no tools, so most answers are empty results. Source: the requests of
 `@github/copilot-language-server` 1.539; those of a conversation are answered by a pair `[result, error]`.
 """
 
@@ -20,16 +19,16 @@ NO_TOOLS = "This client runs no tools."
 
 
 async def answer(method: str, params: Any) -> Any:
-    """The answer to a request of the server's.
+    """The answer to a request of the server.
 
     Raises:
-        RpcError: -32601 for what an editor would know and this one does not.
+        RpcError: -32601 for an unknown method.
     """
-    found = _ANSWERS.get(method)
-    if found is None:
-        logger.debug("the language server asked for %s, which is not answered", method)
+    respond = _ANSWERS.get(method)
+    if respond is None:
+        logger.debug("the language server requested %s, which is not supported", method)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
-    return found(params if isinstance(params, Mapping) else {})
+    return respond(params if isinstance(params, Mapping) else {})
 
 
 def _configuration(params: Mapping[str, Any]) -> list[None]:
@@ -38,8 +37,8 @@ def _configuration(params: Mapping[str, Any]) -> list[None]:
 
 
 def _message(params: Mapping[str, Any]) -> None:
-    # No user can press one of its buttons; its text must still be found in the log.
-    logger.info("the language server asks: %s", shown(str(params.get("message", ""))))
+    # The message has buttons, which no client can show; so it is only logged.
+    logger.info("message of the language server: %s", shown(str(params.get("message", ""))))
 
 
 def _document(params: Mapping[str, Any]) -> dict[str, bool]:
@@ -48,6 +47,7 @@ def _document(params: Mapping[str, Any]) -> dict[str, bool]:
     return {"success": True}
 
 
+# An error, or no answer, would stall or end a turn.
 _ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "conversation/context": lambda _: [None, None],
     "conversation/invokeClientTool": lambda _: [

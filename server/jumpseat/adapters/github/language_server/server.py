@@ -1,4 +1,4 @@
-"""The Copilot language server of one provider, started on first use, and again within a budget.
+"""The Copilot language server of one provider: its start, its handshake, and restarts within a budget.
 
 Source of the handshake: the README of github/copilot-language-server-release, and LSP 3.17.
 """
@@ -21,9 +21,9 @@ from jumpseat.adapters.github.hosts import DOTCOM, github_hosts
 from jumpseat.adapters.github.language_server.command import directory_of, environment_of, find_command
 from jumpseat.adapters.github.language_server.connection import (
     ServerConnection,
+    last_words,
     log_to,
     take_progress,
-    words_of,
 )
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.words import shown, without_secrets
@@ -40,7 +40,7 @@ __all__ = ["LanguageServer", "ServerConnection"]
 logger = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 60.0
-"""A cold start takes a second; a program of 150 MB on a busy machine takes longer."""
+"""A cold start takes a second; on a busy machine a program of 150 MB takes longer."""
 
 
 class LanguageServer:
@@ -52,7 +52,7 @@ class LanguageServer:
         config: ProviderConfig,
         values: Values,
         *,
-        who: Callable[[], ClientInfo | None],
+        client: Callable[[], ClientInfo | None],
         on_notification: Callable[[str, Any], None],
         on_request: Callable[[str, Any], Awaitable[Any]],
         clock: Callable[[], float] = time.monotonic,
@@ -62,10 +62,10 @@ class LanguageServer:
             provider: the configured provider's id.
             config: its table.
             values: its value sources.
-            who: gives the attached client when the server is started.
-            on_notification: called with method and params, in the order of arrival, from before the
-                server is ready; `$/progress` excepted.
-            on_request: called with method and params, each in a task of its own; gives the result or
+            client: returns the attached client; called when the server is started.
+            on_notification: called with method and params, in the order of arrival, also before the server
+                is ready; not for `$/progress`.
+            on_request: called with method and params, each in a task of its own; returns the result or
                 raises `RpcError`.
             clock: seconds, for the budget of starts.
         """
@@ -76,29 +76,29 @@ class LanguageServer:
         """The client's."""
 
         self._values = values
-        self._who = who
+        self._client = client
         self._on_notification = on_notification
         self._on_request = on_request
         self._connection: ServerConnection | None = None
         self._flight: SingleFlight[ServerConnection] = SingleFlight()
         self._starts = StartBudget(clock)
         self._failure: str | None = None
-        """Why the last start failed; None where it did not."""
+        """Why the last start failed; None if it succeeded."""
 
         self._command_line = ""
         self._closed = False
 
     @property
     def running(self) -> ServerConnection | None:
-        """The connection, where there is one that works."""
+        """The connection to the server; None if it does not run."""
         connection = self._connection
         return connection if connection is not None and connection.running else None
 
     async def connection(self) -> ServerConnection:
-        """A server that is ready: the one that runs, else a new one, started once for all who ask.
+        """The connection to the running server, else to a new one; concurrent callers share one start.
 
         Raises:
-            ConfigError: there is no such program, or a value of the table cannot be had.
+            ConfigError: there is no such program, or a value of the table cannot be resolved.
             ConnectionError: it cannot be started, does not become ready, or was started too often.
         """
         self._check_open()
@@ -112,7 +112,7 @@ class LanguageServer:
             raise
 
     async def aclose(self) -> None:
-        """End the server, within half a second; one that is being started too. It is not started again."""
+        """End the server, or its start, within half a second. It is not started again."""
         self._closed = True
         await self._flight.aclose()
         if self._connection is not None:
@@ -127,7 +127,7 @@ class LanguageServer:
         settings = await self._settings()
         self._count_start()
         if self._connection is not None:
-            # One that was given up may still be dying; two at once would share the user's sign-in.
+            # The old process may still be ending; two at once would write the same stored sign-in.
             await self._connection.aclose()
         progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]] = {}
 
@@ -162,15 +162,15 @@ class LanguageServer:
         self, connection: ServerConnection, child: FramedChild, settings: Mapping[str, Any]
     ) -> None:
         params = {
-            # The server ends when this process is gone, even if another process holds its streams.
+            # The server ends with this process, even if another process holds its streams.
             "processId": os.getpid(),
             "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             "rootUri": None,
             "workspaceFolders": [],
-            # Without it the server opens a browser by itself, on whatever machine this is.
+            # Without this the server opens a browser by itself.
             "capabilities": {"window": {"showDocument": {"support": True}}},
             "initializationOptions": {
-                "editorInfo": editor_info(self._options, self._who()),
+                "editorInfo": editor_info(self._options, self._client()),
                 "editorPluginInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             },
         }
@@ -180,26 +180,25 @@ class LanguageServer:
             connection.notify("workspace/didChangeConfiguration", {"settings": settings})
         except RpcError as error:
             why = shown(error.message).removesuffix(".")
-            raise self._failed(f"refuses to start: {why}", words_of(child)) from None
+            raise self._failed(f"refuses to start: {why}", last_words(child)) from None
         except ConnectionError:
             raise self._failed(
-                f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", words_of(child)
+                f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", last_words(child)
             ) from None
         except ProtocolError:
-            # The rest of its stderr comes with its end, at which it is by now; nothing keeps one for ever
-            # that cannot be killed.
+            # Its last stderr is complete only after its end.
             await child.stop(0)
-            raise self._failed(f"was not ready when {child.why}", words_of(child)) from None
+            raise self._failed(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)
-        # It complains at every start of a missing keyring, and goes on.
+        # At every start it reports a missing keyring, which is not the cause of a later end.
         child.forget_last_words()
 
     async def _settings(self) -> dict[str, Any]:
-        """What `workspace/didChangeConfiguration` says: only what is configured, and no telemetry."""
+        """The settings of `workspace/didChangeConfiguration`: network, GitHub's host, and no telemetry."""
         network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
         if network.variables is None:
-            # An empty address is no proxy at all; an absent one would be the environment's.
+            # An empty address means no proxy; without one the server uses that of the environment.
             proxy = "" if network.proxy is None else _address_of(network.proxy)
             settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}
         hosts = github_hosts(self._options.host, provider=self._provider, github_url=self._options.github_url)
@@ -216,22 +215,22 @@ class LanguageServer:
         return ConnectionError(
             f"The Copilot language server of {self._provider} {what}.",
             provider=self._provider,
-            hint=f"Run `{self._command_line}` in a terminal: it has to wait there. {words.strip()}".strip(),
+            hint=f"Run `{self._command_line}` in a terminal: it should wait there. {words.strip()}".strip(),
             retryable=False,
         )
 
     def _check_open(self) -> None:
         if self._closed:
             raise ConnectionError(
-                f"The Copilot language server of {self._provider} was ended, with what has asked for it.",
+                f"The Copilot language server of {self._provider} was ended, and its requests cancelled.",
                 provider=self._provider,
-                hint="The provider's table has changed, or the daemon ends. Ask again.",
+                hint="The provider's table has changed, or the daemon ends. Send the request again.",
                 retryable=False,
             )
 
 
 def editor_info(options: LanguageServerOptions, client: ClientInfo | None) -> dict[str, str]:
-    """The editor that the server gets: the configured one, else the client, else jumpseat itself."""
+    """`editorInfo` of the handshake: the configured editor, else the client, else jumpseat."""
     if options.editor_version is not None:
         name, _, version = options.editor_version.partition("/")
         return {"name": name, "version": version}

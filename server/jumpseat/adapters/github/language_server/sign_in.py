@@ -1,8 +1,7 @@
 """A sign-in to a Copilot language server by the device flow.
 
-The server runs the flow and keeps the token. The user is shown the code, and the page if it is on the
-configured GitHub. Source: the server's page for `signIn`; version 1.539 for `signInWithDeviceFlow`, the only
-one that can be cancelled.
+The server runs the flow and keeps the token; the client shows code and page to the user. Source: the server's
+README for `signIn`; version 1.539 for `signInWithDeviceFlow`.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 logger = logging.getLogger(__name__)
 
 CODE_SECONDS = 60.0
-"""The server asks GitHub for the code, by the user's network."""
+"""The server requests the code from GitHub."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
 LONGEST_LIFETIME_SECONDS = 3600.0
 DEFAULT_INTERVAL_SECONDS = 5.0
-"""RFC 8628 section 3.2, where the server names none."""
+"""RFC 8628 section 3.2, if the server sends none."""
 
 MARGIN_SECONDS = 30.0
-"""The server notices by its own clock, and after its last poll, that a code has expired."""
+"""How long after its expiry the server may report that a code has expired: only its next poll shows that."""
 
 _USER_CODE = re.compile(r"[A-Za-z0-9-]{1,32}")
 _PAGE = re.compile(r"[\x21-\x7e]{1,300}")
@@ -48,7 +47,7 @@ class DeviceSignIn:
         Args:
             connection: the running server.
             hosts: the GitHub that it signs in to.
-            on_prompt: shows a person what to do.
+            on_prompt: shows code and page to the user.
         """
         self._connection = connection
         self._hosts = hosts
@@ -57,48 +56,46 @@ class DeviceSignIn:
         self._is_shown = False
 
     def notified(self, prompt: Mapping[str, Any]) -> None:
-        """Take `{userCode, verificationUri, expiresIn}`, by which newer servers send the code.
-
-        The code of a sign-in that was given up a moment ago may come before this one's: the last one counts.
-        """
+        """Take `{userCode, verificationUri, expiresIn}`, the notification of newer servers."""
+        # The code of a sign-in that was just cancelled may come first, so a later code replaces it.
         if not self._code.done():
             self._code.set_result(prompt)
         elif self._is_shown:
             try:
                 self._show(prompt)
             except ProtocolError as error:
-                logger.warning("a second code to sign in with is not shown: %s", error.message)
+                logger.warning("the second code of a sign-in is not shown: %s", error.message)
         else:
             self._code = asyncio.get_running_loop().create_future()
             self._code.set_result(prompt)
 
     async def run(self) -> Any:
-        """Wait until the person has signed in; cancelling gives it up. Gives the server's `{status, user?}`.
+        """Wait until the user has signed in; returns the server's `{status, user?}`.
 
         Raises:
-            AuthenticationError: they did not, or not in time.
-            ChatError: the server failed, or named a page that is not the configured GitHub's.
+            AuthenticationError: the user did not sign in, or not in time.
+            ChatError: the server failed, or named a page that is not on the configured GitHub.
         """
         try:
             try:
-                return await self._in_one()
+                return await self._with_one_request()
             except RpcError as error:
                 if error.code != METHOD_NOT_FOUND:
                     raise
-            return await self._in_two()
+            return await self._with_two_requests()
         except RpcError as error:
             raise request_error(error, provider=self._hosts.provider) from error
 
-    async def _in_one(self) -> Any:
-        """As newer servers do it: one request, which tells its code on the way and can be taken back."""
+    async def _with_one_request(self) -> Any:
+        """Newer servers: one request, which can be cancelled; its code comes in a notification."""
         flow = asyncio.ensure_future(self._connection.request("signInWithDeviceFlow", {}, seconds=None))
         try:
             await asyncio.wait({flow, self._code}, timeout=CODE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if flow.done():
-                return await flow  # The server is signed in already, or it failed.
+                return await flow  # The server is already signed in, or it failed.
             if not self._code.done():
                 raise ConnectionError(
-                    f"The language server gave no code to sign in with in {CODE_SECONDS:g} s.",
+                    f"The language server sent no code for the sign-in within {CODE_SECONDS:g} s.",
                     provider=self._hosts.provider,
                 )
             return await self._prompted(self._code.result(), flow)
@@ -107,8 +104,8 @@ class DeviceSignIn:
             flow.cancel()
             await asyncio.gather(flow, return_exceptions=True)
 
-    async def _in_two(self) -> Any:
-        """As every server does it: a code, then the wait. The server goes on polling if that is given up."""
+    async def _with_two_requests(self) -> Any:
+        """All servers: a request for the code, then one that waits. A cancel does not end its polling."""
         prompt = await self._connection.request("signIn", {}, seconds=CODE_SECONDS)
         if not isinstance(prompt, Mapping) or prompt.get("status") != "PromptUserDeviceFlow":
             return prompt
@@ -121,12 +118,12 @@ class DeviceSignIn:
             await asyncio.gather(flow, return_exceptions=True)
 
     async def _prompted(self, prompt: Mapping[str, Any], flow: asyncio.Future[Any]) -> Any:
-        """Show the code, and wait for what comes of it, no longer than the code lives.
+        """Show the code, and wait for the result until the code expires.
 
         Raises:
-            RpcError: the server says that they did not sign in.
+            RpcError: the user did not sign in.
             AuthenticationError: the code has expired.
-            ProtocolError: there is no code, or a page that is not to be trusted.
+            ProtocolError: there is no code, or the page is not on the configured GitHub.
         """
         lifetime = self._show(prompt)
         try:
@@ -141,15 +138,15 @@ class DeviceSignIn:
             ) from None
 
     def _show(self, prompt: Mapping[str, Any]) -> float:
-        """Show a person what to do; gives how long the code lives, in seconds.
+        """Show code and page to the user; returns the lifetime of the code in seconds.
 
         Raises:
-            ProtocolError: there is no code, or a page that is not to be trusted.
+            ProtocolError: there is no code, or the page is not on the configured GitHub.
         """
         code, page = prompt.get("userCode"), prompt.get("verificationUri")
         if not (isinstance(code, str) and _USER_CODE.fullmatch(code)):
             raise ProtocolError(
-                "The language server began a sign-in without a code.", provider=self._hosts.provider
+                "The language server started a sign-in without a code.", provider=self._hosts.provider
             )
         lifetime = min(_positive(prompt.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
         shown = SignInPrompt(
@@ -163,9 +160,10 @@ class DeviceSignIn:
         return lifetime
 
     def _trusted(self, page: Any) -> str:
-        """The page that the person is sent to, if it is on the configured host: phishing starts elsewhere."""
-        moved = urlsplit(self._hosts.github)
-        own = {(moved.scheme, moved.netloc), ("https", self._hosts.authority)}
+        """The sign-in page, if it is on the configured GitHub."""
+        # A page on another host could phish for the user's password.
+        configured = urlsplit(self._hosts.github)
+        own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
         if isinstance(page, str) and _PAGE.fullmatch(page) and "\\" not in page:
             try:
                 parts = urlsplit(page)
@@ -174,10 +172,10 @@ class DeviceSignIn:
             if (parts.scheme, parts.netloc.lower()) in own:
                 return page
         raise ProtocolError(
-            f"The language server names a sign-in page that is not {self._hosts.authority}'s, "
+            f"The language server named a sign-in page that is not on {self._hosts.authority}, "
             "so it is not shown.",
             provider=self._hosts.provider,
-            hint=f"If your company has a GitHub of its own, name it: providers.{self._hosts.provider}.host.",
+            hint=f"If your company has its own GitHub, set providers.{self._hosts.provider}.host.",
         )
 
 

@@ -1,7 +1,4 @@
-"""Text from the Copilot language server, made fit for messages and the log. Pure.
-
-The server has credentials of its own that the daemon does not know; they are removed by their form.
-"""
+"""Removes secrets and markup from the texts of the Copilot language server. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,14 +8,15 @@ from jumpseat.dialects.provider_errors import plain_words
 from jumpseat.system.secrets import redact
 
 _TOKENS = re.compile(r"\b(gh[a-z]_|github_pat_)\w{10,}|\btid=\S+|(?<=[Bb]earer )\S+")
-"""Tokens of GitHub's, Copilot's short-lived ones, and whatever stands in a header for one."""
+"""GitHub tokens, short-lived Copilot tokens, and bearer credentials."""
 
 
 def without_secrets(text: str) -> str:
-    """The text without what we keep secret, and without what looks like a token of the server's."""
+    """The text without known secrets, and without anything that has the form of a token."""
+    # By their form: the server has tokens of its own, which the daemon does not know.
     return _TOKENS.sub("***", redact(text))
 
 
 def shown(text: str) -> str:
-    """The text for one sentence: one line, bounded, no markup, no control characters, no secret."""
+    """The text for use in a sentence: one line, bounded, without markup, control characters and secrets."""
     return plain_words(without_secrets(text))

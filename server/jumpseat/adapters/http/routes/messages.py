@@ -27,7 +27,7 @@ from jumpseat.dialects.anthropic_messages import (
 )
 from jumpseat.dialects.anthropic_messages.models import with_listed
 
-# `count_tokens` refuses all other parameters of Messages ("extra inputs are not permitted").
+# The parameters of `count_tokens`, which refuses others of Messages, such as `max_tokens`.
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 

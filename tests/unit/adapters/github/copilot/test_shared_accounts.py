@@ -244,7 +244,7 @@ async def test_a_sign_out_in_one_session_counts_for_all(sessions: Sessions, home
     for adapter in (one, two):
         await token_of(adapter)
     await one.account.sign_out()
-    with pytest.raises(AuthenticationError, match="Nobody is signed in"):
+    with pytest.raises(AuthenticationError, match="No account is signed in"):
         await token_of(two)
     await two.account.files_changed()
     assert [status.state for status in sessions.reported[1]] == ["signed_out"]
@@ -261,7 +261,7 @@ async def test_a_chat_that_waits_for_a_token_while_another_session_signs_out_get
     await one.account.tokens()  # Uses the sign-in too.
     async with asyncio.timeout(WAIT_SECONDS):
         await one.account.sign_out()
-        with pytest.raises(AuthenticationError, match="Nobody is signed in"):
+        with pytest.raises(AuthenticationError, match="No account is signed in"):
             await waiting
     assert len(emulator.requests(path=EXCHANGE)) == 1
     assert list((home / "auth").glob("copilot_token.*.json")) == []

@@ -85,7 +85,7 @@ def test_the_other_fields_of_the_answer_are_kept() -> None:
 
 @pytest.mark.requirement("8:credential-host")
 def test_a_data_host_elsewhere_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no part of it"):
+    with pytest.raises(ConfigError, match="not a part of this GitHub"):
         read_token(answer(endpoints={"api": "https://evil.example"}), DOTCOM, now=NOW)
 
 

@@ -61,7 +61,7 @@ def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None
         "helper",
         config,
         Values("helper", config),
-        who=lambda: None,
+        client=lambda: None,
         on_notification=on_notification,
         on_request=requests.answer,
     )

@@ -36,7 +36,7 @@ class Harness:
             provider,
             config,
             Values(provider, config),
-            who=lambda: self.client,
+            client=lambda: self.client,
             on_notification=lambda method, params: self.notifications.append((method, params)),
             on_request=self.on_request,
             clock=lambda: self.now,

@@ -42,7 +42,7 @@ def test_each_state_of_the_server_maps_to_one_of_ours(answer: Any, state: str, l
 @pytest.mark.requirement("language-server:status")
 def test_an_unknown_state_or_one_without_a_user_is_reported() -> None:
     assert "'Dreaming'" in read_sign_in({"status": "Dreaming"}).words
-    assert "who is signed in" in read_sign_in({"status": "MaybeOK"}).words
+    assert "does not report an account" in read_sign_in({"status": "MaybeOK"}).words
 
 
 @pytest.mark.requirement("language-server:status", "language-server:no-secrets")

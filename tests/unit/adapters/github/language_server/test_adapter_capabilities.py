@@ -106,4 +106,4 @@ async def test_a_completion_drops_thinking_and_uses_its_own_model(make: Make) ->
         "thinking_dropped"
     ]
     ((_, message),) = await warnings(adapter, ask(model="gpt-4.1"))
-    assert "not with gpt-4.1" in message
+    assert "not gpt-4.1" in message

@@ -109,9 +109,9 @@ def test_a_configured_program_that_does_not_exist_is_reported_with_its_key(home:
 def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str) -> None:
     (home / "package").mkdir()
     (home / "text").write_text("", "utf-8")
-    with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* no program") as caught:
+    with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* not a program") as caught:
         check_command("cls", configured(home, f"command = ['./{name}']"))
-    assert "executed" in (caught.value.hint or "")
+    assert "executable" in (caught.value.hint or "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")

@@ -193,9 +193,9 @@ async def test_without_panel_items_the_inline_completion_is_the_answer(fake, ans
 @pytest.mark.parametrize(
     ("answer", "words", "hint"),
     [
-        ({"items": []}, "nothing to say", 'providers.helper.chat_api = "conversation"'),
+        ({"items": []}, "returned no completion", 'providers.helper.chat_api = "conversation"'),
         # Such a server has no conversations either, so the hint does not propose them.
-        (MISSING, "no such methods", UPDATE_COMMAND),
+        (MISSING, "does not support completions", UPDATE_COMMAND),
     ],
 )
 async def test_no_completion_at_all_is_an_error_with_a_hint(fake, answer, words, hint):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from jumpseat.adapters.github.language_server.conversation import KEPT_CONVERSATIONS, NotOffered
+from jumpseat.adapters.github.language_server.conversation import KEPT_CONVERSATIONS, NoConversations
 from jumpseat.chat import ConnectionError, Message, ProtocolError, WarningEvent
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import NEVER
@@ -219,7 +219,7 @@ async def test_a_server_without_conversations_is_reported_before_any_event(fake)
     async with conversations(fake) as api:
         error, events = await failure_of(api, asked("Hello", thinking="off"))
 
-    assert type(error) is NotOffered
+    assert type(error) is NoConversations
     assert events == []
 
 

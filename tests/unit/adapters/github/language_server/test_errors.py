@@ -265,9 +265,7 @@ def test_a_rate_limit_has_its_wait_and_its_reset_time():
 
     assert (waiting.retry_after, waiting.reset_at, waiting.retryable) == (400, None, True)
     assert (without_wait.retry_after, without_wait.reset_at) == (None, reset)
-    assert (
-        without_wait.message == "helper is limiting requests for now: You've reached your weekly rate limit."
-    )
+    assert without_wait.message == "helper limits requests for now: You've reached your weekly rate limit."
     assert (type(refused), refused.retry_after) == (RateLimitError, 40)
 
 

@@ -213,7 +213,7 @@ async def test_a_chat_asks_once_for_the_sign_in(user: User) -> None:
     ("status", "kind", "words"),
     [
         ({"status": "NotSignedIn"}, AuthenticationError, "not signed in to github.com"),
-        ({"status": "MaybeOK"}, AuthenticationError, "cannot say who is signed in"),
+        ({"status": "MaybeOK"}, AuthenticationError, "does not report an account"),
         ({"status": "FailedToGetToken"}, AuthenticationError, "has expired"),
         ({"status": "NotAuthorized", "user": "octocat"}, AuthorizationError, "may not use Copilot"),
     ],

@@ -268,7 +268,7 @@ def test_an_empty_turn_without_an_end_is_a_protocol_error(answer, reports):
     _, error = failed(*reports, answer=answer)
 
     assert type(error) is ProtocolError
-    assert "without saying anything" in error.message
+    assert "without output" in error.message
 
 
 @pytest.mark.requirement("language-server:silence")

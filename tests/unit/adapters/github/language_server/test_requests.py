@@ -50,7 +50,7 @@ async def test_a_page_is_not_opened_and_pages_and_messages_are_logged(caplog):
     await answer("window/showMessageRequest", {"message": "gho_abcdefghijklmnop1234"})
 
     assert "wants to show https://example.com/x" in caplog.text
-    assert "asks: Please read this." in caplog.text
+    assert "message of the language server: Please read this." in caplog.text
     assert "gho_" not in caplog.text
 
 

@@ -76,7 +76,7 @@ async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
     fake.exit(134)
     error = await failure_of(task)
     assert "exit code 134" in error.message
-    assert error.hint == "The next chat starts it again. Its last words: out of memory"
+    assert error.hint == "The next chat starts it again. Its last output: out of memory"
 
 
 @pytest.mark.parametrize(
@@ -159,5 +159,5 @@ async def test_failed_starts_count_and_configuration_faults_do_not(
         assert "exit code 1" in (await harness.failure()).message
     error = await harness.failure()
     assert "times within" in error.message
-    why = "The last time it was not ready when it ended with exit code 1. Its last words: Node is too old"
+    why = "The last time it was not ready when it ended with exit code 1. Its last output: Node is too old"
     assert (error.hint or "").endswith(why)

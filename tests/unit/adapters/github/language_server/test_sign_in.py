@@ -140,7 +140,7 @@ async def test_a_page_of_another_host_is_never_shown(signed_out: User, page: Any
     else:
         device_flow(user.fake, asyncio.Event(), verificationUri=page)
 
-    with pytest.raises(ProtocolError, match=r"is not github\.com's"):
+    with pytest.raises(ProtocolError, match=r"is not on github\.com"):
         await user.sign_in()
 
     assert user.prompts == []
@@ -295,7 +295,7 @@ async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
     assert user.prompts[-1].user_code == "GOOD-1111"
     assert {prompt.verification_uri for prompt in user.prompts} == {DEVICE["verificationUri"]}
     logged = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [message for message in logged if "a second code" not in message] == []
+    assert [message for message in logged if "the second code" not in message] == []
     assert bool(logged) == is_shown
     assert status.state == "signed_in"
 

@@ -7,8 +7,8 @@ from jumpseat.adapters.github.language_server.turns import (
     OPENING,
     Turn,
     as_text_turns,
+    ends_with_assistant,
     fingerprint,
-    goes_on_itself,
     turns_of,
 )
 from jumpseat.chat import (
@@ -40,7 +40,7 @@ def test_a_history_becomes_pairs_of_request_and_response():
     turns = turns_of(chat)
 
     assert [turn.to_wire() for turn in turns] == [{"request": "One", "response": "Uno"}, {"request": "Two"}]
-    assert not goes_on_itself(chat)
+    assert not ends_with_assistant(chat)
 
 
 @pytest.mark.requirement("language-server:history")
@@ -72,7 +72,7 @@ def test_a_chat_that_begins_or_ends_with_the_assistant_gets_a_user_line():
     chat = asked(Message.assistant("Hello."), Message.user("Hi"), Message.assistant("So"))
 
     assert turns_of(chat) == [Turn(OPENING, "Hello."), Turn("Hi", "So"), Turn(GO_ON)]
-    assert goes_on_itself(chat)
+    assert ends_with_assistant(chat)
 
 
 @pytest.mark.requirement("language-server:history")
@@ -105,7 +105,7 @@ def test_equal_texts_are_separated_by_blank_lines():
 @pytest.mark.requirement("language-server:errors-of-images", "language-server:history")
 @pytest.mark.parametrize(
     ("source", "words"),
-    [("https://example.test/a.png", "not an address"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
+    [("https://example.test/a.png", "not a URL"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
 )
 def test_an_unsupported_image_is_refused(source, words):
     with pytest.raises(RequestError, match=words):

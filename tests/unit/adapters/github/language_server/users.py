@@ -34,7 +34,7 @@ class User:
             "cls",
             config,
             Values("cls", config),
-            who=lambda: None,
+            client=lambda: None,
             on_notification=lambda method, params: self.identity.notified(method, params),
             on_request=_unasked,
         )
