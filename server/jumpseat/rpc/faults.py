@@ -139,7 +139,8 @@ def _problems(error: ValidationError) -> list[Problem]:
         path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
         found.setdefault(path, Problem(path, _sentence(each)))
     # Of a value that may be of several shapes, the shape that was read furthest says what is wrong.
-    return [each for path, each in found.items() if not any(other.startswith(f"{path}.") for other in found)]
+    outer = {path[:at] for path in found for at, character in enumerate(path) if character == "."}
+    return [each for path, each in found.items() if path not in outer]
 
 
 _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")

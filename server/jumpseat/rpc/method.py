@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from jumpseat.rpc.faults import WireError
-from jumpseat.rpc.params import NoParams, Params
+from jumpseat.rpc.param_model import Params
+from jumpseat.rpc.params import NoParams
 from jumpseat.rpc.session import InFlight, Session
 
 P = TypeVar("P", bound=Params)

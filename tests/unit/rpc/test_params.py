@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from jumpseat.rpc import params
 from jumpseat.rpc.faults import wire_error
 from jumpseat.rpc.methods import METHODS
+from jumpseat.rpc.param_model import Params
 
 HI = {"role": "user", "content": "hi"}
 
@@ -22,7 +24,7 @@ def content(*blocks: Any) -> dict[str, Any]:
     return {"messages": [{"role": "assistant", "content": list(blocks)}]}
 
 
-def problems(value: Any, model: type[params.Params] = params.ChatStartParams) -> list[dict[str, str]]:
+def problems(value: Any, model: type[Params] = params.ChatStartParams) -> list[dict[str, str]]:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(value)
     fault = wire_error(caught.value)
@@ -31,7 +33,7 @@ def problems(value: Any, model: type[params.Params] = params.ChatStartParams) ->
     return found
 
 
-def paths(value: Any, model: type[params.Params] = params.ChatStartParams) -> list[str]:
+def paths(value: Any, model: type[Params] = params.ChatStartParams) -> list[str]:
     return [problem["path"] for problem in problems(value, model)]
 
 
@@ -47,6 +49,31 @@ def paths(value: Any, model: type[params.Params] = params.ChatStartParams) -> li
 )
 def test_null_and_empty_are_absent(key: str, empty: Any) -> None:
     assert start(**{key: empty}) == start()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "hi", [], [{"type": "text", "text": "hi"}], [{"text": "", "type": "text"}] * 2]
+)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_plain_messages_are_read_as_those_that_the_models_validate(role: str, content: Any) -> None:
+    plain = {"role": role, "content": content}
+    result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "a"}]}
+    messages = start(messages=[plain, result, {**plain, "id": 7}, plain]).messages
+    assert messages[0] == messages[2] == messages[3]
+    assert messages[1].content[0].type == "tool_result"
+
+
+def test_a_wrong_message_among_plain_ones_has_its_own_index() -> None:
+    result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "a"}]}
+    wrong = {"role": "user", "content": [{"type": "tool_result"}]}
+    assert paths({"messages": [HI, result, HI, wrong]}) == ["messages.3.content.0.toolUseId"]
+
+
+def test_many_wrong_messages_are_listed_in_linear_time() -> None:
+    begun = time.process_time()
+    assert len(paths({"messages": [{"role": "system", "content": "hi"}] * 30_000})) == 30_000
+    # Comparing each with every other takes minutes.
+    assert time.process_time() - begun < 20
 
 
 @pytest.mark.requirement("1:absent-null-empty")

@@ -9,7 +9,6 @@ from jumpseat.chat import ChatError
 from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
 from jumpseat.engine import restore_answers
 from jumpseat.providers import resolve_model
-from jumpseat.rpc.decode import messages_from_wire
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
@@ -38,7 +37,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
     params = call.params
     text = await asyncio.to_thread(
         render,
-        messages_from_wire(params.messages),
+        params.messages,
         system=params.system,
         model=params.model,
         settings=params.settings,

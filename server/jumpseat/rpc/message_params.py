@@ -1,0 +1,285 @@
+"""The messages in params: validates them and converts them to the canonical vocabulary.
+
+Shapes: section 2 of the protocol page.
+"""
+
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, assert_never
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from jumpseat.chat import (
+    ContentBlock,
+    ContextBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    OtherBlock,
+    Position,
+    Range,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from jumpseat.rpc.param_model import JsonObject, Params
+from jumpseat.wire import read_json, write_json
+
+
+class OriginParam(Params):
+    """The provider and the model that produced a block."""
+
+    provider: str
+    model: str
+
+
+class BlockParam(Params):
+    """Keys that every block may have."""
+
+    origin: OriginParam | None = None
+    opaque: str | None = None
+
+
+class TextParam(BlockParam):
+    """A text block."""
+
+    type: Literal["text"]
+    text: str
+
+
+_IMAGE_DATA_URL = re.compile(r"data:image/[\w.+-]+(;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]+\Z")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+
+
+class ImageParam(BlockParam):
+    """An image block."""
+
+    type: Literal["image"]
+    source: Annotated[str, Field(min_length=1)]
+    media_type: str | None = None
+
+    @model_validator(mode="after")
+    def _the_source_is_an_image(self) -> Self:
+        if self.source.startswith("https://") or _IMAGE_DATA_URL.match(self.source):
+            return self
+        if not _BASE64.fullmatch(self.source):
+            raise ValueError("source must be base64, a data: URL of an image, or an https: URL")
+        if self.media_type is None or not self.media_type.startswith("image/"):
+            raise ValueError("mediaType must name an image type where source is bare base64")
+        return self
+
+
+class PositionParam(Params):
+    """An LSP position."""
+
+    line: Annotated[int, Field(ge=0)]
+    character: Annotated[int, Field(ge=0)]
+
+
+class RangeParam(Params):
+    """An LSP range."""
+
+    start: PositionParam
+    end: PositionParam
+
+
+class ContextParam(BlockParam):
+    """A piece of a file or a selection."""
+
+    type: Literal["context"]
+    text: str
+    uri: str | None = None
+    language_id: str | None = None
+    range: RangeParam | None = None
+    label: str | None = None
+
+
+class ToolUseParam(BlockParam):
+    """A tool call as the daemon sent it."""
+
+    type: Literal["tool_use"]
+    id: Annotated[str, Field(min_length=1)]
+    name: Annotated[str, Field(min_length=1)]
+    arguments: JsonObject | None = None
+    raw: str | None = None
+    error: str | None = None
+
+
+class ToolResultParam(BlockParam):
+    """The result of a tool."""
+
+    type: Literal["tool_result"]
+    tool_use_id: Annotated[str, Field(min_length=1)]
+    content: str | list[TextParam] = ""
+    is_error: bool = False
+
+
+class ThinkingParam(BlockParam):
+    """A thinking block."""
+
+    type: Literal["thinking"]
+    thinking: str = ""
+    signature: str | None = None
+
+
+class RedactedThinkingParam(BlockParam):
+    """Encrypted reasoning."""
+
+    type: Literal["redacted_thinking"]
+    data: str
+
+
+class OtherParam(BlockParam):
+    """A block whose type jumpseat does not know."""
+
+    type: Literal["other"]
+    kind: str
+    text: str | None = None
+
+
+BlockOfAMessage = Annotated[
+    TextParam
+    | ImageParam
+    | ContextParam
+    | ToolUseParam
+    | ToolResultParam
+    | ThinkingParam
+    | RedactedThinkingParam
+    | OtherParam,
+    Field(discriminator="type"),
+]
+
+
+class MessageParam(Params):
+    """One message; a string stands for one text block."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[
+        list[BlockOfAMessage],
+        BeforeValidator(lambda value: [{"type": "text", "text": value}] if isinstance(value, str) else value),
+    ]
+
+
+def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
+    """Validate and convert messages.
+
+    Args:
+        value: as received.
+        validate: validates a list with `MessageParam`, for the messages that are more than plain text.
+    """
+    if not isinstance(value, list):
+        return [_message(param) for param in validate(value)]
+    messages = list(map(_plain_message, value))
+    others = [index for index, message in enumerate(messages) if message is None]
+    if others:
+        try:
+            validated = validate([value[index] for index in others])
+        except ValidationError:
+            # Its paths have the client's indices only if all messages are validated.
+            validated, others = validate(value), list(range(len(value)))
+        for index, param in zip(others, validated, strict=True):
+            messages[index] = _message(param)
+    return [message for message in messages if message is not None]
+
+
+def _plain_message(value: Any) -> Message | None:
+    """The message if it has only a role and text; None if its model must validate it."""
+    # Most messages of a long history; the models take five times as long.
+    if type(value) is not dict or len(value) != 2:
+        return None
+    role, content = value.get("role"), value.get("content")
+    if role not in ("user", "assistant"):
+        return None
+    if type(content) is str:
+        return Message(role, (TextBlock(content),))
+    if type(content) is not list:
+        return None
+    blocks = []
+    for block in content:
+        if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
+            return None
+        text = block.get("text")
+        if type(text) is not str:
+            return None
+        blocks.append(TextBlock(text))
+    return Message(role, tuple(blocks))
+
+
+def _message(param: MessageParam) -> Message:
+    return Message(param.role, tuple(map(_block, param.content)))
+
+
+def _block(param: BlockOfAMessage) -> ContentBlock:
+    origin = Origin(param.origin.provider, param.origin.model) if param.origin else None
+    opaque = param.opaque
+    match param:
+        case TextParam():
+            return TextBlock(param.text, origin=origin, opaque=opaque)
+        case ImageParam():
+            return ImageBlock(param.source, param.media_type, origin=origin, opaque=opaque)
+        case ContextParam():
+            return context_block(param)
+        case ToolUseParam():
+            return _tool_use(param, origin)
+        case ToolResultParam():
+            content = param.content
+            text = content if isinstance(content, str) else "".join(block.text for block in content)
+            return ToolResultBlock(param.tool_use_id, text, param.is_error, origin=origin, opaque=opaque)
+        case ThinkingParam():
+            return ThinkingBlock(param.thinking, param.signature, origin=origin, opaque=opaque)
+        case RedactedThinkingParam():
+            return RedactedThinkingBlock(param.data, origin=origin, opaque=opaque)
+        case OtherParam():
+            return OtherBlock(param.kind, param.text, origin=origin, opaque=opaque)
+        case _:
+            assert_never(param)
+
+
+def context_block(param: ContextParam) -> ContextBlock:
+    """The block of validated params."""
+    return ContextBlock(
+        param.text,
+        param.uri,
+        param.language_id,
+        _range(param.range) if param.range else None,
+        param.label,
+        origin=Origin(param.origin.provider, param.origin.model) if param.origin else None,
+        opaque=param.opaque,
+    )
+
+
+def _tool_use(param: ToolUseParam, origin: Origin | None) -> ToolUseBlock:
+    """A tool call; where a client kept only one of `raw` and `arguments`, the other is made from it."""
+    arguments, raw = param.arguments, param.raw
+    written_by_lua = raw is not None and raw.strip() == "[]" and param.error is None
+    if raw is None or written_by_lua:  # An empty array there is Lua's empty object.
+        raw = write_json(arguments or {}).decode()
+        arguments = arguments or {}
+    elif arguments is None and param.error is None:
+        try:
+            parsed = read_json(raw or "{}")
+        except ValueError:
+            parsed = None
+        arguments = parsed if isinstance(parsed, dict) else None
+    return ToolUseBlock(param.id, param.name, arguments, raw, param.error, origin=origin, opaque=param.opaque)
+
+
+def _range(param: RangeParam) -> Range:
+    return Range(
+        Position(param.start.line, param.start.character), Position(param.end.line, param.end.character)
+    )
+
+
+if TYPE_CHECKING:
+    Conversation = list[Message]
+else:
+    Conversation = Annotated[list[MessageParam], WrapValidator(_messages)]

@@ -1,0 +1,49 @@
+"""The base of all models of params, and what counts as absent in them."""
+
+# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from jumpseat.chat.json_form import camel
+
+JsonObject = dict[str, Any]
+
+
+class Params(BaseModel):
+    """The base of all params."""
+
+    model_config = ConfigDict(alias_generator=camel, strict=True, extra="ignore", defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _absent_null_and_empty_are_one(cls, data: Any) -> Any:
+        # Lua and Emacs Lisp cannot distinguish absent, null and an empty object, and Lua encodes an empty
+        # object as `[]`.
+        if data is None or data == []:
+            return {}
+        # The usual case for the messages and blocks of a long history.
+        if not isinstance(data, dict) or all(data.values()):
+            return data
+        objects = _object_keys(cls)
+        return {
+            key: value
+            for key, value in data.items()
+            if value is not None and value != {} and not (value == [] and key in objects)
+        }
+
+
+@cache
+def _object_keys(cls: type[Params]) -> frozenset[str]:
+    """The keys whose value is an object."""
+    return frozenset(
+        field.alias or name for name, field in cls.model_fields.items() if _is_object(field.annotation)
+    )
+
+
+def _is_object(annotation: Any) -> bool:
+    kinds = [get_origin(part) or part for part in (annotation, *get_args(annotation))]
+    return list not in kinds and any(
+        kind is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)) for kind in kinds
+    )
