@@ -9,11 +9,13 @@ from typing import Literal
 
 from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, ChatRequest, ConnectionError
+from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.prepare import prepare
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.providers import Registry, ResolvedModel
+from jumpseat.system.worker import compute
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +51,8 @@ async def count_tokens(
     """
     target, planned = await prepare(registry, ask, memory)
     request = planned.request
-    size = tokens.size(target.provider, request)
+    takes_long = is_long(request.messages)
+    size = await compute(takes_long, tokens.size, target.provider, request)
     if size.exact:
         return TokenCount(size.tokens, "provider")
     try:
@@ -60,7 +63,7 @@ async def count_tokens(
         logger.info("%s did not count: %s", target.provider, error.message)
         counted = UNSUPPORTED
     if counted >= 0:
-        tokens.remember_count(target.provider, request, counted)
+        await compute(takes_long, tokens.remember_count, target.provider, request, counted)
         return TokenCount(counted, "provider")
     return TokenCount(size.tokens, "estimate") if allow_estimate else TokenCount(UNSUPPORTED, "unsupported")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, groupby
 from operator import attrgetter
+from threading import Lock
 
 from jumpseat.chat import ContentBlock, Message, Origin, Response, ToolUseBlock
 from jumpseat.engine.refusals import Refusals
@@ -43,7 +44,7 @@ class _Answer:
 
 
 class BlockMemory:
-    """Recent answers of one connection; the least recently used are removed first."""
+    """Recent answers of one connection; the least recently used are removed first. Any thread may use it."""
 
     def __init__(self, *, max_answers: int = MAX_ANSWERS, max_bytes: int = MAX_BYTES) -> None:
         self.refusals = Refusals()
@@ -55,6 +56,8 @@ class BlockMemory:
         self._index: dict[bytes, list[int]] = {}
         self._size = 0
         self._last = 0
+        # Held for one answer at a time, because the event loop may wait for it.
+        self._changing = Lock()
 
     def __len__(self) -> int:
         """How many answers are remembered."""
@@ -80,13 +83,17 @@ class BlockMemory:
         origins = (block.origin for block in content if block.origin is not None)
         origin = next(origins, Origin(response.provider, response.model))
         answer = _Answer(origin, content, after.place, tuple(sign for sign, _ in after.signs(words)), size)
+        with self._changing:
+            self._add(answer)
+
+    def _add(self, answer: _Answer) -> None:
         for serial in self._index.get(answer.keys[0], ()):
             if self._answers[serial] == answer:
                 self._answers.move_to_end(serial)
                 return
         self._last += 1
         self._answers[self._last] = answer
-        self._size += size
+        self._size += answer.size
         for key in answer.keys:
             self._index.setdefault(key, []).append(self._last)
         while len(self._answers) > self._max_answers or self._size > self._max_bytes:
@@ -139,6 +146,12 @@ class BlockMemory:
         """The client's blocks, completed; None if they are not a remembered answer."""
         if words.digest not in self._index:
             return None  # No answer has these words; the common case for the history of another connection.
+        with self._changing:
+            return self._found(given, words, trail, origin)
+
+    def _found(
+        self, given: Sequence[ContentBlock], words: MessageWords, trail: Trail, origin: Origin | None
+    ) -> tuple[ContentBlock, ...] | None:
         # The data of one answer must never go to another one, and a short text ("Done.") identifies none. So
         # the strongest sign that is known decides.
         signs = (sign for sign, is_good in trail.signs(words) if is_good)

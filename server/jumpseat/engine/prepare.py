@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import TurnAsk
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.plan import Plan, plan
 from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
+from jumpseat.system.worker import compute
 
 
 async def prepare(
@@ -25,7 +27,9 @@ async def prepare(
     """
     target = await resolve_model(registry, ask.model)
     capabilities, _ = registry.capabilities(target.provider, probed=False)
-    planned = plan(
+    planned = await compute(
+        is_long(ask.messages),
+        plan,
         ask,
         target,
         capabilities,

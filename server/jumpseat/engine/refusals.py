@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from threading import Lock
 from typing import assert_never
 
 from jumpseat.chat import (
@@ -38,11 +39,12 @@ class _Accepted:
 
 
 class Refusals:
-    """The refused blocks; the least recently used are removed first."""
+    """The refused blocks; the least recently used are removed first. Any thread may use it."""
 
     def __init__(self, *, max_refused: int = MAX_REFUSED) -> None:
         self._max_refused = max_refused
         self._refused: OrderedDict[bytes, _Accepted | None] = OrderedDict()
+        self._changing = Lock()
 
     def note(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
         """Remember the blocks that were left out or sent in another form.
@@ -58,10 +60,12 @@ class Refusals:
             key = _key(block, origin)
             if key is not None and key not in kept:
                 bare = _key(block, origin, bare=True)
-                self._refused[key] = None if bare is None else forms.get(bare)
-                self._refused.move_to_end(key)
-        while len(self._refused) > self._max_refused:
-            self._refused.popitem(last=False)
+                with self._changing:
+                    self._refused[key] = None if bare is None else forms.get(bare)
+                    self._refused.move_to_end(key)
+        with self._changing:
+            while len(self._refused) > self._max_refused:
+                self._refused.popitem(last=False)
 
     def __len__(self) -> int:
         """How many refused blocks are known."""
@@ -77,8 +81,11 @@ class Refusals:
         key = _key(block, origin)
         if key is None or key not in self._refused:
             return block
-        self._refused.move_to_end(key)
-        form = self._refused[key]
+        with self._changing:
+            if key not in self._refused:
+                return block
+            self._refused.move_to_end(key)
+            form = self._refused[key]
         if form is None:
             # The plan leaves out data of other origins, and no model has an empty name.
             return replace(block, origin=Origin(origin.provider, ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import TypeAlias, assert_never
 
 from jumpseat.chat import (
@@ -73,11 +74,12 @@ class _Counted:
 
 
 class TokenMemory:
-    """Recent counts of providers. One for each connection; used on the event loop only."""
+    """Recent counts of providers. One for each connection; any thread may use it."""
 
     def __init__(self, capacity: int = REMEMBERED) -> None:
         self._capacity = capacity
         self._counted: OrderedDict[int, _Counted] = OrderedDict()
+        self._changing = Lock()
 
     def remember_turn(self, provider: str, request: ChatRequest, usage: Usage | None) -> None:
         """Remember the tokens of a turn's prompt and answer, if the provider reported them."""
@@ -108,10 +110,11 @@ class TokenMemory:
 
     def _remember(self, provider: str, request: ChatRequest, counted: _Counted) -> None:
         *_, key = _prefixes(provider, request)
-        self._counted[key] = counted
-        self._counted.move_to_end(key)
-        while len(self._counted) > self._capacity:
-            self._counted.popitem(last=False)
+        with self._changing:
+            self._counted[key] = counted
+            self._counted.move_to_end(key)
+            while len(self._counted) > self._capacity:
+                self._counted.popitem(last=False)
 
 
 def _replayed(counted: _Counted, answer: Message) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 from jumpseat.adapters.base import Replan, events_of
@@ -24,6 +25,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.errors import daemon_failure
+from jumpseat.chat.long import is_long
 from jumpseat.engine.ask import Sink, TurnAsk
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.length import check_length
@@ -34,6 +36,7 @@ from jumpseat.engine.retry import DEFAULT_MAX_RETRIES, RetryBudget
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.trail import Trail
 from jumpseat.providers import Registry, ResolvedModel
+from jumpseat.system.worker import compute
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +70,8 @@ async def run_turn(
     tokens = tokens or TokenMemory()
     trail = Trail()
     target, planned = await prepare(registry, ask, memory, trail)
-    planned = check_length(target, planned, tokens)
+    takes_long = is_long(planned.request.messages)
+    planned = await compute(takes_long, check_length, target, planned, tokens)
     retries = registry.table(target.provider).max_retries
     budget = RetryBudget(DEFAULT_MAX_RETRIES if retries is None else retries)
     if keeper is not None:
@@ -81,7 +85,9 @@ async def run_turn(
         raise
     if memory is not None:
         memory.remember(response, trail)
-    tokens.remember_turn(target.provider, planned.request, response.usage)
+    # The answer is complete: a cancel is too late.
+    with suppress(asyncio.CancelledError):
+        await compute(takes_long, tokens.remember_turn, target.provider, planned.request, response.usage)
     return response
 
 

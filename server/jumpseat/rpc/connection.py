@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from jumpseat.rpc.batch import BatchResponse
 from jumpseat.rpc.dispatcher import Dispatcher
-from jumpseat.rpc.faults import RpcFault, wire_error
+from jumpseat.rpc.faults import RpcFault, WireError, wire_error
 from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.methods import METHODS
 from jumpseat.rpc.outbox import FrameWriter, Outbox
+from jumpseat.rpc.param_model import Params
 from jumpseat.rpc.session import InFlight, Session
 from jumpseat.system.environment import Environment
+from jumpseat.system.worker import compute
 from jumpseat.wire import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -23,6 +27,7 @@ from jumpseat.wire import (
     Batch,
     Invalid,
     Malformed,
+    Message,
     MessageReader,
     Notification,
     Request,
@@ -34,12 +39,29 @@ from jumpseat.wire import (
 logger = logging.getLogger(__name__)
 
 
+_Checked: TypeAlias = tuple[Message, Params | WireError | None]
+"""A message with its params or what is wrong with them; None if it has no known method."""
+
+_Arrived: TypeAlias = Malformed | _Checked | list[_Checked]
+"""One frame; a list is a batch."""
+
+
+class Channel(FrameWriter, Protocol):
+    """What a connection needs of its transport."""
+
+    def hold_input(self) -> None:
+        """Read nothing until `release_input`; a piece that is read already may still be passed on."""
+
+    def release_input(self) -> None:
+        """Read again."""
+
+
 class ClientConnection:
     """The daemon's end of one client."""
 
     def __init__(
         self,
-        writer: FrameWriter,
+        channel: Channel,
         *,
         environment: Environment,
         config_file: Path | None,
@@ -49,15 +71,18 @@ class ClientConnection:
     ) -> None:
         """
         Args:
-            writer: takes the frames.
+            channel: takes the frames, and pauses the input.
             environment: the client's.
             config_file: the configuration file named on the command line.
             stop: called when the client sends `exit`.
             watch_parent: called with the id of the process whose end ends the connection.
             methods: the method table.
         """
+        self._channel = channel
         self._reader = MessageReader()
-        self._outbox = Outbox(writer)
+        self._reading: asyncio.Task[None] | None = None
+        self._unread: list[bytes] = []
+        self._outbox = Outbox(channel)
         self._methods = methods
         self.session = Session(
             outbox=self._outbox,
@@ -71,40 +96,87 @@ class ClientConnection:
         self._dispatcher = Dispatcher(self.session, methods.values(), self._answer)
 
     def receive(self, data: bytes) -> None:
-        """Handle the next bytes from the client; never waits."""
+        """Handle the next bytes from the client; never waits. A long message is handled a little later."""
+        if self._reading is not None:
+            self._unread.append(data)
+        elif self._reader.is_long(len(data)):
+            self._channel.hold_input()
+            self._reading = asyncio.create_task(self._read_long(data))
+        else:
+            self._take(self._read(data))
+
+    async def close(self) -> None:
+        """Handle no more messages."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    async def _read_long(self, data: bytes) -> None:
+        """Read a long message in another thread; what follows it is read afterwards, so the order is kept."""
+        try:
+            self._take(await compute(True, self._read, data))
+        except Exception:
+            logger.exception("a long message could not be read")
+        self._reading = None
+        unread, self._unread = self._unread, []
+        for piece in unread:
+            self.receive(piece)
+        if self._reading is None:
+            self._channel.release_input()
+
+    def _read(self, data: bytes) -> list[_Arrived]:
+        """Read and check the messages that the next bytes complete. Any thread may call it."""
+        arrived: list[_Arrived] = []
         for value in self._reader.feed(data):
             if isinstance(value, Malformed):
-                logger.warning("a malformed frame: %s", value.reason)
-                self._refuse(None, RpcFault(PARSE_ERROR, value.reason), None)
+                arrived.append(value)
+                continue
+            message = classify(value)
+            if isinstance(message, Batch):
+                arrived.append([self._checked(each) for each in message.items])
             else:
-                self._take(value)
+                arrived.append(self._checked(message))
+        return arrived
+
+    def _checked(self, message: Message) -> _Checked:
+        if not isinstance(message, Request | Notification) or message.method not in self._methods:
+            return message, None
+        # Without the params as received: freeing those of a long message takes long.
+        bare = replace(message, params=None)
+        try:
+            return bare, self._methods[message.method].params.model_validate(message.params)
+        except Exception as error:
+            return bare, wire_error(error)
 
     def _cancel(self, request_id: RequestId) -> bool:
         return self._dispatcher.cancel(request_id)
 
-    def _take(self, value: Any) -> None:
-        message = classify(value)
-        if isinstance(message, Batch):
-            batch = BatchResponse(self._outbox)
-            for item in message.items:
-                self._take_one(item, batch)
-            batch.close()
-        else:
-            self._take_one(message, None)
+    def _take(self, arrived: Sequence[_Arrived]) -> None:
+        for each in arrived:
+            if isinstance(each, Malformed):
+                logger.warning("a malformed frame: %s", each.reason)
+                self._refuse(None, RpcFault(PARSE_ERROR, each.reason), None)
+            elif isinstance(each, list):
+                batch = BatchResponse(self._outbox)
+                for message, params in each:
+                    self._take_one(message, params, batch)
+                batch.close()
+            else:
+                self._take_one(*each, None)
 
     def _take_one(
-        self, message: Request | Notification | RpcResponse | Invalid, batch: BatchResponse | None
+        self, message: Message, params: Params | WireError | None, batch: BatchResponse | None
     ) -> None:
         match message:
             case Request():
                 if batch is not None:
                     batch.expect()
                 try:
-                    self._request(message, batch)
+                    self._request(message, params, batch)
                 except Exception as error:
                     self._refuse(message.id, error, batch)
             case Notification():
-                self._notification(message)
+                self._notification(message, params)
             case Invalid():
                 if batch is not None:
                     batch.expect()
@@ -113,16 +185,20 @@ class ClientConnection:
                 if not self.session.client_requests.settle(message):
                     logger.warning("a response to an unknown request, with the id %r", message.id)
 
-    def _request(self, message: Request, batch: BatchResponse | None) -> None:
+    def _request(
+        self, message: Request, params: Params | WireError | None, batch: BatchResponse | None
+    ) -> None:
         session = self.session
         if session.shutting_down:
             raise RpcFault(INVALID_REQUEST, "The daemon is shutting down; it accepts only exit.")
         if not session.initialized and message.method != "initialize":
             raise RpcFault(SERVER_NOT_INITIALIZED, "The first request must be initialize.")
         method = self._methods.get(message.method)
-        if method is None or method.kind != "request":
+        if method is None or method.kind != "request" or params is None:
             raise RpcFault(METHOD_NOT_FOUND, f"There is no method named {message.method[:100]!r}.")
-        params = method.params.model_validate(message.params)
+        if isinstance(params, WireError):
+            self._respond(message.id, "error", params.as_dict(), batch)
+            return
         entry = session.admit(message.id, message.method, batch)
         session.line_up(entry, changes=method.changes)
         call = MethodCall(params, message.id, entry)
@@ -134,17 +210,15 @@ class ClientConnection:
             raise
         self._dispatcher.request(message.id, message.method, call)
 
-    def _notification(self, message: Notification) -> None:
+    def _notification(self, message: Notification, params: Params | WireError | None) -> None:
         method = self._methods.get(message.method)
-        if method is None or method.kind != "notification":
+        if method is None or method.kind != "notification" or params is None:
             logger.debug("an unknown notification: %.100r", message.method)
             return
         if not self.session.initialized and message.method != "exit":
             return
-        try:
-            params = method.params.model_validate(message.params)
-        except ValueError as error:
-            logger.warning("the notification %s is ignored: %s", message.method, wire_error(error).message)
+        if isinstance(params, WireError):
+            logger.warning("the notification %s is ignored: %s", message.method, params.message)
             return
         entry = InFlight(message.method)
         self.session.line_up(entry, changes=method.changes)

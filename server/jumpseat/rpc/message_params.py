@@ -169,6 +169,10 @@ class MessageParam(Params):
     ]
 
 
+VALIDATED_AT_ONCE = 100
+"""Messages that are more than plain text."""
+
+
 def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
     """Validate and convert messages.
 
@@ -180,13 +184,15 @@ def _messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Messag
         return [_message(param) for param in validate(value)]
     messages = list(map(_plain_message, value))
     others = [index for index, message in enumerate(messages) if message is None]
-    if others:
+    # Some at a time, so that the models of a long history never exist all at once.
+    for start in range(0, len(others), VALIDATED_AT_ONCE):
+        indices = others[start : start + VALIDATED_AT_ONCE]
         try:
-            validated = validate([value[index] for index in others])
+            params = validate([value[index] for index in indices])
         except ValidationError:
-            # Its paths have the client's indices only if all messages are validated.
-            validated, others = validate(value), list(range(len(value)))
-        for index, param in zip(others, validated, strict=True):
+            # The error for all messages has the client's indices.
+            return list(map(_message, validate(value)))
+        for index, param in zip(indices, params, strict=True):
             messages[index] = _message(param)
     return [message for message in messages if message is not None]
 

@@ -7,6 +7,7 @@ options are read, and with its most expensive import made lean.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Sequence
 
 from jumpseat.rpc.flags import parse_flags
@@ -44,5 +45,8 @@ def import_the_daemon() -> None:
     # What was imported stays; the collector need not look at it again.
     gc.freeze()
     # A chat with a long history makes tens of thousands of objects, none of them garbage before its end.
-    gc.set_threshold(20_000)
+    # A collection of the second generation stops all threads and grows with the second threshold.
+    gc.set_threshold(20_000, 2, 30)
     gc.enable()
+    # How long the event loop waits for a thread that computes, each time it continues.
+    sys.setswitchinterval(0.001)

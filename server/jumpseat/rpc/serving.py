@@ -17,6 +17,7 @@ from jumpseat.rpc.session import Session
 from jumpseat.system.environment import Environment
 from jumpseat.system.log_sink import LogSink, open_log_file
 from jumpseat.system.logs import Log, log_to, open_log
+from jumpseat.system.worker import one_computation_at_a_time
 from jumpseat.wire import Transport, open_fds
 
 logger = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ async def serve_connection(
         _refuse(descriptors, f"jumpseat: {error}\n")
         return 1
     try:
-        with log_to(log):
+        with log_to(log), one_computation_at_a_time():
             return await _serve(descriptors, environment, options, stop, on_session)
     finally:
         await log.aclose()
@@ -168,6 +169,7 @@ async def _serve(
         finally:
             # In the same way if this task is cancelled.
             stop.set()
+            await connection.close()
             await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down else 1
 

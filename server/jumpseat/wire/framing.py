@@ -26,6 +26,12 @@ scanned by `outline` before it is parsed. A conversation is mostly text, and par
 scanning it.
 """
 
+LONG_BODY_BYTES = 128 * 1024
+"""A shorter body is parsed, and what it asks is checked, in a few milliseconds."""
+
+SCANNED_BYTES = 64 * 1024
+"""How many bytes are scanned when a piece arrives; the scan begins late and has to catch up."""
+
 MANY_SEPARATORS = MAX_VALUES // 4
 """Well below the limit, so that scanning the bytes so far takes little time."""
 
@@ -95,6 +101,12 @@ class MessageReader:
         out, self._out = self._out, []
         return out
 
+    def is_long(self, count: int) -> bool:
+        """Whether `feed` takes long for the next `count` bytes, because they complete a long body."""
+        if self._state is not _State.BODY or self._length is None or self._length <= LONG_BODY_BYTES:
+            return False
+        return len(self._buffer) + count >= self._at + self._length
+
     def _step(self) -> bool:
         """Make one step; False if it needs more input."""
         match self._state:
@@ -116,7 +128,7 @@ class MessageReader:
         self._length_seen = False
         self._fault: str | None = None
         self._charset_fault: str | None = None
-        self._counted = self._separators = 0
+        self._counted = self._separators = self._outlined = 0
         self._outline: Outline | None = None
         self._tail = b""
 
@@ -212,7 +224,7 @@ class MessageReader:
             return True
         if self._outline is None and self._length > COUNTED_BYTES:
             self._count_separators(received)
-        if self._outline is not None and self._outline.read(self._buffer, self._at, received) is not None:
+        if self._outline is not None and self._scan(received, end) is not None:
             self._state = _State.SKIP
             return True
         if len(self._buffer) < end:
@@ -241,6 +253,14 @@ class MessageReader:
         self._counted = end - self._at
         if self._separators > MANY_SEPARATORS:
             self._outline = Outline()
+
+    def _scan(self, received: int, end: int) -> str | None:
+        """Scan the next bytes, or the rest of a complete body; returns the fault, if there is one."""
+        assert self._outline is not None  # noqa: S101 - checked by the caller
+        if received < end:
+            received = min(received, self._at + self._outlined + SCANNED_BYTES)
+        self._outlined = received - self._at
+        return self._outline.read(self._buffer, self._at, received)
 
     def _find_swallowed_header(self, end: int) -> bool:
         """Search the body so far for the next frame's header, which no JSON text can contain."""

@@ -71,6 +71,7 @@ class Transport:
         self._input: Input | None = None
         self._output: Writer | None = None
         self._ended = False
+        self._held = False
         self._output_gone = False
         self._closed = False
         self._waiting: set[tuple[int, asyncio.Future[None]]] = set()
@@ -86,6 +87,17 @@ class Transport:
             self._output.write(data)
             if self._output.buffered >= FLOOD_WATER and self._input is not None:
                 self._input.pause()
+
+    def hold_input(self) -> None:
+        """Read nothing until `release_input`; a piece that is read already may still be passed on."""
+        self._held = True
+        if self._input is not None:
+            self._input.pause()
+
+    def release_input(self) -> None:
+        """Read again, unless too much output is buffered."""
+        self._held = False
+        self._progress()
 
     async def ready(self) -> None:
         """Return when fewer than `HIGH_WATER` bytes are buffered, or the reader is gone."""
@@ -138,7 +150,7 @@ class Transport:
             self._output.notify_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
 
     def _progress(self) -> None:
-        if self._input is not None and not self._closed and self.buffered < HIGH_WATER:
+        if self._input is not None and not self._closed and not self._held and self.buffered < HIGH_WATER:
             self._input.resume()
         for _, future in self._waiting:
             if not future.done():

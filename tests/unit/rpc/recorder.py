@@ -17,6 +17,8 @@ class RecordingWriter:
         self.bodies: list[bytes] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.held = False
+
         self._changed = asyncio.Event()
 
     def write(self, data: bytes) -> None:
@@ -29,6 +31,14 @@ class RecordingWriter:
     async def ready(self) -> None:
         """Return while the gate is open."""
         await self.gate.wait()
+
+    def hold_input(self) -> None:
+        """Note it."""
+        self.held = True
+
+    def release_input(self) -> None:
+        """Note it."""
+        self.held = False
 
     @property
     def messages(self) -> list[Any]:

@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumpseat.wire import Invalid, Malformed, MessageReader, classify, encode_frame, read_json, write_json
+from jumpseat.wire import (
+    Invalid,
+    Malformed,
+    MessageReader,
+    classify,
+    encode_frame,
+    framing,
+    read_json,
+    write_json,
+)
 from jumpseat.wire.json import TooLarge
 from jumpseat.wire.outline import (
     MAX_BATCH,
@@ -183,6 +192,28 @@ def test_a_long_conversation_is_not_scanned() -> None:
     finally:
         sys.setprofile(None)
     assert not looked
+
+
+def test_a_scan_that_begins_late_catches_up_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    scanned = 0
+
+    class Noted(Outline):
+        def read(self, text: bytes | bytearray, start: int, end: int) -> str | None:
+            nonlocal scanned
+            steps.append(end - start - scanned)
+            scanned = end - start
+            return super().read(text, start, end)
+
+    monkeypatch.setattr(framing, "Outline", Noted)
+    value = {**GOOD, "params": {"many": [[{}, ""]] * 300_000}}
+    frame = encode_frame(json.dumps(value).encode())
+    reader, values = MessageReader(), []
+    for start in range(0, len(frame), 4096):
+        values += reader.feed(frame[start : start + 4096])
+    assert values == [value]
+    assert len(steps) > 10
+    assert max(steps) <= framing.SCANNED_BYTES
 
 
 def test_a_large_message_within_the_limits_is_read() -> None:

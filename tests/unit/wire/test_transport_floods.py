@@ -52,6 +52,30 @@ async def test_other_work_runs_between_the_pieces_of_a_flood(kind: str, tmp_path
     assert log.count("piece") > 3
 
 
+async def test_held_input_is_not_read_until_it_is_released() -> None:
+    read_fd, write_fd = os.pipe()
+    received: list[bytes] = []
+    arrived = asyncio.Event()
+
+    def on_data(data: bytes) -> None:
+        received.append(data)
+        arrived.set()
+
+    transport = open_fds(read_fd, os.open(os.devnull, os.O_WRONLY), on_data=on_data, on_eof=lambda: None)
+    transport.hold_input()
+    os.write(write_fd, b"x")
+    transport.write(b"y")
+    await transport.flush(5)
+    await asyncio.sleep(0.02)
+    assert received == []
+
+    transport.release_input()
+    await asyncio.wait_for(arrived.wait(), 20)
+    assert received == [b"x"]
+    await transport.aclose(10)
+    os.close(write_fd)
+
+
 @pytest.mark.parametrize("kind", ["pipe", "file"])
 async def test_requests_are_not_read_while_their_responses_are_not(kind: str, tmp_path: Path) -> None:
     size = 2_000_000

@@ -13,8 +13,10 @@ from jumpseat.adapters.http.attempt import Prepared
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.chat import ChatRequest, ModelInfo, ProtocolError
+from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig
 from jumpseat.http import HttpClient
+from jumpseat.system.worker import compute
 
 VERSION = "2023-06-01"
 """Known to every compatible server; a configured header `anthropic-version` replaces it."""
@@ -42,7 +44,8 @@ class AnthropicAdapter(EndpointAdapter):
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         takes_sampling = headers["anthropic-version"] < VERSION_WITHOUT_SAMPLING
-        return self._route.prepare(request, takes_sampling=takes_sampling)
+        long = is_long(request.messages)
+        return await compute(long, self._route.prepare, request, takes_sampling=takes_sampling)
 
     async def count_tokens(self, request: ChatRequest) -> int:
         """The prompt's tokens as the API counts them; -1 if the endpoint cannot count.

@@ -31,11 +31,13 @@ from jumpseat.chat import (
     RequestError,
     StreamEvent,
 )
+from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
 from jumpseat.system.secrets import names_credential
+from jumpseat.system.worker import compute
 
 T = TypeVar("T")
 
@@ -286,7 +288,7 @@ class EndpointAdapter(Adapter):
             request: the request.
             headers: the credential and the configured headers.
         """
-        return self._route.prepare(request)
+        return await compute(is_long(request.messages), self._route.prepare, request)
 
     async def _is_renewed(self, error: ChatError, since: int) -> bool:
         refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)

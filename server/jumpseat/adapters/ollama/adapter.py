@@ -112,7 +112,7 @@ class OllamaAdapter(EndpointAdapter):
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         self._refuse_images(request, await self._show(request.model))
-        return self._route.prepare(request)
+        return await super()._prepare(request, headers)
 
     def _refuse_images(self, request: ChatRequest, shown: ModelFacts | None) -> None:
         if shown is None or shown.capabilities is None or "vision" in shown.capabilities:

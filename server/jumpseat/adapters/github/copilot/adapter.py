@@ -46,11 +46,13 @@ from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
 from jumpseat.adapters.http.shared_answers import SharedAnswers
 from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
+from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
+from jumpseat.system.worker import compute
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
 """The vendor's own dialect first: only it carries reasoning completely in both directions."""
@@ -141,7 +143,7 @@ class CopilotAdapter(Adapter):
         for warning in warnings:
             yield warning
         path = self._path(request.model, info)
-        prepared = self._routes[path].prepare(request)
+        prepared = await compute(is_long(request.messages), self._routes[path].prepare, request)
         if path == MESSAGES:
             headers["anthropic-version"] = ANTHROPIC_VERSION
         refine = self._refine(request, prepared, path)

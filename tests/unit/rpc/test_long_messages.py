@@ -1,0 +1,133 @@
+"""Long messages: what follows one keeps its order, and other sessions are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from jumpseat.wire import encode, encode_frame
+from tests.daemon import provider, user
+from tests.unit.rpc.session_client import SessionClient
+from tests.unit.rpc.test_connection import Client, codes, request
+
+pytestmark = pytest.mark.usefixtures("home")
+
+LONG = {"text": "x" * 200_000}
+CANCEL = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}}
+
+
+@pytest.fixture
+async def client() -> Client:
+    connected = Client()
+    connected.send(request(0, "initialize"))
+    connected.writer.bodies.clear()
+    return connected
+
+
+def receive_most(client: Client, message: Any) -> bytes:
+    """Let the client receive a message but for its end, which is returned."""
+    frame = encode_frame(encode(message))
+    client.connection.receive(frame[:-10])
+    return frame[-10:]
+
+
+@pytest.mark.requirement("1:order")
+@pytest.mark.parametrize("together", [True, False], ids=["in one piece", "in two pieces"])
+async def test_a_cancel_behind_a_long_request_finds_it(client: Client, together: bool) -> None:
+    end = receive_most(client, request(1, "for_ever", LONG))
+    cancel = encode_frame(encode(CANCEL))
+    for piece in [end + cancel] if together else [end, cancel]:
+        client.connection.receive(piece)
+    assert client.writer.messages == []
+    assert client.writer.held
+
+    assert codes(await client.answers(1)) == [(1, -32800)]
+    assert not client.writer.held
+
+
+async def test_several_long_messages_are_answered_in_order(client: Client) -> None:
+    ends = receive_most(client, request(1, "echo", LONG))
+    for number in (2, 3):
+        ends += encode_frame(encode(request(number, "echo", LONG)))
+    client.connection.receive(ends[:50])
+    for start in range(50, len(ends), 50_000):
+        client.connection.receive(ends[start : start + 50_000])
+
+    assert [answer["id"] for answer in await client.answers(3)] == [1, 2, 3]
+    assert not client.writer.held
+
+
+async def test_a_long_message_with_wrong_params_is_refused(client: Client) -> None:
+    params = {"messages": [user("x" * 200_000), {"role": "nobody"}]}
+    client.connection.receive(receive_most(client, request(1, "chat/start", params)))
+
+    [answer] = await client.answers(1)
+    assert [each["path"] for each in answer["error"]["data"]["errors"]] == [
+        "messages.1.role",
+        "messages.1.content",
+    ]
+
+
+async def test_after_the_end_a_long_message_has_no_effect(client: Client) -> None:
+    client.connection.receive(receive_most(client, request(1, "echo", LONG)))
+    await client.connection.close()
+    await asyncio.sleep(0)
+    assert client.writer.messages == []
+
+
+def plain(count: int) -> Any:
+    return [{"role": ("user", "assistant")[at % 2], "content": "hello there"} for at in range(count)]
+
+
+def agentic(count: int) -> Any:
+    messages: list[Any] = []
+    for at in range(0, count, 2):
+        call = {"type": "tool_use", "id": f"call_{at}", "name": "read", "arguments": {}}
+        result = {"type": "tool_result", "toolUseId": f"call_{at}", "content": "data"}
+        messages += ({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]})
+    return messages
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """The heap of the test process is far larger than that of a daemon."""
+    gc.disable()
+    interval = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(interval)
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize(
+    "messages",
+    [plain(20_000), [user("hello")] * 20_000, agentic(8_000), [{"role": "nobody", "content": "x"}] * 8_000],
+    ids=["plain", "one role", "agentic", "wrong"],
+)
+async def test_a_long_conversation_leaves_the_event_loop_to_others(messages: Any) -> None:
+    with ThreadedUpstream() as upstream:
+        upstream.script(Reply.events(completion_stream(["ok"])), path="/v1/chat/completions")
+        client = SessionClient()
+        await client.initialize(provider(upstream.base_url))
+        client.start(2, "chat/start", {"messages": messages})
+        answer = asyncio.create_task(client.response(2))
+        all_before = time.process_time()
+        longest, before = 0.0, time.thread_time()
+        while not answer.done():
+            await asyncio.sleep(0.001)
+            # CPU time of this thread alone, so that a busy machine does not matter.
+            now = time.thread_time()
+            longest, before = max(longest, now - before), now
+        total = time.process_time() - all_before
+        assert ("result" in await answer) == (messages[0]["role"] != "nobody")
+        await client.close()
+    assert longest < total / 8
