@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import time
 
+from tests.bench.attached import attached
 from tests.bench.chats import chats
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
@@ -76,6 +77,7 @@ def _read_stream(daemon: BlockingDaemon) -> int:
 def main() -> None:
     """Print the whole report."""
     first_real_reply()
+    attached()
     with upstream_process() as base_url:
         chats(base_url)
         for per_write in (1, 20):

@@ -13,15 +13,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
-from tests.daemon import COMMAND, environment_of, frame
+from tests.daemon import SERVE, environment_of, frame
 from tests.fakes.firehose import firehose
+from tests.fakes.paced import PacedUpstream
 
 WAIT_SECONDS = 60
 
@@ -29,13 +30,13 @@ WAIT_SECONDS = 60
 class BlockingDaemon:
     """A daemon process and its frames, with blocking reads."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, command: Sequence[str] = SERVE) -> None:
         self.process = subprocess.Popen(
-            COMMAND,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **environment_of(home)},
+            env={**os.environ, **environment_of(home), "HOME": home},
         )
 
     def send(self, request_id: int, method: str, params: Any = None) -> None:
@@ -96,9 +97,22 @@ def upstream_process() -> Iterator[str]:
     The last message of a chat selects the answer: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
     three words. `GET accepted` returns the number of accepted connections.
     """
+    with _process(_serve) as base_url:
+        yield base_url
+
+
+@contextmanager
+def paced_process() -> Iterator[str]:
+    """The base URL of a `PacedUpstream` in a separate process."""
+    with _process(_serve_paced) as base_url:
+        yield base_url
+
+
+@contextmanager
+def _process(target: Callable[[Connection], None]) -> Iterator[str]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process = context.Process(target=target, args=(theirs,), daemon=True)
     process.start()
     try:
         assert ours.poll(WAIT_SECONDS), "the upstream did not start"
@@ -110,6 +124,14 @@ def upstream_process() -> Iterator[str]:
 
 def _serve(pipe: Connection) -> None:
     asyncio.run(_serve_for_ever(pipe))
+
+
+def _serve_paced(pipe: Connection) -> None:
+    async def serve() -> None:
+        pipe.send(await PacedUpstream().start())
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
 
 
 async def _serve_for_ever(pipe: Connection) -> None:

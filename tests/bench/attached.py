@@ -1,0 +1,209 @@
+"""The shared daemon compared with `serve`: start, time and memory of a client, and many clients at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import selectors
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.bench.measure import WAIT_SECONDS, BlockingDaemon, blocking_daemon, paced_process, upstream_process
+from tests.bench.report import row
+from tests.daemon import SERVE, provider
+from tests.fakes.paced import STAMP
+from tests.hub import ATTACH, Hub
+
+STARTS = 15
+FURTHER_CLIENTS = 16
+ROUNDS = 5
+FIREHOSE = 20_000
+PACED = 200
+PER_SECOND = 50
+AT_ONCE = 64
+
+
+def attached() -> None:
+    """All rows of attached clients. The daemon is warm in all of them."""
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    with _warm() as (hub, home):
+        _starts(home)
+        _memory(hub, home)
+        with upstream_process() as base_url:
+            _unpaced(home, base_url)
+        with paced_process() as base_url:
+            _paced(home, base_url)
+            _many(home, base_url)
+
+
+@contextmanager
+def _warm() -> Iterator[tuple[Hub, str]]:
+    """A home with a daemon that has served a client."""
+    with tempfile.TemporaryDirectory() as home:
+        hub = Hub(Path(home))
+        try:
+            with closing(BlockingDaemon(home, ATTACH)) as first:
+                first.initialize()
+                first.send(1, "providers/list")
+                first.response(1)
+            yield hub, home
+        finally:
+            asyncio.run(hub.clean_up())
+
+
+def _starts(home: str) -> None:
+    times: dict[str, list[float]] = {"serve": [], "attach": []}
+    for _ in range(STARTS):
+        for name, command in (("serve", SERVE), ("attach", ATTACH)):
+            begun = time.perf_counter()
+            with closing(BlockingDaemon(home, command)) as client:
+                client.initialize()
+                client.send(1, "providers/list")
+                client.response(1)
+                times[name].append((time.perf_counter() - begun) * 1000)
+    row("serve to first real reply", times["serve"], "ms")
+    ratio = statistics.median(times["attach"]) / statistics.median(times["serve"])
+    row("attach to first real reply", times["attach"], "ms", f"target 80; {ratio:.2f} of serve, target 0.25")
+
+
+def _memory(hub: Hub, home: str) -> None:
+    resident = Path(f"/proc/{hub.pid}/statm")
+    if not resident.exists():
+        return
+    sizes: list[float] = []
+    with ExitStack() as stack:
+        for _ in range(FURTHER_CLIENTS):
+            sizes.append(int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+            client = stack.enter_context(closing(BlockingDaemon(home, ATTACH)))
+            client.initialize(provider("http://127.0.0.1:9/v1"))
+            client.send(1, "providers/list")
+            client.response(1)
+        sizes.append(int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+    row("memory of the warm daemon", sizes[:1], "MB")
+    each = (sizes[-1] - sizes[0]) / FURTHER_CLIENTS
+    row("memory for each further client", [each], "MB", "target 3")
+
+
+def _unpaced(home: str, base_url: str) -> None:
+    """As many deltas as the client can read, each way in turn."""
+    asked = [{"role": "user", "content": f"firehose {FIREHOSE} 1"}]
+    times: dict[str, list[float]] = {"serve": [], "attach": []}
+    with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
+        ways = {"serve": alone, "attach": client}
+        for way in ways.values():
+            way.initialize(provider(base_url))
+        for number in range(ROUNDS + 1):
+            for name, way in ways.items():
+                begun = time.perf_counter()
+                way.send(number + 1, "chat/start", {"messages": asked})
+                while b'"result"' not in (body := way.read_body())[:60]:
+                    assert b'"error"' not in body[:60], body
+                if number > 0:
+                    times[name].append((time.perf_counter() - begun) / FIREHOSE * 1e6)
+    row("time a delta, unpaced, serve", times["serve"], "us")
+    added = statistics.median(times["attach"]) - statistics.median(times["serve"])
+    row("time a delta, unpaced, attach", times["attach"], "us", f"{added:+.2f}; target: none")
+
+
+def _paced(home: str, base_url: str) -> None:
+    """One stream at a model's rate: from the provider's write to the client's read, each way in turn."""
+    delays: dict[str, list[float]] = {"serve": [], "attach": []}
+    with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
+        ways = {"serve": alone, "attach": client}
+        for way in ways.values():
+            way.initialize(provider(base_url))
+        for number in range(ROUNDS):
+            for name, way in ways.items():
+                way.send(number + 1, "chat/start", {"messages": _asked(PACED // 2)})
+                delays[name] += _delays([_stdout(way)])
+    row("delay of a delta, serve", delays["serve"], "ms")
+    added = statistics.median(delays["attach"]) - statistics.median(delays["serve"])
+    row("delay of a delta, attach", delays["attach"], "ms", f"{added:+.3f}; target: none")
+
+
+def _many(home: str, base_url: str) -> None:
+    """Many clients with one chat each, compared with as many bare connections to the provider."""
+    floors: list[float] = []
+    ours: list[float] = []
+    with ExitStack() as stack:
+        clients = [stack.enter_context(closing(BlockingDaemon(home, ATTACH))) for _ in range(AT_ONCE)]
+        for client in clients:
+            client.initialize(provider(base_url))
+        for number in range(ROUNDS):
+            with ExitStack() as connections:
+                bare = [connections.enter_context(_bare_chat(base_url)) for _ in range(AT_ONCE)]
+                floor = _delays([each.fileno() for each in bare], framed=False)
+            for client in clients:
+                client.send(number + 1, "chat/start", {"messages": _asked(PACED)})
+            through = _delays([_stdout(each) for each in clients])
+            assert len(through) == len(floor) == AT_ONCE * PACED
+            floors.append(_p99(floor))
+            ours.append(_p99(through))
+    name = f"p99 delay of a delta, {AT_ONCE} clients at {PER_SECOND}/s"
+    row(f"{name}, bare", floors, "ms")
+    added = statistics.median(ours) - statistics.median(floors)
+    row(f"{name}, attach", ours, "ms", f"{added:+.2f}, target 16")
+
+
+def _asked(deltas: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"{deltas} {PER_SECOND}"}]
+
+
+def _p99(delays: Sequence[float]) -> float:
+    return statistics.quantiles(delays, n=100)[98]
+
+
+def _stdout(client: BlockingDaemon) -> int:
+    assert client.process.stdout is not None
+    return client.process.stdout.fileno()
+
+
+def _bare_chat(base_url: str) -> socket.socket:
+    """A connection to the provider that has sent the request of a chat."""
+    url = urlsplit(base_url)
+    connection = socket.create_connection((url.hostname, url.port))
+    body = b'{"messages":[{"role":"user","content":"%d %d"}]}' % (PACED, PER_SECOND)
+    head = f"POST {url.path}/chat/completions HTTP/1.1\r\nhost: {url.netloc}\r\ncontent-length: {len(body)}"
+    connection.sendall(head.encode() + b"\r\n\r\n" + body)
+    return connection
+
+
+def _delays(descriptors: Sequence[int], *, framed: bool = True) -> list[float]:
+    """Milliseconds from the sending of each delta to its reading here, until all answers are complete."""
+    delays: list[float] = []
+    rest = dict.fromkeys(descriptors, b"")
+    begun = time.monotonic()
+    with selectors.DefaultSelector() as selector:
+        for descriptor in descriptors:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while selector.get_map():
+            assert time.monotonic() - begun < WAIT_SECONDS
+            for key, _ in selector.select(WAIT_SECONDS):
+                data = rest[key.fd] + os.read(key.fd, 1 << 18)
+                now = time.monotonic_ns()
+                *complete, rest[key.fd] = _frames(data) if framed else data.split(b"\n\n")
+                for message in complete:
+                    if b'"result"' in message[:60] or b"[DONE]" in message:
+                        selector.unregister(key.fd)
+                    elif not framed or b'"text_delta"' in message:  # Other messages repeat the whole text.
+                        delays += [(now - int(stamp)) / 1e6 for stamp in STAMP.findall(message)]
+    return delays
+
+
+def _frames(data: bytes) -> list[bytes]:
+    """The bodies of complete frames, and the rest."""
+    frames, at = [], 0
+    while (end := data.find(b"\r\n\r\n", at)) >= 0:
+        body = end + 4
+        length = int(data[at:end].partition(b": ")[2])
+        if len(data) < body + length:
+            break
+        frames.append(data[body : body + length])
+        at = body + length
+    return [*frames, data[at:]]
