@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import selectors
 import socket
@@ -54,7 +53,7 @@ def _warm() -> Iterator[tuple[Hub, str]]:
                 first.response(1)
             yield hub, home
         finally:
-            asyncio.run(hub.clean_up())
+            hub.clean_up()
 
 
 def _starts(home: str) -> None:

@@ -28,6 +28,9 @@ class Destination:
     """The connections to the host of a URL."""
 
     pool: Pool
+    slots: asyncio.Semaphore
+    """A request holds one while it uses the pool."""
+
     proxy: Proxy | None
     origin: UrlOrigin
 
@@ -92,7 +95,7 @@ class HttpClient:
         origin = origin_of(url) or UrlOrigin("", "", 0)
         # Not before `open`: after a failure, the next request reads the files again.
         self._networks[origin] = network
-        return Destination(pool, network.proxy, origin)
+        return Destination(pool, self._connections.slots(network), network.proxy, origin)
 
     def run_aside(self, work: Coroutine[None, None, None]) -> None:
         """Run a short task in the background; it is cancelled by `aclose`."""

@@ -126,8 +126,8 @@ async def stream_events(
     Raises:
         ChatError: as `http/failures.py` and the decoder raise it; events already yielded stay valid.
     """
-    if (await client.for_url(call.url)).pool.is_full:
-        message = f"{MAX_CONNECTIONS} requests are already running; this one waits until one of them ends."
+    if (await client.for_url(call.url)).slots.locked():
+        message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
         yield WarningEvent("waiting_for_room", message)
     async with _opened(client, call, provider) as (response, body):
         request_id = request_id_of(response.headers)
@@ -199,7 +199,7 @@ async def _opened(
     import httpx2
 
     pool, proxy = destination.pool, destination.proxy
-    with pool.one_more():
+    async with destination.slots:
         passage: Passage | None = None
         head: HeadLimit | None = None
         # Only failures of opening are mapped here; `Body` maps those of reading.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,10 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_CONNECTIONS = 512
-"""Every running chat uses one. The limit keeps a runaway client from using all file descriptors."""
+"""Of one session in one pool; every running chat uses one.
+
+The limit keeps a runaway client from using all file descriptors.
+"""
 
 KEEPALIVE_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 60.0
@@ -79,9 +80,6 @@ class Pool:
             context: for TLS with the host; None for plain HTTP.
             proxy_context: for TLS with the proxy itself; None if that is plain HTTP.
         """
-        self.requests = 0
-        """The number of requests that have a connection or wait for one."""
-
         self._proxy = proxy
         self._context = context
         self._proxy_context = proxy_context
@@ -109,20 +107,6 @@ class Pool:
             if self._http is None:
                 self._http = self._client(provider)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether one more request would have to wait."""
-        return self.requests >= MAX_CONNECTIONS
-
-    @contextlib.contextmanager
-    def one_more(self) -> Iterator[None]:
-        """Count a request for as long as it has a connection or waits for one."""
-        self.requests += 1
-        try:
-            yield
-        finally:
-            self.requests -= 1
-
     async def aclose(self) -> None:
         """Close the connections."""
         if self._http is not None:
@@ -135,7 +119,8 @@ class Pool:
         import httpx2
 
         limits = httpx2.Limits(
-            max_connections=MAX_CONNECTIONS,
+            # Here a limit would hold for all sessions together, and one of them could use it up.
+            max_connections=None,
             max_keepalive_connections=KEEPALIVE_CONNECTIONS,
             keepalive_expiry=KEEPALIVE_SECONDS,
         )
@@ -167,6 +152,7 @@ class Connections:
         self.aside: set[asyncio.Task[None]] = set()
         self.shared = shared
         self._pools: dict[Network, Held[Pool]] = {}
+        self._slots: dict[Network, asyncio.Semaphore] = {}
         self._contexts: list[Held[TlsContext]] = []
 
     def pool(self, network: Network) -> Pool:
@@ -186,6 +172,12 @@ class Connections:
                 linger=KEEPALIVE_SECONDS,
             )
         return held.value
+
+    def slots(self, network: Network) -> asyncio.Semaphore:
+        """Each request of the session holds one while it uses the pool of this network."""
+        if network not in self._slots:
+            self._slots[network] = asyncio.Semaphore(MAX_CONNECTIONS)
+        return self._slots[network]
 
     async def aclose(self) -> None:
         """Cancel the tasks, and give the pools back."""
