@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from jumpseat.chat.json_form import to_json_form
+from jumpseat.conversations import ConversationStore, conversations_directory
 from jumpseat.providers.registry import KINDS
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.daemon import Daemon, running_daemon, user
+from tests.daemon import Daemon, Exchange, running_daemon, user
 from tests.recorded.recordings import TRANSCRIPTS, Recording, recordings
 
 pytestmark = pytest.mark.slow
@@ -115,15 +118,20 @@ async def server() -> AsyncIterator[FakeUpstream]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+async def replayer(server: FakeUpstream, home: Path) -> AsyncIterator[Daemon]:
     """One daemon for all recordings, with one provider for each kind, which never retries."""
     tables = {
         kind: {"kind": kind, "base_url": f"{server.origin}{DIALECTS[kind].base_path}", "max_retries": 0}
         for kind in DIALECTS
         if kind in KINDS
     }
-    async with running_daemon(tmp_path_factory.mktemp("home")) as daemon:
+    async with running_daemon(home) as daemon:
         await daemon.initialize({"providers": tables})
         yield daemon
 
@@ -168,11 +176,23 @@ def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[
     return {name: got[name] if (recording.name, name) in ALLOWED else value for name, value in values.items()}
 
 
+def assert_kept(home: Path, exchange: Exchange) -> None:
+    """What is kept is what was sent and what was answered."""
+    failed = "error" in exchange.response
+    answer = exchange.error["data"]["partial"] if failed else exchange.result
+    kept = ConversationStore(conversations_directory(home)).get(answer["conversationId"])
+    sent = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    content = answer["content"]
+    reply = [{"role": "assistant", "content": content}] if content or not failed else []
+    assert to_json_form(kept.messages) == [sent, *reply]
+
+
 @needs_recordings
+@pytest.mark.requirement("10:byte-for-byte")
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("kind", "recording", "arrival"), CASES)
-async def test_a_recorded_answer_through_the_daemon_has_its_expected_result(
-    server: FakeUpstream, replayer: Daemon, kind: str, recording: Recording, arrival: str
+async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_is_kept(
+    server: FakeUpstream, replayer: Daemon, home: Path, kind: str, recording: Recording, arrival: str
 ) -> None:
     stream, size = ARRIVALS[arrival]
     dialect = DIALECTS[kind]
@@ -186,8 +206,9 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result(
     )
     # The daemon retries after some refusals, and then gets the same one again.
     server.default(reply, path=dialect.path)
-    params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream}
+    params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream, "keep": True}
     exchange = await replayer.request("chat/start", params)
+    assert_kept(home, exchange)
 
     if recording.fails:
         assert recording.expected["error"]["message"][:100] in exchange.error["message"]

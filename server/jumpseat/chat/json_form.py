@@ -67,10 +67,17 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
         return value
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    # Loops, because a comprehension would take two frames of the stack for each level of a deep value.
     if isinstance(value, Mapping):
-        return {str(key): to_json_form(item, other) for key, item in value.items()}
+        pairs = {}
+        for key, item in value.items():
+            pairs[str(key)] = to_json_form(item, other)
+        return pairs
     if isinstance(value, list | tuple):
-        return [to_json_form(item, other) for item in value]
+        items = []
+        for item in value:
+            items.append(to_json_form(item, other))  # noqa: PERF401
+        return items
     if is_dataclass(value) and not isinstance(value, type):
         discriminator, keys = _plan(type(value))
         shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}

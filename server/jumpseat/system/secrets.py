@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -48,10 +49,11 @@ def names_credential(name: str) -> bool:
 
 
 def hidden(value: str) -> Secret:
-    """A credential. Logs and errors redact it from now on, also in its URL-encoded forms."""
+    """A credential. Logs and errors redact it from now on, also URL-encoded and as a JSON string."""
     global _revealed
     if len(value) >= SHORTEST_HIDDEN:
-        forms = {value, quote(value, safe=""), quote(value, safe="/:@"), quote_plus(value)}
+        escaped = (json.dumps(value, ensure_ascii=each)[1:-1] for each in (True, False))
+        forms = {value, quote(value, safe=""), quote(value, safe="/:@"), quote_plus(value), *escaped}
         with _lock:
             if not forms <= set(_revealed):
                 _revealed = tuple(sorted({*_revealed, *forms}, key=len, reverse=True))

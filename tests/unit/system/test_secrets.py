@@ -132,6 +132,14 @@ def test_a_secret_in_a_model_is_not_serialized() -> None:
     assert SECRET not in f"{holder.key:>20} {holder.key!s:x<5}"
 
 
+@pytest.mark.requirement("6:no-secrets", "10:secrets")
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_a_secret_is_found_in_a_json_text_too(ensure_ascii: bool) -> None:
+    hidden('sk "quoted" é 4711')
+
+    assert redact(json.dumps({"key": 'sk "quoted" é 4711'}, ensure_ascii=ensure_ascii)) == '{"key": "***"}'
+
+
 @pytest.mark.requirement("6:no-secrets", "7:templates-in-urls")
 @pytest.mark.parametrize("spelled", ["sk/te+st= hunter2&4711", "sk%2Fte%2Bst%3D%20hunter2%264711"])
 def test_a_secret_is_found_in_its_url_encoded_form_too(spelled: str) -> None:

@@ -1,0 +1,192 @@
+"""What the store gives back is what was sent and what was answered, over all recorded answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ChatError, ContentBlock, Fold, Message, Response, TextBlock, ToolUseBlock
+from jumpseat.chat.json_form import to_json_form
+from jumpseat.conversations import ConversationStore
+from jumpseat.dialects import Decoder
+from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
+from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
+from jumpseat.dialects.ollama_chat import OllamaChatDecoder
+from jumpseat.dialects.responses import ResponsesDecoder
+from jumpseat.http.answer import AnswerReader
+from jumpseat.testing import load_recordings
+from tests.recorded.recordings import recordings
+from tests.unit.conversations.support import answered, assistant, call, keep, result, thought, turn, user
+
+FOLDERS = {
+    "anthropic": AnthropicMessagesDecoder,
+    "copilot": ChatCompletionsDecoder,
+    "local": ChatCompletionsDecoder,
+    "ollama": OllamaChatDecoder,
+    "openai": ChatCompletionsDecoder,
+    "openai-responses": ResponsesDecoder,
+}
+BESIDE = {
+    "chat": ChatCompletionsDecoder,
+    "responses": ResponsesDecoder,
+    "anthropic": AnthropicMessagesDecoder,
+    "messages": AnthropicMessagesDecoder,
+    "ollama": OllamaChatDecoder,
+}
+CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson", "json": "application/json"}
+CONTRACT = Path(__file__).parents[2] / "contract" / "recordings"
+
+
+def decoded(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response, ChatError | None]:
+    """The answer, or its partial with the error."""
+    fold = Fold("acme", "m")
+    reader = AnswerReader(decoder, content_type)
+    events: list[Any] = []
+    error = None
+    try:
+        reader.feed(body, events)
+        if not decoder.complete:
+            reader.finish(events)
+    except ChatError as raised:
+        error = raised
+    for event in events:
+        fold.add(event)
+    return (fold.response() if error is None else fold.partial()), error
+
+
+def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
+    """The recordings of the project."""
+    assert {each.name for each in CONTRACT.iterdir()} == {*FOLDERS}
+    for folder, decoder in FOLDERS.items():
+        for each in load_recordings(CONTRACT / folder):
+            yield (
+                f"{folder}/{each.name}",
+                *decoded(decoder("acme", "m"), each.body, CONTENT_TYPES[each.form]),
+            )
+
+
+def answers_beside() -> Iterator[tuple[str, Response, ChatError | None]]:
+    """The recordings beside the project; none without the folder."""
+    for api, decoder in BESIDE.items():
+        for each in recordings(api):
+            made = decoder("acme", each.model)
+            yield (f"{api}/{each.name}", *decoded(made, each.body, each.content_type))
+
+
+OVER_ALL = pytest.mark.parametrize(
+    "answers", [contract_answers, pytest.param(answers_beside, marks=pytest.mark.slow)]
+)
+
+
+def exchange(answer: Response, sent: Sequence[ContentBlock]) -> tuple[Message, ...]:
+    """The messages of the next turn: a result for each call, and a question."""
+    results = [result(block.id, "°C") for block in answer.content if isinstance(block, ToolUseBlock)]
+    return (Message("assistant", tuple(sent)), user(*results, "And then?"))
+
+
+def thin(content: Sequence[ContentBlock]) -> list[ContentBlock]:
+    """What a client has of an answer that holds texts and calls only, and shows trimmed texts."""
+    texts: list[str] = []
+    found: list[ContentBlock] = []
+    for block in content:
+        if isinstance(block, TextBlock):
+            texts.append(block.text.strip())
+        elif isinstance(block, ToolUseBlock):
+            written = json.dumps(block.arguments, indent=1)
+            found += [TextBlock("".join(texts)), replace(block, raw=written, origin=None, opaque=None)]
+            texts.clear()
+    return [
+        each for each in (*found, TextBlock("".join(texts))) if not isinstance(each, TextBlock) or each.text
+    ]
+
+
+@pytest.mark.requirement("10:byte-for-byte")
+@OVER_ALL
+def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answers: Any) -> None:
+    seen = calls = failed = 0
+    for number, (name, answer, error) in enumerate(answers()):
+        store = ConversationStore(directory)
+        first = [user("What is the weather?")]
+        store.finish(store.begin(turn(first, str(number))), answer, error)
+        expected = [*first]
+        if answer.content or error is None:
+            expected.append(answer.as_message())
+        assert same(directory, expected, number), name
+
+        more = exchange(answer, answer.content)
+        begun = store.begin(turn([*first, *more], str(number)))
+        assert (begun.id, begun.forked_from) == (str(number), None), name
+        store.finish(begun, answered("Rain."))
+        # A failed turn without output has no message; this client sends an empty one.
+        assert same(directory, [*expected[:1], *more, assistant("Rain.")], number), name
+        seen, failed = seen + 1, failed + (error is not None)
+        calls += bool(answer.tool_calls)
+    if answers is answers_beside and not seen:
+        pytest.skip("no recordings beside the project")
+    assert min(seen, calls, failed) > 0
+
+
+def keep_as(
+    store: ConversationStore,
+    messages: Sequence[Message],
+    answer: Response,
+    error: ChatError | None,
+    name: str,
+) -> None:
+    """Keep a turn with this answer."""
+    store.finish(store.begin(turn(messages, name)), answer, error)
+
+
+def same(directory: Path, messages: Sequence[Message], number: int) -> bool:
+    """Whether another process reads these messages, as values and as JSON."""
+    kept = ConversationStore(directory).get(str(number)).messages
+    written = [json.dumps(to_json_form(each)) for each in (kept, tuple(messages))]
+    return kept == tuple(messages) and written[0] == written[1]
+
+
+@pytest.mark.requirement("10:continue", "10:compared")
+@OVER_ALL
+def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
+    store: ConversationStore, answers: Any
+) -> None:
+    seen = 0
+    for name, answer, error in answers():
+        if any(block.arguments is None for block in answer.tool_calls):
+            continue  # Such a client has no form for a call that cannot be read.
+        first = [user("What is the weather?")]
+        store.finish(store.begin(turn(first, f"c{seen}")), answer, error)
+        messages = [*first, *exchange(answer, thin(answer.content))]
+        begun = store.begin(turn(messages, f"c{seen}"))
+        assert (begun.id, begun.forked_from) == (f"c{seen}", None), name
+        store.finish(begun, answered("Rain."))
+        assert answer.as_message() in store.get(begun.id).messages or not answer.content, name
+        seen += 1
+    if answers is answers_beside and not seen:
+        pytest.skip("no recordings beside the project")
+    assert seen > 20
+
+
+DEEP: dict[str, Any] = {}
+for _ in range(550):
+    DEEP = {"a": DEEP}
+
+
+@pytest.mark.requirement("10:byte-for-byte")
+def test_values_that_are_hard_to_write_are_given_back(store: ConversationStore, directory: Path) -> None:
+    hard = "\0\r\n\u2028\ufeff\U0001f600 \\u0000 \x7f"
+    arguments = {"n": 1.0, "big": 10**30, "small": 1e-300, "é": hard, "none": None, "list": [True, [], {}]}
+    messages = [
+        user(hard, "\ud83d"),
+        assistant(thought(hard), call("1", **arguments), call("2", **DEEP)),
+        user(result("1", hard), result("2", "")),
+    ]
+    keep(store, messages[:1], *messages[1].content)
+    keep(store, messages, hard)
+    other = ConversationStore(directory)
+    assert other.get("a").messages == (*messages, assistant(hard))
+    assert repr(other.get("a").messages) == repr((*messages, assistant(hard)))

@@ -1,0 +1,165 @@
+"""Where a turn goes: what it continues, repeats, or forks from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+
+from jumpseat.chat import ContextBlock, ImageBlock, Message, Origin, OtherBlock, TextBlock, ToolUseBlock
+from jumpseat.conversations.placing import Known, Placing, place
+from jumpseat.conversations.same_content import is_same_content
+from tests.unit.conversations.support import assistant, call, result, said, thought, user
+
+Last = Literal["none", "open", "unfinished", "finished"]
+
+FIRST = said("Hi", "Hello")
+TOOLS = (user("List it"), assistant(thought("Hm."), "I will.", call(path=".")), user(result()))
+WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
+
+
+def known(messages: Sequence[Message], last: Last = "finished") -> Known:
+    """A conversation that ends with an answer, if its last message is one."""
+    *inputs, end = messages
+    return Known(inputs, end, last) if end.role == "assistant" else Known([*inputs, end], None, last)
+
+
+@pytest.mark.requirement("10:continue", "10:retry", "10:fork", "10:partial")
+@pytest.mark.parametrize(
+    ("kept", "last", "sent", "expected"),
+    [
+        # Continuing.
+        (FIRST, "finished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (FIRST, "finished", said("Hi", "Hello", "More", "Yes", "So"), ("continue", 2, 2)),
+        (FIRST, "finished", FIRST, ("continue", 2, 2)),
+        (FIRST, "none", said("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (said("Hi"), "none", said("Hi"), ("continue", 1, 1)),
+        ((*TOOLS, WHOLE), "finished", (*TOOLS, WHOLE, user("And?")), ("continue", 4, 4)),
+        # A retry.
+        (FIRST, "finished", said("Hi"), ("retry", 1, 1)),
+        (FIRST, "open", said("Hi"), ("retry", 1, 1)),
+        (said("Hi"), "open", said("Hi"), ("retry", 1, 1)),
+        (said("Hi"), "unfinished", said("Hi"), ("retry", 1, 1)),
+        ((*FIRST, user("More"), assistant()), "finished", said("Hi", "Hello", "More"), ("retry", 3, 3)),
+        ((user("Hi"), assistant()), "finished", (user("Hi"), assistant()), ("retry", 1, 2)),
+        # After a failure or a cancel, with the partial and without it.
+        (FIRST, "unfinished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (FIRST, "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
+        (said("Hi"), "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
+        (FIRST, "unfinished", said("Hi", "Hel", "More"), ("fork", 1, 1)),
+        # An empty answer may be left out.
+        ((user("Hi"), assistant()), "finished", (user("Hi"), user("More")), ("continue", 2, 1)),
+        ((user("Hi"), assistant()), "finished", (user("Hi"), assistant(), user("More")), ("continue", 2, 2)),
+        # Forks.
+        (FIRST, "finished", said("Bye"), ("fork", 0, 0)),
+        (FIRST, "finished", said("Hi", "Other", "More"), ("fork", 1, 1)),
+        (FIRST, "finished", (user("Hi"), user("More")), ("fork", 1, 1)),
+        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi"), ("fork", 1, 1)),
+        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi", "Hello"), ("fork", 2, 2)),
+        (FIRST, "open", said("Hi", "Hello", "More"), ("fork", 2, 2)),
+        (said("Hi"), "open", (user("Hi"), user("More")), ("fork", 1, 1)),
+        # Messages that are divided in another way.
+        ((user("Hi "), user("there")), "none", (user("Hi there"), user("More")), ("continue", 2, 1)),
+        (said("Hi there", "Yes"), "finished", (user("Hi "), user("there")), ("retry", 1, 2)),
+        (
+            (user("Hi"), assistant("One.\n", "Two.")),
+            "finished",
+            (user("Hi"), assistant("One."), assistant("Two."), user("More")),
+            ("continue", 2, 3),
+        ),
+        # A client of texts and calls only, which trims, joins and splits.
+        (
+            (*TOOLS, WHOLE),
+            "finished",
+            (
+                user("List ", "it"),
+                assistant("I will.\n", ToolUseBlock("1", "ls", {"path": "."}, '{ "path": "." }')),
+                user(result()),
+                assistant("It is a.py."),
+                user("And?"),
+            ),
+            ("continue", 4, 4),
+        ),
+    ],
+)
+def test_a_turn_goes_where_its_messages_belong(
+    kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
+) -> None:
+    found = place(known(kept, last), sent)
+    assert (found.kind, found.base, found.new) == expected
+
+
+@pytest.mark.requirement("10:continue")
+def test_of_several_conversations_the_longest_that_is_continued_counts() -> None:
+    ranked = [
+        Placing("fork", 9, 9),
+        Placing("fork", 1, 1),
+        Placing("continue", 2, 2),
+        Placing("retry", 3, 3),
+    ]
+    assert [each.base for each in sorted(ranked, key=lambda each: each.rank)] == [1, 9, 2, 3]
+
+
+ANSWER = assistant(thought("Hm."), "Let me see.\n", " Now:", call(n=1.0, none=None), "Done.")
+
+
+@pytest.mark.requirement("10:compared")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ANSWER,
+        assistant("Let me see.\n Now:", call(n=1.0, none=None), "Done."),
+        assistant("Let me see.", "Now:", call(n=1), "\n\nDone.\n"),
+        assistant(TextBlock("Let me see.\n Now:", origin=Origin("b", "n"), opaque="x"), call(n=1), "Done."),
+        assistant(thought("Another"), "Let me see. Now:", call(n=1), OtherBlock("search", "x"), "Done."),
+    ],
+)
+def test_an_answer_is_the_same_without_what_a_client_cannot_keep(sent: Message) -> None:
+    assert is_same_content("assistant", sent.content, ANSWER.content)
+
+
+@pytest.mark.requirement("10:compared")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        assistant("Let me see. Now", call(n=1.0), "Done."),
+        assistant("Letmesee. Now:", call(n=1.0), "Done."),
+        assistant("Let me see. Now:", call(n=2), "Done."),
+        assistant("Let me see. Now:", call("2", n=1), "Done."),
+        assistant("Let me see. Now:", "Done."),
+        assistant("Let me see. Now:", call(n=1)),
+        assistant(call(n=1), "Let me see. Now:", "Done."),
+        assistant("Let me see. Now:", call(n=1), "Done.", ImageBlock("https://a/b.png")),
+    ],
+)
+def test_an_answer_with_a_changed_word_call_or_order_is_another(sent: Message) -> None:
+    assert not is_same_content("assistant", sent.content, ANSWER.content)
+
+
+IMAGE = ImageBlock("aGk=", "image/png")
+FILE = ContextBlock("x = 1", "file:///a.py")
+
+
+@pytest.mark.requirement("10:compared")
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (user("a", "b"), user("ab"), True),
+        (user("ab"), user("ab\n"), False),
+        (user("a b"), user("ab"), False),
+        (user("a", IMAGE), user("a", IMAGE), True),
+        (user("a", IMAGE), user("a", ImageBlock("aGo=", "image/png")), False),
+        (user("a", IMAGE), user("a"), False),
+        (user(FILE, "a"), user(FILE, "a"), True),
+        (user(FILE, "a"), user(ContextBlock("x = 2", "file:///a.py"), "a"), False),
+        (user(FILE, "a"), user("a", FILE), False),
+        (user(result()), user(result()), True),
+        (user(result()), user(result("2")), False),
+        (user(result()), user(result("1", "b.py")), False),
+    ],
+)
+def test_a_question_is_compared_exactly(one: Message, other: Message, same: bool) -> None:
+    assert is_same_content("user", one.content, other.content) is same
+    assert is_same_content("user", other.content, one.content) is same

@@ -1,0 +1,112 @@
+"""Several threads and processes that write to one directory at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from jumpseat.conversations import ConversationStore
+from tests.unit.conversations.support import TURNS, keep, said, texts, write
+
+WRITERS = 4
+
+
+def all_texts(directory: Path) -> list[str]:
+    """Every text that another process reads, each once."""
+    store = ConversationStore(directory)
+    return sorted({text for row in store.rows() for text in texts(store, row.id)})
+
+
+EXPECTED = sorted(
+    f"{kind} {writer} {number}"
+    for kind in ("question", "answer")
+    for writer in range(WRITERS)
+    for number in range(TURNS)
+)
+
+
+@pytest.mark.requirement("10:several-writers")
+@pytest.mark.parametrize("stores", [1, WRITERS])
+@pytest.mark.parametrize("same_name", [True, False])
+def test_threads_lose_no_turn(directory: Path, stores: int, same_name: bool) -> None:
+    pool = [ConversationStore(directory) for _ in range(stores)]
+    with ThreadPoolExecutor(WRITERS) as threads:
+        running = [
+            threads.submit(write, pool[number % stores], str(number), "a" if same_name else f"c{number}")
+            for number in range(WRITERS)
+        ]
+        for each in running:
+            each.result(timeout=60)
+    assert all_texts(directory) == EXPECTED
+    assert len(list(ConversationStore(directory).files())) == WRITERS
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from jumpseat.conversations import ConversationStore
+from tests.unit.conversations.support import write
+
+store = ConversationStore(Path(sys.argv[1]))
+sys.stdin.readline()
+write(store, sys.argv[2], "a")
+"""
+
+
+@pytest.mark.requirement("10:several-writers")
+def test_processes_lose_no_turn(directory: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(directory), str(number)],
+            stdin=subprocess.PIPE,
+            cwd=Path(__file__).parents[3],
+        )
+        for number in range(WRITERS)
+    ]
+    try:
+        for each in processes:
+            assert each.stdin is not None
+            each.stdin.write(b"\n")
+            each.stdin.close()
+        assert [each.wait(timeout=60) for each in processes] == [0] * WRITERS
+    finally:
+        for each in processes:
+            each.kill()
+            each.wait()
+    assert all_texts(directory) == EXPECTED
+    assert not list(directory.glob("*.damaged-*"))
+
+
+BEGIN = """
+import sys
+from pathlib import Path
+from jumpseat.conversations import ConversationStore
+from tests.unit.conversations.support import said, turn
+
+begun = ConversationStore(Path(sys.argv[1])).begin(turn(said("Hi")))
+print(begun.id, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.requirement("10:several-writers", "10:fork")
+def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directory: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGIN, str(directory)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"a\n"
+        store = ConversationStore(directory)
+        assert store.in_use("a")
+        assert keep(store, said("Hi", "", "More"), "Yes").forked_from == "a"
+    finally:
+        process.communicate(b"\n", timeout=30)
+    assert not store.in_use("a")
+    # The fork continues these messages too, and keeps more of them.
+    assert keep(store, said("Hi"), "Hello").id == "a"

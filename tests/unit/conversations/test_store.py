@@ -1,0 +1,308 @@
+"""What the store keeps of turns, and what it gives back."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ChatCancelled, ContextBlock, Usage, WarningEvent
+from jumpseat.conversations import Change, ConversationStore, UnknownConversationError
+from jumpseat.conversations.rows import title_of
+from jumpseat.system.secrets import hidden
+from jumpseat.system.state_file import StateError
+from tests.unit.conversations.support import (
+    FAILED,
+    answered,
+    assistant,
+    call,
+    keep,
+    result,
+    said,
+    texts,
+    thought,
+    turn,
+    user,
+)
+
+
+def lines(directory: Path, name: str = "a") -> list[dict[str, Any]]:
+    """The lines of a file."""
+    return [json.loads(line) for line in (directory / f"{name}.jsonl").read_bytes().splitlines()]
+
+
+@pytest.mark.requirement("10:continue")
+def test_the_kept_blocks_stay_when_a_client_sends_less(store: ConversationStore) -> None:
+    rich = assistant(thought("Hm."), "Hello", call(path="."))
+    keep(store, said("Hi"), *rich.content)
+    thin = assistant("Hello", call(path="."))
+    keep(store, [user("Hi"), thin, user(result())], "Done.")
+    assert store.get("a").messages == (user("Hi"), rich, user(result()), assistant("Done."))
+
+
+@pytest.mark.requirement("10:retry")
+def test_a_retry_takes_the_place_of_the_answer_and_the_file_has_both(
+    store: ConversationStore, directory: Path
+) -> None:
+    keep(store, said("Hi"), "One")
+    assert keep(store, said("Hi"), "Two").forked_from is None
+    assert texts(store) == ["Hi", "Two"]
+    answers = [line["content"][0]["text"] for line in lines(directory) if line.get("type") == "end"]
+    assert answers == ["One", "Two"]
+    row = store.row("a")
+    assert row is not None
+    assert row.turns == 2
+
+
+@pytest.mark.requirement("10:retry")
+def test_a_retry_without_output_leaves_the_old_answer(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "One")
+    begun = store.begin(turn(said("Hi")))
+    assert texts(store) == ["Hi", "One"]
+    store.finish(begun, answered(), FAILED)
+    assert texts(store) == ["Hi", "One"]
+    assert keep(store, said("Hi", "One", "More"), "Yes").forked_from is None
+
+
+@pytest.mark.requirement("10:retry")
+def test_of_two_retries_at_once_an_answer_is_never_lost(store: ConversationStore) -> None:
+    first, second = store.begin(turn(said("Hi"))), store.begin(turn(said("Hi")))
+    assert (first.id, second.id) == ("a", "a")
+    store.finish(first, answered("One"))
+    assert texts(store) == ["Hi", "One"]
+    store.finish(second, answered(), FAILED)
+    assert texts(store) == ["Hi", "One"]
+    third, fourth = store.begin(turn(said("Hi"))), store.begin(turn(said("Hi")))
+    store.finish(fourth, answered("Four"))
+    store.finish(third, answered("Three"))
+    assert texts(store) == ["Hi", "Four"]
+
+
+@pytest.mark.requirement("10:partial")
+@pytest.mark.parametrize("error", [FAILED, ChatCancelled("Cancelled.")])
+@pytest.mark.parametrize("sent", [said("Hi", "Hel", "More"), (user("Hi"), user("More"))])
+def test_an_unfinished_turn_is_continued_with_its_partial_or_without(
+    store: ConversationStore, error: Any, sent: Any
+) -> None:
+    keep(store, said("Hi"), "Hel", error=error)
+    assert texts(store) == ["Hi", "Hel"]
+    assert keep(store, sent, "Yes").id == "a"
+    assert texts(store) == [*(texts_of_sent(sent)), "Yes"]
+
+
+def texts_of_sent(sent: Any) -> list[str]:
+    """The text of each message."""
+    return [message.content[0].text for message in sent]
+
+
+@pytest.mark.requirement("10:fork")
+def test_a_fork_has_the_kept_messages_and_outlives_its_parent(store: ConversationStore) -> None:
+    rich = assistant(thought("Hm."), "Hello")
+    keep(store, said("Hi"), *rich.content)
+    keep(store, said("Hi", "Hello", "More"), "Yes")
+    fork = keep(store, said("Hi", "Hello", "Less"), "No")
+    assert fork.forked_from == "a"
+    assert texts(store) == ["Hi", "Hello", "More", "Yes"]
+    assert store.delete("a")
+    assert store.get(fork.id).messages == (user("Hi"), rich, user("Less"), assistant("No"))
+    row = store.row(fork.id)
+    assert row is not None
+    assert (row.fork_of, row.turns, row.title) == ("a", 2, "Hi")
+
+
+@pytest.mark.requirement("10:fork", "10:continue")
+def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "Hello")
+    fork = keep(store, said("Bye"), "Bye")
+    of_the_fork = keep(store, said("Bye", "Other"), "Yes")
+    assert of_the_fork.id not in ("a", fork.id)
+    for name in ("a", fork.id):
+        assert keep(store, said("Bye", "Bye", "So?"), "So.", name=name).id == fork.id
+    assert keep(store, said("Hi", "Hello", "So?"), "So.").id == "a"
+    # A fork that is named alone does not reach its parent.
+    again = keep(store, said("Hi", "Hello", "So?", "So.", "And?"), "And.", name=fork.id)
+    assert again.forked_from == fork.id
+
+
+@pytest.mark.requirement("10:fork")
+def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "Hello")
+    running = store.begin(turn(said("Hi", "Hello", "One")))
+    beside = store.begin(turn(said("Hi", "Hello", "Two")))
+    assert (running.id, beside.forked_from) == ("a", "a")
+    assert store.in_use("a")
+    store.finish(beside, answered("2"))
+    store.finish(running, answered("1"))
+    assert not store.in_use("a")
+    assert (texts(store)[-1], texts(store, beside.id)[-1]) == ("1", "2")
+
+
+@pytest.mark.requirement("10:fork")
+def test_a_changed_system_or_model_is_no_fork(store: ConversationStore, directory: Path) -> None:
+    store.finish(
+        store.begin(turn(said("Hi"), system="Be brief.", settings={"temperature": 1})), answered("A")
+    )
+    same = turn(said("Hi", "A", "B"), system="Be brief.", settings={"temperature": 1})
+    store.finish(store.begin(same), answered("C"))
+    assert store.get("a").settings == {"temperature": 1}
+    assert sum("system" in line for line in lines(directory)) == 1
+    begun = store.begin(turn(said("Hi", "A", "B", "C", "D"), system=None))
+    store.finish(begun, answered("E"))
+    assert (begun.id, store.get("a").system, store.get("a").settings) == ("a", None, {})
+    assert ConversationStore(directory).get("a") == store.get("a")
+
+
+def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationStore, directory: Path) -> None:
+    begun = store.begin(turn(said("Hi")))
+    warning = WarningEvent("thinking_dropped", "No thinking.")
+    store.finish(begun, answered("A", usage=Usage(3, 2), response_id="r", warnings=[warning]), FAILED)
+    end = lines(directory)[-1]
+    assert end["usage"]["inputTokens"] == 3
+    assert (end["responseId"], end["stopReason"]) == ("r", "end_turn")
+    assert end["warnings"][0]["code"] == "thinking_dropped"
+    assert end["error"] == {"kind": "server", "message": "Overloaded."}
+
+
+@pytest.mark.requirement("10:private")
+def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> None:
+    keep(store, said("Hi"), "Hello")
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()] == [0o600, 0o600]
+
+
+@pytest.mark.requirement("10:secrets")
+def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, directory: Path) -> None:
+    keep(store, [user("The key is sk-late-secret-1.")], "I see sk-late-secret-1.")
+    secret = hidden('sk-"quoted"-secret').reveal()
+    hidden("sk-late-secret-1")
+    sent = [
+        user("The key is sk-late-secret-1."),
+        assistant("I see sk-late-secret-1."),
+        user(f"And {secret}."),
+    ]
+    begun = store.begin(turn(sent, system=f"Use {secret}.", settings={secret: [secret]}))
+    store.finish(begun, answered(call(key=secret, **{secret: {"deep": [secret]}})))
+    assert begun.id == "a"
+    new = "".join(json.dumps(line) for line in lines(directory)[3:])
+    assert "quoted" not in new
+    assert "late" not in new
+    assert texts(store)[2] == "And ***."
+    assert store.get("a").system == "Use ***."
+    # It is still a retry, and can be continued.
+    assert store.begin(turn(sent)).id == "a"
+
+
+@pytest.mark.requirement("10:title")
+@pytest.mark.parametrize(
+    ("messages", "title"),
+    [
+        (said("  How do I\tsort?\nIn Python"), "How do I sort?"),
+        ((user(ContextBlock("x = 1"), " \n", "Rename x."),), "Rename x."),
+        ((user(result()), assistant("So"), user("Why?")), "Why?"),
+        ((user(result()),), "(no text)"),
+        (said("word " * 40), "word " * 15 + "word…"),
+        (said("x" * 80), "x" * 80),
+        (said("x" * 81), "x" * 79 + "…"),
+    ],
+)
+def test_the_title_is_the_first_line_of_the_first_question(messages: Any, title: str) -> None:
+    assert title_of(messages) == title
+
+
+@pytest.mark.requirement("10:store-fork")
+@pytest.mark.parametrize(
+    ("count", "kept", "turns"),
+    [(None, 6, 3), (9, 6, 3), (6, 6, 3), (4, 3, 2), (3, 3, 2), (2, 2, 1), (1, 1, 1)],
+)
+def test_a_cut_never_divides_a_call_from_its_result(
+    store: ConversationStore, count: int | None, kept: int, turns: int
+) -> None:
+    messages = (*said("Hi", "Hello", "List it"), assistant(call()), user(result()), assistant("Done."))
+    for end in (1, 3, 5):
+        keep(store, messages[:end], *messages[end].content)
+    row = store.fork("a", count)
+    assert store.get(row.id).messages == messages[:kept]
+    assert (row.fork_of, row.turns, row.model, row.title) == ("a", turns, "fake:m", "Hi")
+    assert keep(store, (*messages[:kept], user("More")), "Yes", name=row.id).id == row.id
+
+
+@pytest.mark.requirement("10:store-fork")
+def test_a_call_with_the_id_of_an_answered_one_is_another(store: ConversationStore) -> None:
+    messages = (
+        user("List it"),
+        assistant(call()),
+        user(result()),
+        assistant(call()),
+        user(result("1", "b.py")),
+        assistant("Done."),
+    )
+    keep(store, messages[:-1], "Done.")
+    assert store.get(store.fork("a", 4).id).messages == messages[:3]
+
+
+@pytest.mark.requirement("10:store-rename")
+def test_a_conversation_can_be_renamed_and_deleted(store: ConversationStore, directory: Path) -> None:
+    keep(store, said("Hi"), "Hello")
+    assert store.rename("a", "Greetings").title == "Greetings"
+    keep(store, said("Hi", "Hello", "More"), "Yes")
+    assert [row.title for row in ConversationStore(directory).rows()] == ["Greetings"]
+    assert store.fork("a").title == "Greetings"
+    assert [store.delete("a"), store.delete("a")] == [True, False]
+    assert store.row("a") is None
+    # A turn that ends later does not bring it back.
+    begun = store.begin(turn(said("Hi"), "b"))
+    store.delete("b")
+    store.finish(begun, answered("Hello"))
+    assert store.row("b") is None
+
+
+@pytest.mark.parametrize("name", ["missing", "", "../a", "a/b", "x" * 129])
+def test_an_unknown_conversation_is_an_error(store: ConversationStore, name: str, directory: Path) -> None:
+    keep(store, said("Hi"), "Hello")
+    (directory.parent / "a.jsonl").write_bytes((directory / "a.jsonl").read_bytes())
+    for change in (store.get, store.fork, lambda name: store.rename(name, "x")):
+        with pytest.raises(UnknownConversationError):
+            change(name)
+    assert not store.delete(name)
+    assert not store.in_use(name)
+    assert store.texts(name) == []
+
+
+def test_listeners_get_every_change_with_the_texts_that_it_adds(store: ConversationStore) -> None:
+    seen: list[Change] = []
+
+    def broken(change: Change) -> None:
+        raise RuntimeError("no index")
+
+    store.listeners += [broken, seen.append]
+    begun = store.begin(turn(said("Hi")))
+    store.finish(begun, answered("Hello"))
+    store.rename("a", "Greetings")
+    fork = store.fork("a").id
+    store.delete("a")
+    assert [(each.id, each.texts) for each in seen] == [
+        ("a", ("Hi",)),
+        ("a", ("Hello",)),
+        ("a", ("Greetings",)),
+        (fork, ("Greetings", "Hi", "Hello")),
+        ("a", ()),
+        ("a", ()),
+    ]
+    assert [each.row is None for each in seen] == [False] * 5 + [True]
+    assert dict(store.files()) == {fork: seen[3].stamp}
+    assert store.texts(fork) == ["Greetings", "Hi", "Hello"]
+
+
+def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationStore, directory: Path) -> None:
+    keep(store, said("Hi"), "Hello")
+    path = directory / "a.jsonl"
+    newer = path.read_bytes().replace(b'"version":1', b'"version":2') + b'{"type":"star"}\n'
+    path.write_bytes(newer)
+    other = ConversationStore(directory)
+    assert texts(other) == ["Hi", "Hello"]
+    with pytest.raises(StateError, match="newer version"):
+        other.begin(turn(said("Hi", "Hello", "More")))
+    assert path.read_bytes() == newer
