@@ -79,3 +79,19 @@ async def test_a_variable_that_is_not_utf8_arrives_as_it_is(hub: Hub, upstream: 
         await ask(client)
         assert len(hub.processes()) == 1
     assert upstream.requests[0].headers["authorization"] == "Bearer ff fe"
+
+
+async def test_a_command_has_the_umask_of_its_client(hub: Hub, upstream: FakeUpstream) -> None:
+    command = f"cmd:sh -c 'touch {hub.home}/$K && umask'"
+    table = TABLE.format(url=upstream.base_url, name="x").replace("env:CANARY_KEY", command)
+    (hub.home / "config.toml").write_text(table)
+    upstream.default(Reply.events(completion_stream(["hello"])))
+    for umask in (0o022, 0o007):
+        before = os.umask(umask)
+        try:
+            async with hub.client(env={"K": f"{umask:o}"}) as client:
+                os.umask(before)
+                await ask(client)
+        finally:
+            os.umask(before)
+        assert (hub.home / f"{umask:o}").stat().st_mode & 0o777 == 0o666 & ~umask

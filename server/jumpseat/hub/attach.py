@@ -73,6 +73,7 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
         "pid": os.getpid(),
         "variables": variables,
         "directory": str(directory),
+        "umask": _umask(),
         "places": [str(place) for place in places],
         "options": options,
     }
@@ -113,6 +114,12 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
         with suppress(OSError):
             os.set_blocking(descriptor, mode)
     return 1
+
+
+def _umask() -> int:
+    umask = os.umask(0o077)  # It can be read only by setting it.
+    os.umask(umask)
+    return umask
 
 
 def _open_log(file: Path) -> int:

@@ -50,16 +50,17 @@ class AttachedClient:
                 "pid": int(pid),
                 "variables": dict(variables),
                 "directory": str(directory),
+                "umask": int(umask),
                 "places": [str(config_file), str(state_dir), str(data_dir)],
                 "options": dict(options),
-            } if all(isinstance(value, str) for value in variables.values()):
+            } if 0 <= umask <= 0o777 and all(isinstance(value, str) for value in variables.values()):
                 pass
             case _:
                 raise GarbageError("not a hello")
         places = Places(Path(config_file), Path(state_dir), Path(data_dir))
         if not all(Path(each).is_absolute() for each in (directory, *places)):
             raise GarbageError("a relative path")
-        environment = Environment(variables, Path(directory), places, shared)
+        environment = Environment(variables, Path(directory), places, shared, umask)
         return cls(pid, environment, _options(options))
 
     @property

@@ -95,6 +95,7 @@ class Child(asyncio.SubprocessProtocol):
         *,
         env: Mapping[str, str],
         directory: Path | None = None,
+        umask: int = -1,
         stdin: int = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
     ) -> None:
@@ -104,6 +105,7 @@ class Child(asyncio.SubprocessProtocol):
             argv: program and arguments; there is no shell.
             env: its whole environment.
             directory: its working directory; None for ours.
+            umask: its umask; -1 for ours.
             stdin: a pipe, or `subprocess.DEVNULL`.
             stderr: a pipe, or `subprocess.DEVNULL`.
 
@@ -111,7 +113,7 @@ class Child(asyncio.SubprocessProtocol):
             OSError: it cannot be started.
         """
         # A group of its own: what it starts can be ended with it, and Ctrl-C in a terminal does not reach it.
-        group: dict[str, Any] = {"start_new_session": True}
+        group: dict[str, Any] = {"start_new_session": True, "umask": umask}
         if sys.platform == "win32":
             group = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
         try:

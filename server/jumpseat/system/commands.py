@@ -54,8 +54,13 @@ async def output_of(line: str, directory: Path, environment: Environment) -> str
         program, working_directory = await in_time(located, COMMAND_SECONDS, "command")
     except TimeoutError:
         raise CommandError(f"the program was not found within {COMMAND_SECONDS:g} s") from None
-    env = environment_of_commands(environment)
-    return await run([program, *words[1:]], env=env, directory=working_directory, seconds=COMMAND_SECONDS)
+    return await run(
+        [program, *words[1:]],
+        env=environment_of_commands(environment),
+        directory=working_directory,
+        umask=environment.umask,
+        seconds=COMMAND_SECONDS,
+    )
 
 
 def existing(directory: Path) -> Path:
@@ -63,7 +68,9 @@ def existing(directory: Path) -> Path:
     return directory if directory.is_dir() else Path(directory.anchor)
 
 
-async def run(argv: Sequence[str], *, env: Mapping[str, str], directory: Path, seconds: float) -> str:
+async def run(
+    argv: Sequence[str], *, env: Mapping[str, str], directory: Path, umask: int, seconds: float
+) -> str:
     """What a program writes to its stdout, without white space around it.
 
     What the program leaves running in the background, an agent for example, is not ended.
@@ -72,6 +79,7 @@ async def run(argv: Sequence[str], *, env: Mapping[str, str], directory: Path, s
         argv: program and arguments.
         env: its whole environment.
         directory: where it runs.
+        umask: its umask; -1 for ours.
         seconds: how long it may take.
 
     Raises:
@@ -81,7 +89,7 @@ async def run(argv: Sequence[str], *, env: Mapping[str, str], directory: Path, s
     # Stderr is never read: it may hold the secret, which must not reach a log.
     streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        await command.start(argv, env=env, directory=directory, **streams)
+        await command.start(argv, env=env, directory=directory, umask=umask, **streams)
     except OSError as error:
         raise CommandError(f"the command cannot be run ({type(error).__name__})") from None
     try:

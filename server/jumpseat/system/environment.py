@@ -34,6 +34,9 @@ class Environment:
     shared: Shared = field(default_factory=Shared, repr=False)
     """What this client has in common with other clients of the same daemon."""
 
+    umask: int = -1
+    """For files that the user's commands create; -1 for that of this process."""
+
     kept_back: set[str] = field(default_factory=set)
     """Names of variables that no command gets, because they hold providers' credentials. It only grows."""
 

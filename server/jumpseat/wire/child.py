@@ -19,6 +19,7 @@ async def start_child(
     *,
     env: Mapping[str, str],
     directory: Path | None = None,
+    umask: int = -1,
     on_notification: Callable[[str, Any], None],
     on_request: Callable[[str, Any], Awaitable[Any]],
     on_log: Callable[[str], None],
@@ -30,6 +31,7 @@ async def start_child(
         argv: program and arguments; there is no shell.
         env: its whole environment.
         directory: its working directory; None for ours.
+        umask: its umask; -1 for ours.
         on_notification: as for `Peer`.
         on_request: as for `Peer`.
         on_log: called with each line of its stderr, bounded, without the line's end.
@@ -39,7 +41,7 @@ async def start_child(
         OSError: it cannot be started.
     """
     child = FramedChild(on_notification, on_request, on_log, stall_seconds)
-    await child.start(argv, env=env, directory=directory)
+    await child.start(argv, env=env, directory=directory, umask=umask)
     return child
 
 

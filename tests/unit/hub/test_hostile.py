@@ -90,6 +90,7 @@ def hello(**changed: Any) -> dict[str, Any]:
         "pid": 1,
         "variables": {},
         "directory": "/",
+        "umask": 0o022,
         "places": ["/a", "/b", "/c"],
         "options": {},
         **changed,

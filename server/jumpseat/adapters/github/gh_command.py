@@ -49,7 +49,8 @@ async def gh_token(host: str, environment: Environment, *, seconds: float = GH_S
         if program is None:
             return None
         argv = [program, "auth", "token", "--hostname", host]
-        text = await run(argv, env=env, directory=directory, seconds=seconds)
+        umask = environment.umask
+        text = await run(argv, env=env, directory=directory, umask=umask, seconds=seconds)
     except (CommandError, TimeoutError):
         return None
     return hidden(text) if _TOKEN.fullmatch(text) else None

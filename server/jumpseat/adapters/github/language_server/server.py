@@ -121,7 +121,7 @@ class LanguageServer:
     # -- the start
 
     async def _start(self) -> ServerConnection:
-        argv = find_command(self._provider, self._config)
+        argv = await asyncio.to_thread(find_command, self._provider, self._config)
         self._command_line = without_secrets(shlex.join(argv))
         env = await environment_of(self._provider, self._config, self._values)
         settings = await self._settings()
@@ -142,6 +142,7 @@ class LanguageServer:
                 argv,
                 env=env,
                 directory=directory_of(self._config),
+                umask=self._config.origin.environment.umask,
                 on_notification=on_notification,
                 on_request=self._on_request,
                 on_log=log_to(logger, self._provider),
