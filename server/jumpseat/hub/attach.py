@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jumpseat import __version__
 from jumpseat.hub.failures import CannotShareError, NoDaemonError
 
 END_SECONDS = 3
@@ -52,6 +51,7 @@ def _read_flags(argv: Sequence[str]) -> tuple[dict[str, Any], Path | None]:
 
 def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
     from jumpseat.hub.client import find_or_start
+    from jumpseat.hub.names import installation_stamp
     from jumpseat.system.paths import places_of_process
 
     # A Ctrl-C before the session has begun ends this process without a traceback.
@@ -69,7 +69,7 @@ def _attach(options: Mapping[str, Any], log_file: Path | None) -> int:
     variables = dict(os.environ)
     hello = {
         "op": "attach",
-        "version": __version__,
+        "installation": installation_stamp(),
         "pid": os.getpid(),
         "variables": variables,
         "directory": str(directory),

@@ -42,13 +42,15 @@ def main() -> None:
 
 
 def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
+    from jumpseat.hub.names import daemon_files, installation_stamp
+
+    installation = installation_stamp()  # Before what it describes is imported.
     from jumpseat.rpc.serve import import_the_daemon
 
     import_the_daemon()
     import asyncio
 
     from jumpseat.hub.hub import Hub
-    from jumpseat.hub.names import daemon_files
     from jumpseat.hub.ownership import Ownership
     from jumpseat.rpc.process import call_on_signals, raise_the_mmap_threshold
     from jumpseat.system import logs
@@ -59,7 +61,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     log = logs.open_log("info", LogSink(2), of_process=True)
     raise_the_mmap_threshold()
     ownership = Ownership(files, directory)
-    hub = Hub(ownership.take(), ownership, tidy=lambda: rotate(files.log))
+    hub = Hub(ownership.take(), ownership, installation, tidy=lambda: rotate(files.log))
 
     async def run() -> None:
         call_on_signals(hub.stop)

@@ -53,16 +53,20 @@ CLOSE_SECONDS = 1.0
 class Hub:
     """One daemon. `run` returns when it has ended; the process then exits."""
 
-    def __init__(self, listener: socket.socket, ownership: Ownership, tidy: Callable[[], None]) -> None:
+    def __init__(
+        self, listener: socket.socket, ownership: Ownership, installation: str, tidy: Callable[[], None]
+    ) -> None:
         """
         Args:
             listener: the control socket, listening.
             ownership: the pointer and the socket's path.
+            installation: `installation_stamp()` from before the imports.
             tidy: called whenever a connection has ended.
         """
         listener.setblocking(False)
         self._listener = listener
         self._ownership = ownership
+        self._installation = installation
         self._tidy = tidy
         self._started = time.monotonic()
         self._shared = Shared(lingering=True)
@@ -73,6 +77,7 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._stopping = False
+        self._retired = False
         self._idle = Idle(self._end_if_unused)
 
     async def run(self) -> None:
@@ -169,7 +174,7 @@ class Hub:
                 message = await connection.receive()
             self._waiting.pop(asyncio.current_task(), None)  # type: ignore[arg-type]  # within a task
             match (message or {}).get("op"):
-                case "attach" if message is not None and not self._stopping:
+                case "attach" if message is not None and self._is_current(message.get("installation")):
                     await self._attach(message, connection)
                 case "status":
                     await connection.send(self.status())
@@ -181,6 +186,18 @@ class Hub:
             logger.info("a connection ended: %s", type(error).__name__)
         except Exception:
             logger.exception("a connection failed")
+
+    def _is_current(self, installation: object) -> bool:
+        """Whether this daemon serves a client of this installation; if not, the client starts another one."""
+        if self._stopping or self._retired:
+            return False
+        if isinstance(installation, str) and installation != self._installation:
+            # A package was installed or upgraded: a new client expects its code, as `serve` would run it.
+            logger.info("the installation has changed: the daemon takes no new clients")
+            self._retired = True
+            self._close_listener()
+            self._idle.start(0.0)
+        return not self._retired
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
         try:
@@ -213,7 +230,7 @@ class Hub:
 
     def _seconds_after(self, client: AttachedClient) -> float:
         """How long to wait for the next client; blocks."""
-        if self._ownership.other_version_runs():
+        if self._retired or self._ownership.other_version_runs():
             return 0.0
         return idle_seconds(client)
 
@@ -224,7 +241,8 @@ class Hub:
         with self._ownership.locked() as locked:
             if not locked:
                 return False
-            self._accept()
+            if not self._retired:
+                self._accept()
             if self._tasks:
                 return True
             logger.info("no client is attached any more: the daemon ends")

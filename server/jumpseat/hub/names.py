@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import site
 import socket
 import stat
 import sys
@@ -78,6 +79,13 @@ def _installation() -> str:
     # Another installation of the same version may have other plug-ins and extras (`local`, `keyring`).
     place = f"{sys.prefix}\0{Path(__file__).parent}"
     return f"{zlib.crc32(os.fsencode(place)):08x}"
+
+
+def installation_stamp() -> str:
+    """Differs after a package was installed, upgraded or removed beside jumpseat: a plug-in, for example."""
+    # pip and its like rename into these directories, which changes their times.
+    directories = {Path(__file__).parents[2], *map(Path, site.getsitepackages())}
+    return " ".join(str(each.stat().st_mtime_ns) for each in sorted(directories) if each.is_dir())
 
 
 def read_pointer(path: Path) -> Pointer | None:

@@ -30,7 +30,11 @@ class Visitor:
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(str(path))
+        try:
+            self._socket.connect(str(path))
+        except OSError:
+            self._socket.close()
+            raise
         self._socket.setblocking(False)
 
     async def send(self, data: bytes) -> None:
@@ -68,7 +72,7 @@ async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
     # Not in `tmp_path`, which may be too long for a socket.
     with tempfile.TemporaryDirectory() as run:
         ownership = Ownership(daemon_files(tmp_path), Path(run))
-        hub = Hub(ownership.take(), ownership, tidy=lambda: None)
+        hub = Hub(ownership.take(), ownership, "here", tidy=lambda: None)
         running = asyncio.create_task(hub.run())
 
         def connect() -> Visitor:
@@ -86,7 +90,7 @@ async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
 def hello(**changed: Any) -> dict[str, Any]:
     return {
         "op": "attach",
-        "version": "1",
+        "installation": "here",
         "pid": 1,
         "variables": {},
         "directory": "/",
@@ -236,3 +240,22 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
     finally:
         released.set()
         await asyncio.gather(*blocked)
+
+
+@pytest.mark.requirement("9:upgrade")
+async def test_a_daemon_whose_installation_has_changed_takes_no_new_client_and_ends(
+    visit: Callable[[], Visitor], tmp_path: Path
+) -> None:
+    early, visitor = visit(), visit()
+    await visitor.send(encode(hello(installation="upgraded")))
+    # No refusal: the client then starts another daemon.
+    assert await visitor.read_to_end() == b""
+    with pytest.raises(ConnectionRefusedError):
+        visit()
+    await early.send(encode(hello()))
+    assert await early.read_to_end() == b""
+
+    pointer = daemon_files(tmp_path).pointer
+    async with asyncio.timeout(WAIT_SECONDS):
+        while pointer.exists():  # noqa: ASYNC110 - it is removed by the hub
+            await asyncio.sleep(0.01)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import site
 from pathlib import Path
 
 import pytest
 
 import jumpseat
 from jumpseat.hub.failures import CannotShareError
-from jumpseat.hub.names import daemon_files, host_name, other_pointers, read_pointer
+from jumpseat.hub.names import daemon_files, host_name, installation_stamp, other_pointers, read_pointer
 from jumpseat.hub.ownership import Ownership
 
 
@@ -82,6 +83,18 @@ def test_a_pointer_is_not_read_through_a_link_and_not_from_a_pipe(tmp_path: Path
     assert read_pointer(tmp_path / "link") is None
     assert read_pointer(tmp_path / "pipe") is None
     assert read_pointer(tmp_path / "missing") is None
+
+
+@pytest.mark.requirement("9:upgrade")
+def test_an_installed_package_changes_the_stamp_of_the_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "getsitepackages", lambda: [str(tmp_path), str(tmp_path / "missing")])
+    os.utime(tmp_path, ns=(1, 1))
+    before = installation_stamp()
+    assert installation_stamp() == before
+    (tmp_path / "plugin-1.0.dist-info").mkdir()
+    assert installation_stamp() != before
 
 
 def test_daemons_of_other_versions_are_those_of_this_host(tmp_path: Path) -> None:
