@@ -248,6 +248,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:version-skew": "a daemon of another version stays for its clients and ends with its last",
     "9:one-clients-load": "a flood of one client and a stalled pipe do not slow the deltas of another",
     "9:soak": "hundreds of clients leave descriptors, threads and memory of the daemon as they were",
+    "9:editors": "Neovim, Emacs and Node share a daemon",
     "9:attach-dies": "a session ends with its attach process; the daemon and other clients go on",
     "9:daemon-dies": "when the daemon is killed every attach ends with 1, and the next one starts another",
     "9:run-directory": "the socket's directory is the user's own, mode 0700 and no link, else it is not used",

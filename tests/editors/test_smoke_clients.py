@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completio
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
-from tests.hub import no_daemon_afterwards, running_daemons
+from tests.hub import Hub, no_daemon_afterwards, running_daemons
 
 pytestmark = pytest.mark.editor
 
@@ -48,33 +49,53 @@ def node(script: str = "smoke") -> Sequence[str]:
     return command
 
 
+@pytest.fixture
+def tmp_path(tmp_path):
+    """The home directory of the editors' user, whose daemon is ended afterwards."""
+    with no_daemon_afterwards(tmp_path / "home"):
+        yield tmp_path
+
+
 def run(command, tmp_path, **environment):
-    """Run the client, attached to a shared daemon of its own."""
+    """Run the client, attached to the shared daemon."""
     home = tmp_path / "home"
-    with no_daemon_afterwards(home):
-        ran = subprocess.run(
-            command,
-            env={
-                **os.environ,
-                **environment_of(home),
-                # They start `jumpseat attach`: ours.
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-                "HOME": str(tmp_path),
-                "XDG_STATE_HOME": str(tmp_path / "state"),
-                **environment,
-            },
-            capture_output=True,
-            encoding="utf-8",
-            timeout=CLIENT_SECONDS,
-            check=False,
-        )
-        assert home in running_daemons().values(), "it was not attached"
+    ran = subprocess.run(
+        command,
+        env={
+            **os.environ,
+            **environment_of(home),
+            # They start `jumpseat attach`: ours.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            "HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            **environment,
+        },
+        capture_output=True,
+        encoding="utf-8",
+        timeout=CLIENT_SECONDS,
+        check=False,
+    )
+    assert home in running_daemons().values(), "it was not attached"
     return ran
 
 
 @pytest.mark.parametrize("client", [neovim, emacs, node])
 def test_an_editor_streams_cancels_and_calls_a_tool(client, tmp_path):
-    command = client()
+    chat_with_a_tool(client(), tmp_path)
+
+
+@pytest.mark.requirement("9:editors")
+def test_the_editors_share_a_daemon(tmp_path):
+    commands = [client() for client in (neovim, emacs, node)]
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(chat_with_a_tool, command, tmp_path) for command in commands]:
+            done.result()
+    hub = Hub(tmp_path / "home")
+    assert len(hub.processes()) == 1
+    assert hub.log.count("is attached") == len(commands)
+
+
+def chat_with_a_tool(command, tmp_path):
     call = FakeCall("call_1", "weather", ['{"city": ', '"Rome"}'])
     with ThreadedUpstream() as upstream:
         upstream.script(
