@@ -9,8 +9,8 @@ from jumpseat.chat.blocks import ContextBlock, ImageBlock, Message, TextBlock, T
 LONG_MESSAGES = 500
 """Messages, or blocks in fewer messages: all passes of a turn over as many take a few milliseconds."""
 
-LONG_CHARACTERS = 256 * 1024
-"""Characters in fewer messages."""
+LONG_CHARACTERS = 2 * 1024 * 1024
+"""Characters in fewer messages: text alone costs little, and a change of thread costs half a millisecond."""
 
 
 def is_long(messages: Sequence[Message]) -> bool:
