@@ -28,6 +28,8 @@ def run(argv: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
+        if sys.stdout is not None:  # It is closed, in some scripts.
+            sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:
         error.show()
         return USAGE
