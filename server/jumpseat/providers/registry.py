@@ -1,7 +1,4 @@
-"""The providers of one connection: built from its configuration, made on first use.
-
-Adapters come from a table of kinds, by name, so that a provider that is never used is never imported.
-"""
+"""The providers of one connection. An adapter is imported and created at its first use."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 logger = logging.getLogger(__name__)
 
 LISTING_SECONDS = 15.0
-"""How long one provider may keep the models of the others waiting."""
+"""The time limit of one provider in a list of the models of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +47,13 @@ class ProviderFailure:
 
 
 class Registry:
-    """Which providers exist and what is known of them. One for each connection: overlays differ."""
+    """The providers and their adapters, models and capabilities. One for each connection: overlays differ."""
 
     def __init__(self, config: Config, saved: SavedSettings | None = None) -> None:
         """
         Args:
             config: the user's configuration, with the client's overlay on it.
-            saved: what clients had saved; None for settings that end with the registry.
+            saved: the saved settings; None for settings that end with the registry.
         """
         self.config = config
         self.saved = saved or SavedSettings()
@@ -80,10 +77,11 @@ class Registry:
         self._changes = Changes()
 
     def reconfigure(self, config: Config) -> list[Adapter]:
-        """Replace the configuration; what is equal in both is kept, adapters included.
+        """Replace the configuration, and announce the changes. Adapters of unchanged tables are kept.
 
-        Changes are announced. The adapters of tables that changed or are gone are returned: requests under
-        way may use them to their end, then they go to `close`.
+        Returns:
+            The adapters of changed and removed tables. Running requests may still use them; the caller passes
+            them to `close` after that.
         """
         tables, faults, default = self._tables, self.config.faults, _default_of(self.config)
         self.config = config
@@ -108,7 +106,7 @@ class Registry:
         return retired
 
     def subscribe(self, listener: OnChange) -> Callable[[], None]:
-        """Hear of changes to models, providers and credentials; the returned function ends that."""
+        """Call the listener with every change; returns a function that unsubscribes it."""
         return self._changes.subscribe(listener)
 
     def announce(self, change: Change) -> None:
@@ -121,19 +119,20 @@ class Registry:
         return list(self._tables)
 
     def is_sound(self, provider: str) -> bool:
-        """Whether there is such a provider, with a table that can be used."""
+        """Whether there is such a provider, and its table has no faults."""
         return provider in self._tables and provider not in self.config.faults
 
     @property
     def user_defined(self) -> Sequence[str]:
-        """The ids that have a table in the user's configuration, or are a client's own."""
-        touched = self.config.from_client.intersection(BUILT_IN)  # A few settings of it define no provider.
+        """The ids with a table in the user's configuration, and those that the client added."""
+        # A client's settings for a built-in provider do not define one.
+        only_settings = self.config.from_client.intersection(BUILT_IN)
         tables = [*self.config.providers, *self.config.faults]
-        return [provider for provider in tables if provider not in touched]
+        return [provider for provider in tables if provider not in only_settings]
 
     @property
     def from_client(self) -> Set[str]:
-        """The ids of providers that exist for this client alone."""
+        """The ids of providers that the client added."""
         return self.config.from_client.difference(BUILT_IN)
 
     def table(self, provider: str) -> ProviderConfig:
@@ -152,36 +151,37 @@ class Registry:
         return table
 
     def adapter(self, provider: str) -> Adapter:
-        """The provider's adapter, made now if this is its first use.
+        """The provider's adapter, created at its first use.
 
         Raises:
             RequestError: there is no such provider.
-            ConfigError: its table is wrong, its kind is unknown, or its plug-in cannot be used.
+            ConfigError: its table has a fault, its kind is unknown, or its plug-in cannot be used.
         """
-        made = self._adapters.get(provider)
-        if made is None:
+        adapter = self._adapters.get(provider)
+        if adapter is None:
             table = self.table(provider)
             if provider in self.config.faults:
                 raise error_of(self.config.faults[provider], provider)
             http = self._http.for_provider(provider, table)
             spec = KINDS.get(table.kind)
             if spec is None:
-                made = self._plugins.make(provider, table, http)
+                adapter = self._plugins.make(provider, table, http)
             else:
-                made = spec.create(provider, table, http)
-            if isinstance(made, IdentifiesClient):
-                made.client_info = self.client_info
-            if isinstance(made, ChangesCapabilities):
-                made.on_capabilities_change = lambda: self.announce(ProvidersChanged())
-            if isinstance(made, SharesModels):
-                made.on_models_change = lambda: self._lists.outdate(provider)
-            if made.account is not None:
-                made.account.on_auth_change = self._auth_changed
-            self._adapters[provider] = made
-        return made
+                adapter = spec.create(provider, table, http)
+            if isinstance(adapter, IdentifiesClient):
+                adapter.client_info = self.client_info
+            if isinstance(adapter, ChangesCapabilities):
+                adapter.on_capabilities_change = lambda: self.announce(ProvidersChanged())
+            if isinstance(adapter, SharesModels):
+                adapter.on_models_change = lambda: self._lists.outdate(provider)
+            if adapter.account is not None:
+                adapter.account.on_auth_change = self._auth_changed
+            self._adapters[provider] = adapter
+        return adapter
 
     def _auth_changed(self, status: AuthStatus) -> None:
-        """Tell of a credential; the models of another account are others."""
+        """Announce a change of a provider's sign-in."""
+        # Another account has other models.
         account = (status.state, status.login)
         if self._accounts.get(status.provider, account) != account:
             self.forget_models(status.provider)
@@ -189,10 +189,10 @@ class Registry:
         self.announce(AuthChanged(status))
 
     async def watch_files(self, interval: float = INTERVAL_SECONDS) -> None:
-        """Tell adapters of changes that other processes make to their files, until cancelled.
+        """Notify adapters when other processes change their files, until cancelled.
 
         Args:
-            interval: seconds between two looks.
+            interval: seconds between two polls.
         """
         known: dict[str, list[Stamp | None]] = {}
         while True:
@@ -202,19 +202,19 @@ class Registry:
                 if account is None or not files:
                     continue
                 stamps = await asyncio.to_thread(list, map(stamp_of, files))
-                # At the first look too: the file may have changed since the adapter has read it.
+                # Also at the first poll: the file may have changed since the adapter read it.
                 if known.get(provider) != stamps:
                     try:
                         await account.files_changed()
                     except Exception:
-                        logger.exception("%s could not look at its changed files", provider)
+                        logger.exception("%s could not read its changed files", provider)
                 known[provider] = stamps
             await asyncio.sleep(interval)
 
     async def prepare(self, *providers: str) -> None:
-        """Import the plug-ins of these providers in a thread, so that `adapter` does not block for them.
+        """Import the plug-ins of these providers in a thread, so that `adapter` does not block.
 
-        What is wrong with one is said by `adapter`.
+        If an import fails, `adapter` raises the error.
         """
         kinds = {self._tables[provider].kind for provider in providers if provider in self._tables}
         for kind in kinds - KINDS.keys():
@@ -224,23 +224,20 @@ class Registry:
     def capabilities(
         self, provider: str, *, probed: bool = True
     ) -> tuple[Capabilities, dict[str, CapabilitySource]]:
-        """What the provider can do, and where each fact comes from.
-
-        The adapter's own facts come first, then the configuration's, then what a probe found.
+        """The provider's capabilities, and the source of each: probe, else configuration, else adapter.
 
         Args:
             provider: the provider's id.
-            probed: whether to use the result of a probe. It describes the models of that moment; a chat's
-                model may be newer.
+            probed: whether to use the last probe. False for a chat, whose model may be newer than the probe.
         """
         static = self.adapter(provider).capabilities
-        found = self._probed.get(provider, {}) if probed else {}
+        probe = self._probed.get(provider, {}) if probed else {}
         configured = self.table(provider).capabilities.model_dump(exclude_none=True)
         values: dict[str, bool] = {}
         sources: dict[str, CapabilitySource] = {}
         for name in (field.name for field in fields(static)):
-            if name in found:
-                values[name], sources[name] = found[name], "probe"
+            if name in probe:
+                values[name], sources[name] = probe[name], "probe"
             elif name in configured:
                 values[name], sources[name] = configured[name], "config"
             else:
@@ -254,7 +251,7 @@ class Registry:
         if (spec := KINDS.get(table.kind)) is not None:
             rows = spec.settings_rows
         else:
-            # A plug-in that cannot be used has no rows; a chat with it is answered with the reason.
+            # A plug-in that cannot be used has no rows; a chat with it fails with the reason.
             with contextlib.suppress(ChatError):
                 rows = self.adapter(provider).settings_rows
         return dict(sorted({**rows, **table.settings}.items(), key=lambda item: item[1].order))
@@ -265,30 +262,33 @@ class Registry:
         return {provider: self.settings_rows(provider) if provider in named else {} for provider in self.ids}
 
     def note_missing_default(self, provider: str) -> None:
-        """Say once in the log that the saved default provider does not exist here."""
+        """Log once that the saved default provider does not exist."""
         if provider != self._missing_default:
             self._missing_default = provider
             logger.warning("the saved default provider %s does not exist here; another is chosen", provider)
 
     def default_settings(self, provider: str) -> Mapping[str, Any]:
-        """Values for settings that a chat does not name: the configuration's over the saved ones."""
+        """Settings for chats without them: the saved ones, and those of the configuration, which precede."""
         by_provider = self.config.settings.get("providers", {})
-        found = by_provider.get(provider, {}) if isinstance(by_provider, Mapping) else {}
-        return {**self.saved.of_provider(provider), **(found if isinstance(found, Mapping) else {})}
+        configured = by_provider.get(provider, {}) if isinstance(by_provider, Mapping) else {}
+        return {
+            **self.saved.of_provider(provider),
+            **(configured if isinstance(configured, Mapping) else {}),
+        }
 
     @property
     def default_max_tokens(self) -> int | None:
-        """Output tokens for chats that name none: the configuration's, else the saved ones."""
-        found = self.config.settings.get("max_tokens")
-        return found if type(found) is int and found > 0 else self.saved.max_tokens
+        """The limit of output tokens for chats without one: the configured one, else the saved one."""
+        configured = self.config.settings.get("max_tokens")
+        return configured if type(configured) is int and configured > 0 else self.saved.max_tokens
 
     async def auth_status(self, provider: str, *, refresh: bool = False) -> AuthStatus:
-        """The provider's own word on its credential."""
+        """The state of the provider's sign-in or key."""
         await self.prepare(provider)
         return await self.account(provider).auth_status(refresh=refresh)
 
     def account(self, provider: str) -> Account:
-        """The user's credential at the provider; one that needs nothing where the adapter has none.
+        """The provider's account; one that needs no credential if the adapter has none.
 
         Raises:
             ChatError: as `adapter` raises it.
@@ -297,12 +297,12 @@ class Registry:
         return adapter.account or Account(adapter.provider_name)
 
     def known_models(self, provider: str) -> list[ModelInfo] | None:
-        """The provider's list if it was had before; None before the first list."""
+        """The provider's last list; None before the first one."""
         rows = self._lists.rows(provider, self._adapters.get(provider))
         return None if rows is None else [row.info for row in rows.values()]
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:
-        """What is known of a model without a request: its row, or else facts from other sources."""
+        """The facts of a model, without a request: its row in the last list, else those of other sources."""
         row = (self._lists.rows(provider, self._adapters.get(provider)) or {}).get(model)
         if row is not None:
             return row
@@ -310,23 +310,23 @@ class Registry:
         return known_by_name(provider, model, self.table(provider), context)
 
     def forget_models(self, provider: str) -> None:
-        """Fetch the provider's models again when they are next needed: another credential sees others."""
+        """Drop the provider's list of models, so that it is fetched again when needed."""
         self._lists.forget(provider)
 
     async def list_models(self, provider: str, *, refresh: bool = False) -> list[ModelInfo]:
-        """The provider's models, fetched once and then cached, unless `refresh` or they have expired.
+        """The provider's models, cached until they expire, or requested now with `refresh`.
 
-        A list that differs from the remembered one is announced.
+        A list that differs from the cached one is announced.
 
         Raises:
-            ChatError: the provider did not say.
+            ChatError: the request failed.
         """
         return [row.info for row in (await self._lists.list(provider, refresh=refresh)).values()]
 
     async def list_all_models(
         self, providers: Sequence[str], *, refresh: bool = False
     ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
-        """The models of several providers, fetched concurrently: one that fails hides no other."""
+        """The models of several providers, fetched concurrently, and the failures."""
 
         async def of(provider: str) -> list[ModelInfo] | ProviderFailure:
             try:
@@ -355,32 +355,33 @@ class Registry:
         return models, failures
 
     async def probe(self, provider: str) -> bool:
-        """Ask the provider what it can do; whether it had anything to ask. What it finds new is announced.
+        """Request the provider's capabilities, and announce a change; False if the provider has no probe.
 
         Raises:
-            ChatError: it did not answer, or refused.
+            ChatError: the request failed.
         """
         await self.prepare(provider)
-        found = await self.adapter(provider).probe()
-        if found is None or not self.is_sound(provider):
+        result = await self.adapter(provider).probe()
+        # The configuration may have changed meanwhile.
+        if result is None or not self.is_sound(provider):
             return False
-        if isinstance(found, Capabilities):
-            found = {field.name: getattr(found, field.name) for field in fields(found)}
+        if isinstance(result, Capabilities):
+            result = {field.name: getattr(result, field.name) for field in fields(result)}
         before = self.capabilities(provider)
-        self._probed[provider] = found
+        self._probed[provider] = result
         if self.capabilities(provider) != before:
             self.announce(ProvidersChanged())
         return True
 
     async def close(self, adapters: Sequence[Adapter]) -> None:
-        """Close adapters that `reconfigure` has returned, once nothing uses them any more."""
+        """Close adapters that `reconfigure` returned, after the last request that used them."""
         for adapter in adapters:
             if adapter in self._retired:
                 self._retired.remove(adapter)
         await _close(adapters)
 
     async def aclose(self) -> None:
-        """Close every adapter that was made, then the HTTP client they share."""
+        """Close all adapters, then the HTTP client that they share."""
         await self._lists.aclose()
         await _close([*self._adapters.values(), *self._retired])
         await self._http.aclose()
@@ -393,5 +394,5 @@ def _default_of(config: Config) -> tuple[str | None, str | None]:
 async def _close(adapters: Sequence[Adapter]) -> None:
     closing = (adapter.aclose() for adapter in adapters)
     for failure in await asyncio.gather(*closing, return_exceptions=True):
-        if isinstance(failure, Exception):  # One that fails to close keeps no other from it.
+        if isinstance(failure, Exception):
             logger.error("a provider failed to close", exc_info=failure)

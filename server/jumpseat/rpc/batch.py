@@ -10,7 +10,7 @@ from jumpseat.wire import encode
 
 
 class BatchResponse:
-    """Collects the responses of a batch and sends them when the last one is there."""
+    """Collects the responses of a batch, and sends them after the last one."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -19,25 +19,26 @@ class BatchResponse:
         self._responses: list[bytes] = []
 
     def expect(self) -> None:
-        """One more response will come."""
+        """Count one more response to wait for."""
         self._owed += 1
 
     def add(self, response: Mapping[str, Any]) -> None:
         """Take a response.
 
         Raises:
-            ValueError: JSON has no form for it; it is still owed.
+            ValueError: it cannot be written as JSON; another response must be added.
         """
         self._responses.append(encode(response))
         self._owed -= 1
         self._send_if_complete()
 
     def close(self) -> None:
-        """All messages of the batch were read; a batch of notifications is answered by nothing."""
+        """Call this after the last message of the batch was read."""
         self._closed = True
         self._send_if_complete()
 
     def _send_if_complete(self) -> None:
+        # JSON-RPC 2.0, section 6: a batch of notifications has no response, not an empty array.
         if self._closed and self._owed == 0 and self._responses:
             self._outbox.send_body(b"[" + b",".join(self._responses) + b"]")
             self._responses.clear()

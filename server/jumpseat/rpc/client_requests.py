@@ -1,4 +1,4 @@
-"""What the daemon asks of its client: requests the other way round, and their answers."""
+"""Requests of the daemon to its client, and their responses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from jumpseat.wire import RequestId, RpcResponse
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 60.0
-"""How long a client may take; a person may have to answer a question of the editor's first."""
+"""The time limit of a response: the editor may ask its user first."""
 
 
 class ClientRequests:
-    """The requests of one connection that its client has not answered yet."""
+    """The pending requests of one connection."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -26,8 +26,8 @@ class ClientRequests:
         self._pending: dict[RequestId, asyncio.Future[RpcResponse]] = {}
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request and return its result; None where the client refused, or did not answer in time."""
-        # The prefix keeps these ids apart from the client's own in everybody's logs.
+        """Send a request and return its result; None if the client refused, or did not answer in time."""
+        # The prefix distinguishes these ids from the client's in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
         self._outbox.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})

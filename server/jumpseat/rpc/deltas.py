@@ -1,7 +1,6 @@
-"""The events of one turn as `chat/delta` notifications: numbered, merged if asked, encoded fast.
+"""Sends the events of one turn as `chat/delta` notifications.
 
-Deltas are written as they come. Only with `coalesceMs` are they held back: then neighbouring deltas of
-one block are joined, and what marks a boundary (a start, a done) goes out at once with what was held.
+With `coalesceMs`, adjacent deltas of one block are held back and merged; any other event sends them at once.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class DeltaSink(Sink):
             request_id: the JSON-RPC id of the `chat/start`.
             turn_id: the turn's.
             stream: False for a turn without deltas: only progress is sent.
-            coalesce_ms: the least time between two notifications of deltas; 0 sends each as it comes.
+            coalesce_ms: the shortest time between two notifications of deltas; 0 sends each at once.
             progress_token: the client's `workDoneToken`.
             on_begin: called once, with the first event.
         """
@@ -90,7 +89,7 @@ class DeltaSink(Sink):
         self._last_sent = float("-inf")
 
     def send(self, event: StreamEvent) -> None:
-        """Send the event, now or with the deltas that are being held."""
+        """Send the event, now or with held deltas."""
         if self._on_begin is not None:
             self._on_begin()
             self._on_begin = None
@@ -102,18 +101,18 @@ class DeltaSink(Sink):
             return
         if self._interval and isinstance(event, DELTA_EVENTS):
             self._held.append(event)
-            self._arrange_release()
+            self._schedule_release()
             return
         self._release()
         self._write(event)
         if isinstance(event, DoneEvent):
-            self._stream = False  # `done` is last, always.
+            self._stream = False  # `done` is always the last delta.
 
     async def ready(self) -> None:
         """Wait until the client has read enough."""
         await self._outbox.ready()
 
-    def _arrange_release(self) -> None:
+    def _schedule_release(self) -> None:
         if self._timer is not None:
             return
         loop = asyncio.get_running_loop()
@@ -135,7 +134,7 @@ class DeltaSink(Sink):
         self._last_sent = asyncio.get_running_loop().time()
 
     def _write(self, event: StreamEvent) -> None:
-        # Text is most of the traffic; its frame is put together from bytes, not from objects.
+        # Most events are text, so their frames are built from bytes, which is faster than from objects.
         if type(event) is TextDeltaEvent:
             delta = b'{"type":"text_delta","block":%d,"text":%s}' % (event.block, encode(event.text))
         else:

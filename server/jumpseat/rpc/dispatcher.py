@@ -32,7 +32,7 @@ class _Protocol(JsonRPCProtocol):
     # Private in pygls, hence the pin in pyproject.toml and the test of the seams.
     def _send_data(self, data: Any) -> None:
         """Called by pygls with every response."""
-        # Handlers never raise. An error comes from pygls: the request was cancelled before its handler ran.
+        # Handlers never raise, so an error is from pygls: the request was cancelled before its handler ran.
         if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:

@@ -1,4 +1,4 @@
-"""From exceptions to wire errors: the one place, so that no exception text crosses by accident.
+"""Maps exceptions to wire errors. No other module does, so that no text of an exception reaches a client.
 
 Codes and shapes: section 6 of the protocol page.
 """
@@ -73,7 +73,7 @@ _KINDS = {
 }
 
 
-class RpcFault(Exception):  # noqa: N818 - an error of the caller's, answered, not ours
+class RpcFault(Exception):  # noqa: N818 - an error of the client's request, not of the daemon
     """A message that breaks JSON-RPC, the lifecycle, or a method's params."""
 
     def __init__(self, code: int, message: str, problems: Sequence[Problem] = ()) -> None:
@@ -81,7 +81,7 @@ class RpcFault(Exception):  # noqa: N818 - an error of the caller's, answered, n
         Args:
             code: a JSON-RPC or LSP code, one that has a kind.
             message: one plain sentence.
-            problems: for invalid params, every value that is wrong.
+            problems: for invalid params, the problem of every invalid value.
         """
         super().__init__(message)
         self.code = code
@@ -98,7 +98,7 @@ class WireError:
     data: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The member as JSON has it."""
+        """The member as a JSON object."""
         return {"code": self.code, "message": self.message, "data": self.data}
 
 
@@ -108,7 +108,7 @@ CANCELLED = WireError(
 
 
 def wire_error(exception: BaseException) -> WireError:
-    """The wire error for any exception. `data.partial` is added where the result is shaped."""
+    """The wire error for any exception, without `data.partial`, which the caller adds."""
     match exception:
         case RpcFault():
             return _fault(exception.code, exception.message, exception.problems)
@@ -133,14 +133,15 @@ def _fault(code: int, message: str, problems: Sequence[Problem]) -> WireError:
 
 
 def _problems(error: ValidationError) -> list[Problem]:
-    """A pydantic error's findings, one for each place; no input value is repeated."""
-    found: dict[str, Problem] = {}
+    """The problems in a pydantic error, one for each path, without input values."""
+    problems: dict[str, Problem] = {}
     for each in error.errors(include_url=False, include_input=False):
         path = _path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
-        found.setdefault(path, Problem(path, _sentence(each)))
-    # Of a value that may be of several shapes, the shape that was read furthest says what is wrong.
-    outer = {path[:at] for path in found for at, character in enumerate(path) if character == "."}
-    return [each for path, each in found.items() if path not in outer]
+        problems.setdefault(path, Problem(path, _sentence(each)))
+    # For a value with several possible shapes, only the deepest problem is reported: the others are those of
+    # shapes that the client did not mean.
+    outer = {path[:at] for path in problems for at, character in enumerate(path) if character == "."}
+    return [each for path, each in problems.items() if path not in outer]
 
 
 _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
@@ -148,7 +149,7 @@ _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
 
 
 def _path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
-    """The dotted path as the client sees it: pydantic also names the branch of a union it tried."""
+    """The dotted path in the client's params: without the branches of unions, which pydantic adds."""
     parts: list[str] = []
     for index, part in enumerate(location):
         in_content_block = index >= 2 and location[index - 2] == "content" and isinstance(part, str)
@@ -183,10 +184,10 @@ _SENTENCES = {
 }
 
 
-def _sentence(found: Mapping[str, Any]) -> str:
-    """A finding of pydantic's for a client, who knows of JSON and not of our classes."""
-    known = _SENTENCES.get(found["type"])
-    return found["msg"] if known is None else known.format_map(found.get("ctx", {}))
+def _sentence(error: Mapping[str, Any]) -> str:
+    """An error of pydantic in the words of JSON."""
+    known = _SENTENCES.get(error["type"])
+    return error["msg"] if known is None else known.format_map(error.get("ctx", {}))
 
 
 def _chat_error(error: ChatError) -> WireError:

@@ -21,7 +21,7 @@ DESCRIPTIONS = {
 
 
 class Flags(argparse.Namespace):
-    """The options, as they were written."""
+    """The parsed options."""
 
     config: Path | None
     log_level: str
@@ -30,7 +30,7 @@ class Flags(argparse.Namespace):
 
 
 def parse_flags(argv: Sequence[str], command: str) -> Flags:
-    """The options of this command line; exits with 2 where it is wrong.
+    """The options of this command line; exits with 2 if it is invalid.
 
     Args:
         argv: the arguments after the command's name.
@@ -42,7 +42,7 @@ def parse_flags(argv: Sequence[str], command: str) -> Flags:
 def _process_id(text: str) -> int:
     number = int(text)
     if not 0 <= number < 1 << 32:
-        raise argparse.ArgumentTypeError(f"{text} is no process id")
+        raise argparse.ArgumentTypeError(f"{text} is not a process id")
     return number
 
 

@@ -12,7 +12,7 @@ _LOADER = "pydantic.plugin._loader"
 
 
 class _NoPlugins(ModuleType):
-    """Replaces pydantic's loader, until a name is used that it does not have."""
+    """Replaces pydantic's loader until another name of it is used."""
 
     @staticmethod
     def get_plugins() -> tuple[()]:
@@ -25,8 +25,8 @@ class _NoPlugins(ModuleType):
         return getattr(import_module(_LOADER), name)
 
 
-def look_for_no_plugins() -> None:
-    """Disable the search, unless pydantic has searched already. The daemon uses no pydantic plug-ins."""
+def disable_plugin_search() -> None:
+    """Disable the search, unless pydantic has already searched. The daemon uses no pydantic plug-ins."""
     # The variable alone is not enough: pydantic still imports `importlib.metadata` when it builds its first
     # model, which takes a tenth of the time of all other imports.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

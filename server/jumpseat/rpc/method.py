@@ -1,4 +1,4 @@
-"""What a method is: a row of the method table, the call that its handler gets, and what it comes to."""
+"""A row of the method table, the call that its handler gets, and the handler's outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True, slots=True)
 class MethodCall(Generic[P]):
-    """One message that reached its handler: validated, admitted."""
+    """One validated and admitted message, for its handler."""
 
     params: P
     request_id: str | int = ""
@@ -36,7 +36,7 @@ class HandlerOutcome:
 
 Handler: TypeAlias = Callable[[Session, Any], Awaitable[Any] | Any]
 """`(session, call)`. A plain function runs before the next message is read; a coroutine function is a
-task that `$/cancelRequest` cancels, and that waits for the changes that came before it."""
+task that `$/cancelRequest` cancels, and that waits for earlier changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +55,4 @@ class Method:
     """Whether later requests wait until it has taken effect; the handler is a coroutine function."""
 
     lifecycle: bool = False
-    """Whether the method belongs to LSP's lifecycle rather than to jumpseat's own contract."""
+    """Whether the method is one of LSP's, not of jumpseat's own contract."""

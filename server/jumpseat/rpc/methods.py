@@ -1,7 +1,4 @@
-"""The method table: every method that a client may call, with its params and its handler.
-
-`docs/protocol.md` is checked against it, and `initialize` answers from it.
-"""
+"""The method table: every method that a client may call, with its params and its handler."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ NOTIFICATIONS_SENT = (
     "auth/prompt",
     "auth/didChange",
 )
-"""What the daemon sends of itself."""
+"""The notifications that the daemon sends."""
 
 REQUESTS_SENT = ("window/showDocument",)
-"""What the daemon asks of a client, if the client wanted it."""
+"""The requests that the daemon sends, if the client has enabled them."""

@@ -1,7 +1,4 @@
-"""Changes below, as notifications to the client: the one place that turns one into the other.
-
-`initialize` starts the forwarding for a connection's registry.
-"""
+"""Notifies the client of changes in the registry."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from jumpseat.rpc.outbox import Outbox
 
 
 def forward_changes(registry: Registry, outbox: Outbox) -> None:
-    """Notify the client of every change of its registry from now on."""
+    """Notify the client of every change from now on."""
 
     def notify(change: Change) -> None:
         method, params = notification_of(change)
@@ -23,7 +20,7 @@ def forward_changes(registry: Registry, outbox: Outbox) -> None:
 
 
 def notification_of(change: Change) -> tuple[str, dict[str, Any]]:
-    """The method and the params that tell a client of a change."""
+    """The method and the params of a change's notification."""
     match change:
         case ModelsChanged(provider):
             return "models/didChange", {"provider": provider}

@@ -1,4 +1,4 @@
-"""The process of `jumpseat serve`: what is done once in a process, around one session on stdio."""
+"""The process of `jumpseat serve`: logs, signals and the exit code around one session on stdio."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(options: SessionOptions, *, not_shared: str | None = None) -> int:
     with asyncio.Runner() as runner:
         code = runner.run(_serve(descriptors, environment, options))
         log.close()
-        # A thread may still be blocked on a read, or be loading a model; nothing of theirs is needed.
+        # At once: Python would wait for threads that are blocked, for example in a read.
         os._exit(code)
 
 
@@ -57,11 +57,11 @@ def _duplicate_of_stderr() -> int | None:
 
 
 def raise_the_mmap_threshold() -> None:
-    """Have the allocator keep the memory that each turn uses."""
-    # asyncio receives into a 256 KiB buffer, above glibc's initial threshold for mmap, so that every read
-    # would map and unmap memory; and the texts of a long chat would be given back and fetched again in every
-    # turn. Freeing one larger block raises the threshold for good, and what is kept to twice of it: a quarter
-    # to a half less CPU for each delta, a tenth for a chat with 1 MB of history, measured on Linux.
+    """Make glibc's allocator keep the memory that each turn uses."""
+    # asyncio receives into a 256 KiB buffer, above glibc's initial threshold for mmap, so every read would
+    # map and unmap memory, as would the texts of a long chat in every turn. Freeing one larger block raises
+    # the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux: a quarter to a half less CPU for each
+    # delta, a tenth for a chat with 1 MB of history.
     block = bytearray(8 << 20)
     del block
 

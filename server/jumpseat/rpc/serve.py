@@ -1,7 +1,6 @@
-"""`jumpseat serve`: the command's options, and what has to be settled before the daemon is imported.
+"""`jumpseat serve`: reads the options, then imports the daemon.
 
-An editor's user waits for the daemon's start, so the daemon itself (`process`) is imported only once the
-options are read, and with its most expensive import made lean.
+An editor's user waits for the daemon's start, so its most expensive imports are reduced first.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from collections.abc import Sequence
 from jumpseat.rpc.flags import parse_flags
 from jumpseat.rpc.lean_dataclasses import compile_lazily
 from jumpseat.rpc.lean_lsprotocol import import_lean
-from jumpseat.rpc.lean_pydantic import look_for_no_plugins
+from jumpseat.rpc.lean_pydantic import disable_plugin_search
 
 
 def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
-    """Run the daemon with these command line options; does not return once it has begun to serve.
+    """Run the daemon with these command line options; ends the process after the session.
 
     Args:
         argv: the arguments after the command's name.
@@ -35,16 +34,16 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
 
 def import_the_daemon() -> None:
-    """Import what a session needs, at the least cost; once in a process, before it is imported otherwise."""
+    """Import all that a session needs, fast. Call it before any other import of the daemon."""
     gc.disable()
-    look_for_no_plugins()
+    disable_plugin_search()
     import_lean()
     compile_lazily()
     import jumpseat.rpc.process  # noqa: F401 - with all that it needs
 
-    # What was imported stays; the collector need not look at it again.
+    # Imported objects are never garbage, so the collector skips them.
     gc.freeze()
-    # A chat with a long history makes tens of thousands of objects, none of them garbage before its end.
+    # A chat with a long history creates tens of thousands of objects, none of them garbage before its end.
     # A collection of the second generation stops all threads and grows with the second threshold.
     gc.set_threshold(20_000, 2, 30)
     gc.enable()

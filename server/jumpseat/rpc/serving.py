@@ -46,10 +46,10 @@ class Descriptors(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the command line of `serve` and `attach` says about a session."""
+    """The options of `serve` and `attach` for a session."""
 
     config_file: Path | None = None
-    """The configuration file, if one was named."""
+    """The configuration file, if the command line has one."""
 
     log_level: str = "warning"
     """The lowest level that is logged: a name of `logging`'s, in any case."""
@@ -68,7 +68,7 @@ class LogFileError(Exception):
 def open_session_log(
     options: SessionOptions, environment: Environment, stderr: int | None, *, of_process: bool = False
 ) -> Log:
-    """Open the log that a command line asks for.
+    """Open the log of a session.
 
     Args:
         options: the command line.
@@ -167,7 +167,7 @@ async def _serve(
                 watch_parent(options.client_process_id)
             await stop.wait()
         finally:
-            # In the same way if this task is cancelled.
+            # Also if this task is cancelled.
             stop.set()
             await connection.close()
             await _finish(connection.session, transport)
@@ -175,7 +175,7 @@ async def _serve(
 
 
 async def _finish(session: Session, transport: Transport) -> None:
-    """End turns, so that no provider continues to answer, let the client read the last answers, and close."""
+    """Cancel the turns, send the last responses, and close the session."""
     await session.cancel_others(None, CANCEL_SECONDS)
     await transport.flush(FLUSH_SECONDS)
     try:

@@ -64,10 +64,10 @@ class Session:
 
     outbox: Outbox
     environment: Environment
-    """What surrounds the client's process."""
+    """The client's variables and directories."""
 
     config_file: Path | None
-    """The file that the command line names."""
+    """The configuration file of the command line, if it has one."""
 
     stop: Callable[[], None]
     """Ends the connection; its exit code depends on `shutting_down`."""
@@ -92,12 +92,12 @@ class Session:
     """Held while a configuration is read, so that the last one is in force at the end."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
-    """For the requests that run."""
+    """One for each running request."""
 
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)
-    """The recent answers, for a client that can hold only a part of them."""
+    """The recent answers, for clients that send back only a part of an answer."""
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
@@ -162,7 +162,7 @@ class Session:
         return entry
 
     def release(self, request_id: RequestId) -> InFlight | None:
-        """Forget a request that has its response."""
+        """Remove a request whose response is sent."""
         entry = self.in_flight.pop(request_id, None)
         if entry is not None:
             entry.begun.set()

@@ -1,6 +1,6 @@
-"""Keys of a turn's params that mean nothing, but nearly are a parameter: said in a warning, else ignored.
+"""Warnings for unknown keys of a turn's params that resemble a parameter. Other unknown keys are ignored.
 
-Many programs know another API's names by heart; a limit that is silently not applied costs them money.
+Clients often use another API's names; a limit that is silently ignored costs their users money.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from jumpseat.chat import WarningEvent
 
 MAX_WARNINGS = 20
 MAX_KEYS = 100
-"""More keys than that are not looked at."""
+"""Further keys are not checked."""
 
 MAX_KEY = 64
-"""Longer keys are no spelling of a parameter."""
+"""Longer keys are not checked."""
 
 _OTHER_NAMES = {
     "maxCompletionTokens": "maxTokens",
@@ -46,30 +46,30 @@ _OTHER_NAMES = {
     "numCtx": "settings.num_ctx",
     "keepAlive": "settings.keep_alive",
 }
-"""What other APIs call a parameter."""
+"""The names of parameters in other APIs."""
 
 
 def warnings_of_unknown(keys: Iterable[str], parameters: Collection[str]) -> list[WarningEvent]:
-    """A warning for each key that nearly is a parameter.
+    """A warning for each key that resembles a parameter.
 
     Args:
-        keys: those that are no parameters.
-        parameters: the names of all parameters, as the wire has them.
+        keys: the unknown keys.
+        parameters: the names of all parameters on the wire.
     """
-    meant = {_folded(name): name for name in parameters}
-    meant |= {_folded(name): right for name, right in _OTHER_NAMES.items() if name not in parameters}
-    from difflib import get_close_matches  # Deferred: hardly any client sends such keys.
+    known = {_folded(name): name for name in parameters}
+    known |= {_folded(name): right for name, right in _OTHER_NAMES.items() if name not in parameters}
+    from difflib import get_close_matches  # Deferred: few clients send such keys.
 
     warnings = []
     for key in islice(keys, MAX_KEYS):
         if len(key) > MAX_KEY:
             continue
-        for found in get_close_matches(_folded(key), meant, n=1, cutoff=0.8):
-            message = f"{key!r} is not a parameter and was ignored; the parameter is {meant[found]!r}."
+        for match in get_close_matches(_folded(key), known, n=1, cutoff=0.8):
+            message = f"{key!r} is not a parameter and was ignored; the parameter is {known[match]!r}."
             warnings.append(WarningEvent("unknown_parameter", message))
     return warnings[:MAX_WARNINGS]
 
 
 def _folded(name: str) -> str:
-    """A name without what spellings differ in: `max_tokens`, `max-tokens` and `MaxTokens` are one."""
+    """One spelling for `max_tokens`, `max-tokens` and `MaxTokens`."""
     return name.replace("_", "").replace("-", "").lower()

@@ -134,7 +134,8 @@ async def test_a_broken_plug_in_is_listed_with_its_message_and_hides_no_other(
     install: Install, code: str
 ) -> None:
     install(code)
-    tables = {"mine": {"kind": "acme"}, "other": {"kind": "openai"}}
+    other = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
+    tables = {"mine": {"kind": "acme"}, "other": other}
     there = Registry(Config.model_validate({"providers": tables}))
     rows = {row.id: row for row in await describe(there, None, probe=True)}
 

@@ -19,18 +19,18 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
     provider = call.params.provider or await default_provider(registry)
     if provider is None:
         why = no_default(registry)
-        # The provider of a sign-in that names none. It is signed out, or it would be the default.
+        # The provider that a sign-in without a provider uses; signed in, it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         return {**auth_to_wire(unused), "message": f"{why.message} {why.hint}"}
     status = await registry.auth_status(provider, refresh=call.params.refresh)
     if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
-        # Signed in, but the account and its plan are not known yet.
+        # The adapter has a sign-in, but has not requested the account and its plan.
         status = await registry.auth_status(provider, refresh=True)
     return auth_to_wire(status)
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
-    """Send the client the prompt for the user, and answer when the sign-in has ended."""
+    """Sign in; `auth/prompt` has the code for the user, and the response is the final state."""
     params = call.params
     registry = session.registry
     provider = params.provider or SIGN_IN_PROVIDER
@@ -55,6 +55,6 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
-    """Delete the stored credential, and answer with the remaining state."""
+    """Delete the stored credential; the response is the remaining state."""
     provider = call.params.provider or SIGN_IN_PROVIDER
     return auth_to_wire(await session.registry.account(provider).sign_out())

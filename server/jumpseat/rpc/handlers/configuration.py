@@ -1,7 +1,7 @@
-"""The configuration of a connection: read, watched, read again. Sections 1 and 7 of the protocol page.
+"""Reads and watches the configuration of a connection. Sections 1 and 7 of the protocol page.
 
-A configuration that cannot be used changes nothing: the previous one stays, and the client is notified.
-Running turns keep their adapters.
+If a new configuration cannot be used, the previous one stays, and the client is notified. Running turns keep
+their adapters.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
 
 
 def watcher_of(session: Session) -> Watcher:
-    """Notices changes of the configuration file from now on; made before the file is read, it misses none."""
+    """A watcher of the configuration file. Create it before the file is read, so that no change is missed."""
     environment = session.environment
     named = session.config_file
     return Watcher([environment.places.config_file if named is None else environment.directory / named])
@@ -61,9 +61,8 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
     if not isinstance(overlay, dict | list | None):
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
         overlay = None
-    # What Lua makes of an empty object means absent, as the object itself does.
-    wanted = overlay if isinstance(overlay, dict) and overlay else None
-    await reread(session, wanted)
+    # An empty object means absent, and so does an array: Lua encodes an empty object as one.
+    await reread(session, overlay if isinstance(overlay, dict) and overlay else None)
 
 
 async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> None:
@@ -71,7 +70,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
 
     Args:
         session: the connection's.
-        overlay: the client's own configuration from here on; None for the one that was taken last.
+        overlay: the client's new configuration; None for its last accepted one.
     """
     async with session.configuring:
         if overlay is None:
@@ -93,6 +92,7 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
     if retired:
 
         async def close() -> None:
+            # Any request under way may still use a removed adapter.
             for finished in using:
                 await finished.wait()
             await session.registry.close(retired)

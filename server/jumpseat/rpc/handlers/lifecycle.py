@@ -47,23 +47,23 @@ DELTA_TYPES = (
 )
 
 CANCEL_AT_SHUTDOWN_SECONDS = 1.0
-"""How long `shutdown` waits for the turns it cancels: they only have to close a socket."""
+"""How long `shutdown` waits for cancelled turns, which only close a socket."""
 
 
 def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:
-    """Read the configuration and answer with the daemon's capabilities.
+    """Read the configuration; the response has the daemon's capabilities.
 
-    A wrong configuration is an error, after which the client may send `initialize` again.
+    After an error, such as a faulty configuration, the client may send `initialize` again.
     """
     if session.initialized:
-        raise RpcFault(INVALID_REQUEST, "The connection is initialized already.")
+        raise RpcFault(INVALID_REQUEST, "The connection is already initialized.")
     params = call.params
     options = params.initialization_options
-    wanted = options.protocol_versions
-    if wanted and PROTOCOL_VERSION not in wanted:
+    versions = options.protocol_versions
+    if versions and PROTOCOL_VERSION not in versions:
         raise RpcFault(
             INVALID_REQUEST,
-            f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, wanted))}.",
+            f"This daemon speaks protocol version {PROTOCOL_VERSION}, not {', '.join(map(str, versions))}.",
         )
     watcher = watcher_of(session)
     config = read_configuration(session, options.config)
@@ -97,7 +97,8 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 
 
 def initialized(session: Session, call: MethodCall[NoParams]) -> None:
-    """Report the faults of the configuration: before this notification a client may not show messages."""
+    """Report the faults of the configuration."""
+    # Not in `initialize`: before it has sent `initialized`, a client might not show messages.
     show_faults(session, session.registry.config.faults)
 
 
@@ -107,7 +108,7 @@ def mark_shutting_down(session: Session, call: MethodCall[NoParams]) -> None:
 
 
 async def shutdown(session: Session, call: MethodCall[NoParams]) -> None:
-    """Cancel the requests in flight, and answer after their responses."""
+    """Cancel the requests in flight, and respond after their responses."""
     await session.cancel_others(call.request_id, CANCEL_AT_SHUTDOWN_SECONDS)
 
 

@@ -16,11 +16,12 @@ from jumpseat.rpc.session import Session
 
 
 async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> dict[str, Any]:
-    """The models of one provider, or of all; failures of providers are listed beside them."""
+    """The models of one provider, or of all, and the failures of providers."""
     registry = session.registry
     named = call.params.provider
     if named is not None:
-        registry.table(named)  # An unknown name is the request's error, not a provider's.
+        # Raises for an unknown provider: an error of the request, not a row of `errors`.
+        registry.table(named)
     providers = [named] if named is not None else registry.ids
     models, failures = await registry.list_all_models(providers, refresh=call.params.refresh)
     default = await _default_model_id(session, named)
@@ -28,7 +29,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     capabilities = {
         provider: registry.capabilities(provider)[0]
         for provider in listed
-        if registry.is_sound(provider)  # The configuration may have changed in the meantime.
+        if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
     return {
         "models": await asyncio.to_thread(_rows, models, default, capabilities),
@@ -47,7 +48,7 @@ def _rows(
 
 
 async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams]) -> dict[str, Any]:
-    """Accept a model's terms, because the client asks for it; answers with the model's row as it is now."""
+    """Accept a model's terms; the response has the model's new row."""
     registry = session.registry
     target = await resolve_model(registry, call.params.model)
     await registry.account(target.provider).accept_terms(target.model)
@@ -64,12 +65,10 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
 
 
 async def _default_model_id(session: Session, listed: str | None = None) -> str | None:
-    """The model that a chat without a model would use; None where there is none, which is no error here.
-
-    Where one provider alone is listed, another one is not asked for its default.
-    """
+    """The model that a chat without a model would use; None if there is none."""
     registry = session.registry
     try:
+        # If one provider is listed, no request is made to another one for its default.
         if listed is not None:
             await registry.saved.loaded()
             named = registry.config.default_model or registry.saved.default_model(registry.ids)

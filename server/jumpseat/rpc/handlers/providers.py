@@ -13,11 +13,11 @@ from jumpseat.rpc.session import Session
 
 
 async def providers_list(session: Session, call: MethodCall[ProvidersListParams]) -> dict[str, Any]:
-    """Every provider, what it can do and whether it can be used."""
+    """Every provider, with its capabilities and its sign-in."""
     registry = session.registry
     try:
         default = await default_provider(registry)
     except ChatError:
-        default = None  # A wrong default is a chat's error; the list is how a user finds the right one.
+        default = None  # A faulty default is an error of chats only: the list shows what to choose.
     rows = await describe(registry, default, probe=call.params.probe)
     return {"providers": [provider_to_wire(row) for row in rows]}

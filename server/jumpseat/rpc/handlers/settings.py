@@ -13,14 +13,14 @@ DID_CHANGE = "settings/didChange"
 
 
 async def settings_get(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
-    """The saved settings, read again: another process may have changed them."""
+    """The saved settings, read again because another process may have changed them."""
     saved = session.registry.saved
     await saved.refresh()
     return {"settings": saved.values}
 
 
 async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) -> dict[str, Any]:
-    """Merge what the client sends into what is saved, and answer with the whole."""
+    """Merge the client's settings into the saved ones; the response has all of them."""
     registry, patch = session.registry, call.params.settings
     providers = patch.get("providers")
     schemas = await registry.settings_schemas(*(providers if isinstance(providers, dict) else ()))
@@ -30,11 +30,7 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
 
 
 def follow_saved_settings(session: Session) -> None:
-    """Tell the client of every change of the saved settings for as long as the connection lasts."""
+    """Notify the client of every change of the saved settings while the connection lasts."""
     saved = session.registry.saved
-
-    def tell() -> None:
-        session.outbox.notify(DID_CHANGE, {"settings": saved.values})
-
-    saved.on_change(tell)
+    saved.on_change(lambda: session.outbox.notify(DID_CHANGE, {"settings": saved.values}))
     session.run_in_background("following the saved settings", saved.watch)

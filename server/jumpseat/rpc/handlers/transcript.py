@@ -16,7 +16,7 @@ from jumpseat.rpc.session import Session
 
 
 async def transcript_parse(session: Session, call: MethodCall[TranscriptParseParams]) -> dict[str, Any]:
-    """Read a conversation out of a text; what the daemon remembers of it comes back with it."""
+    """Parse a conversation; answers that the daemon remembers are restored."""
     text = call.params.text
     front = await asyncio.to_thread(parse_front_matter, text)
     roles = await _roles(session, front.model)
@@ -47,7 +47,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
 
 
 async def _roles(session: Session, model: str | None) -> RoleNames:
-    """What the headings say: what the provider of that model is configured with, else the standard names."""
+    """The names in headings: those configured for the model's provider, else the standard names."""
     registry = session.registry
     tables = {name: registry.table(name).roles for name in registry.ids}
     if not any(table.names for table in tables.values()):
@@ -55,5 +55,5 @@ async def _roles(session: Session, model: str | None) -> RoleNames:
     try:
         target = await resolve_model(registry, model)
     except ChatError:
-        return RoleNames()  # A wrong name is a chat's error; the text can be read all the same.
+        return RoleNames()  # An unknown model is an error of chats only; the text can still be read.
     return RoleNames(**tables[target.provider].names)
