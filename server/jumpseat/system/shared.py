@@ -10,11 +10,15 @@ from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
+MOST_LINGERING = 64
+"""Of each kind, those in use included. A client that changes its keys all the time leaves no more behind."""
+
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
+    kind: Hashable
     value: Any = field(repr=False)
     close: Callable[[Any], Awaitable[None]]
     holders: int = 0
@@ -61,6 +65,7 @@ class Shared:
         close: Callable[[T], Awaitable[None]],
         *,
         linger: float = 0.0,
+        most: int = MOST_LINGERING,
     ) -> Held[T]:
         """The value of this key, created now if there is none.
 
@@ -69,10 +74,13 @@ class Shared:
             make: creates the value, without blocking.
             close: closes the value.
             linger: seconds for which a lingering store keeps the value after its last holder.
+            most: with more values of the kind than this, those without a holder are closed, the oldest first.
         """
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(make(), close)
+            kind = key[0] if isinstance(key, tuple) else key
+            entry = self._entries[key] = _Entry(kind, make(), close)
+            self._end_surplus(kind, most)
         entry.holders += 1
         if entry.end is not None:
             entry.end.cancel()
@@ -87,6 +95,7 @@ class Shared:
                 await asyncio.shield(self._end(key, entry))
             else:
                 entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
+                await asyncio.shield(asyncio.gather(*self._end_surplus(entry.kind, most)))
 
         return Held(cast(T, entry.value), release)
 
@@ -97,6 +106,12 @@ class Shared:
             if not entry.holders:
                 self._end(key, entry)
         await asyncio.gather(*self._closing)
+
+    def _end_surplus(self, kind: Hashable, most: int) -> list[asyncio.Task[None]]:
+        of_kind = [(key, entry) for key, entry in self._entries.items() if entry.kind == kind]
+        lingering = [(entry.end.when(), key, entry) for key, entry in of_kind if entry.end is not None]
+        lingering.sort(key=lambda each: each[0])
+        return [self._end(key, entry) for _, key, entry in lingering[: max(0, len(of_kind) - most)]]
 
     def _end(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
         if entry.end is not None:

@@ -49,6 +49,22 @@ async def test_a_value_that_lingers_is_used_again_and_then_closed() -> None:
         await one.value.closed.wait()
 
 
+async def test_of_many_values_of_a_kind_only_the_latest_linger() -> None:
+    shared = Shared(lingering=True)
+    held = [shared.hold(("list", number), _Value, _Value.close, linger=60, most=3) for number in range(5)]
+    other = shared.hold(("pool", 0), _Value, _Value.close, linger=60, most=1)
+    for each in (*held, other):
+        await each.release()
+    assert [each.value.closed.is_set() for each in (*held, other)] == [True, True, False, False, False, False]
+
+    new = shared.hold(("list", 5), _Value, _Value.close, linger=60, most=3)
+    async with asyncio.timeout(5):
+        await held[2].value.closed.wait()
+    await new.release()
+    assert not held[3].value.closed.is_set()
+    await shared.aclose()
+
+
 async def test_closing_ends_lingering_values_and_keeps_held_ones() -> None:
     shared = Shared(lingering=True)
     lingering = shared.hold("lingering", _Value, _Value.close, linger=60)

@@ -104,6 +104,7 @@ def hold_server(environment: Environment, path: Path, name: str) -> Held[SharedS
     path = path.resolve()
     # With the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
+    # `most`: a model that is replaced by another one does not keep its memory.
     return environment.shared.hold(
-        key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS
+        key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS, most=1
     )

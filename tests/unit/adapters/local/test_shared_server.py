@@ -125,6 +125,15 @@ async def test_another_file_in_the_same_place_is_another_model(session, server_c
     assert len(server_class.started) == 2
 
 
+async def test_an_unused_model_is_unloaded_when_another_one_is_used(session, server_class):
+    one = session()
+    await answer_of(one)
+    await one.aclose()
+    assert not server_class.started[0].closed
+    await answer_of(session(OMP_NUM_THREADS="3"))  # Another process.
+    assert [server.closed for server in server_class.started] == [True, False]
+
+
 async def test_only_variables_with_an_effect_on_the_model_are_passed_on_and_keep_sessions_apart(
     session, server_class
 ):
