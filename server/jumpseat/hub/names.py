@@ -61,7 +61,9 @@ def daemon_files(state_dir: Path, *, make: bool = True) -> DaemonFiles:
     directory = state_dir / "daemon"
     try:
         if make:
-            directory.mkdir(0o700, parents=True, exist_ok=True)
+            # In two steps: `parents` are created with the default mode, and the state holds secrets.
+            state_dir.mkdir(0o700, parents=True, exist_ok=True)
+            directory.mkdir(0o700, exist_ok=True)
         status = directory.lstat()
     except OSError as error:
         raise CannotShareError(

@@ -22,6 +22,8 @@ def write(path: Path, **content: object) -> None:
 def test_the_files_are_private_and_their_names_hold_host_and_version(tmp_path: Path) -> None:
     files = daemon_files(tmp_path / "state")
 
+    # Files with secrets are not used in a directory that others can open.
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     assert files.lock.parent == tmp_path / "state" / "daemon"
     assert files.lock.parent.stat().st_mode & 0o777 == 0o700
     assert files.pointer.name.startswith(f"{host_name()}-{jumpseat.__version__}-")
