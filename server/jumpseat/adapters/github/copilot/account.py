@@ -1,4 +1,4 @@
-"""The account of one Copilot provider: its sign-in, what GitHub says of it, and the status that clients see.
+"""The account of one Copilot provider: its sign-in, its facts at GitHub, and its status for clients.
 
 Chooses among the sign-ins that exist. Sessions share the `TokenCache` of the chosen one, with its account.
 """
@@ -37,7 +37,7 @@ LINGER_SECONDS = 300.0
 """How long the account of a sign-in is remembered after its last session: for the next `jumpseat chat`."""
 
 LOOK_AGAIN_SECONDS = 5.0
-"""How long "signed out" counts before other programs' sign-ins are searched again."""
+"""How long "signed out" is cached before other programs' sign-ins are searched again."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 """Sources that the user named for Copilot: using another sign-in instead would surprise them."""
@@ -60,7 +60,7 @@ class CopilotAccount(Account):
             http: the session's client.
             hosts: the GitHub.
             config: the provider's table; `client_id` and `github_token` count here.
-            headers: what an exchange says of the client; called when the first exchange is due.
+            headers: returns the client's identity for an exchange; called at the first exchange.
             catalogue: the models of the account.
         """
         super().__init__(hosts.provider)
@@ -78,7 +78,7 @@ class CopilotAccount(Account):
         self._store_stamp: object = None
         self._search_again_at = 0.0
         self._seen: tuple[object, SignIn | None] | None = None
-        """The store's stamp and the best sign-in that `files_changed` has taken into account."""
+        """The store's stamp and the best sign-in at the last `files_changed`."""
 
         self._rejected: dict[str, SignIn] = {}
         """Sign-ins of other programs that GitHub does not accept any more, by token; the last one is last."""
@@ -107,7 +107,7 @@ class CopilotAccount(Account):
     async def credential(self, *, insist: bool = False) -> tuple[CopilotCredential, TokenCache]:
         """The credential for the next request, and the cache to which its refusal is reported.
 
-        Where GitHub rejects another program's sign-in, the next one is used.
+        If GitHub rejects another program's sign-in, the next one is used.
 
         Raises:
             AuthenticationError: signed out, or GitHub does not accept the sign-in.
@@ -130,7 +130,7 @@ class CopilotAccount(Account):
     # -- for clients
 
     async def sign_in(self, on_prompt: OnPrompt) -> AuthStatus:
-        """Sign the user in with a device code, and keep the token.
+        """Sign the user in with a device code, and store the token.
 
         Raises:
             AuthenticationError: the user did not confirm, or not in time.
@@ -158,7 +158,7 @@ class CopilotAccount(Account):
         return replace(status, message=" ".join(filter(None, sentences)) or None)
 
     async def sign_out(self) -> AuthStatus:
-        """Forget our own sign-in. Other programs' sign-ins stay, and are not used until the next sign-in.
+        """Delete our own sign-in. Those of other programs stay, and are not used until the next sign-in.
 
         Raises:
             ConfigError: a file still holds a token; the message names it.
@@ -185,7 +185,7 @@ class CopilotAccount(Account):
         raise first
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """The state of the sign-in and its source; with `refresh` GitHub is asked for account and quotas."""
+        """The state of the sign-in and its source; with `refresh`, account and quotas from GitHub."""
         try:
             found = await self._search()
         except ChatError as error:
@@ -216,13 +216,10 @@ class CopilotAccount(Account):
         return [self._store.path]
 
     async def files_changed(self) -> None:
-        """Search again, and report what is new: another session or process may have signed in or out.
-
-        The store holds every provider's sign-ins, and our own changes touch it too.
-        """
+        """Search again, and report what is new: another session or process may have signed in or out."""
         if self._seen is None or await asyncio.to_thread(self._store.stamp) == self._seen[0]:
             return
-        # Not those of the last search: that of a chat may have come before.
+        # Compared with the last report, not with the last search, which a chat may have made.
         before = self._seen[1]
         after = (await self._search()).best
         self._seen = self._store_stamp, after
@@ -239,7 +236,7 @@ class CopilotAccount(Account):
     # -- sign-ins
 
     async def _search(self) -> FoundSignIns:
-        """The sign-ins that exist, without those that GitHub has rejected.
+        """The existing sign-ins, without those that GitHub has rejected.
 
         Raises:
             ChatError: one that the user named for Copilot cannot be used, or the store cannot be read.
@@ -252,7 +249,7 @@ class CopilotAccount(Account):
                 self._found = await self._find()
                 self._store_stamp, self._search_again_at = stamp, now + LOOK_AGAIN_SECONDS
             usable = [each for each in self._found.sign_ins if each.token.reveal() not in self._rejected]
-            # Where all were rejected, the last one stays, so that its error is reported.
+            # If all were rejected, the last one stays, so that its error is reported.
             found = replace(self._found, sign_ins=usable or list(self._rejected.values())[-1:])
             if self._seen is None:
                 self._seen = stamp, found.best
@@ -289,7 +286,7 @@ class CopilotAccount(Account):
             await held.release()
 
     async def _has_next_after(self, tokens: TokenCache, error: ChatError) -> bool:
-        """Whether another sign-in is left to try. Those that were made for this provider are not skipped."""
+        """Whether there is another sign-in to try; never after a sign-in that was made for this provider."""
         sign_in = tokens.sign_in
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
@@ -302,7 +299,7 @@ class CopilotAccount(Account):
         return any(each.token.reveal() not in self._rejected for each in (await self._search()).sign_ins)
 
     async def _forget(self) -> None:
-        """Drop all that is known, so that the next call searches again."""
+        """Drop the cached sign-ins, so that the next call searches again."""
         held, self._held = self._held, None
         self._found = self._seen = None
         self._rejected.clear()
@@ -327,7 +324,7 @@ class CopilotAccount(Account):
     # -- the status
 
     async def _refreshed(self) -> AuthStatus:
-        """The status after GitHub was asked about the account and its access to Copilot."""
+        """The status after requests to GitHub for the account and its access to Copilot."""
         while True:
             try:
                 tokens = await self.tokens()
@@ -347,7 +344,7 @@ class CopilotAccount(Account):
             return self._known()
 
     def _known(self) -> AuthStatus:
-        """The status as far as is known, without a request."""
+        """The status without a request."""
         tokens = None if self._held is None else self._held.value
         failure = None if tokens is None else tokens.failure or tokens.denial
         if isinstance(failure, AuthorizationError):

@@ -78,7 +78,7 @@ class CopilotAdapter(Adapter):
             http: the shared client.
 
         Raises:
-            ConfigError: a key of the table is wrong, or names a host that no credential may be sent to.
+            ConfigError: a key of the table has a fault, or names a host that no credential may be sent to.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -176,7 +176,7 @@ class CopilotAdapter(Adapter):
             raise
 
     async def list_models(self) -> list[ModelInfo]:
-        """The account's models, asked for now, and `auto`.
+        """The account's models, requested now, and `auto`.
 
         Raises:
             ChatError: signed out, or the list could not be fetched.
@@ -197,19 +197,19 @@ class CopilotAdapter(Adapter):
             return await self.list_models()
 
     async def probe(self) -> Mapping[str, bool] | None:
-        """What the account's models can do.
+        """The abilities of the account's models.
 
         Raises:
-            ChatError: the list could not be had.
+            ChatError: as `list_models` raises it.
         """
         return capabilities_of(await self.list_models())
 
     def heard_models(self) -> Sequence[ModelInfo]:
-        """The list of the last chat, which has to know how each model is asked."""
+        """The last list, which a chat fetches to choose the model's route."""
         return self._catalogue.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """The model's context length as the list was last heard."""
+        """The model's context length in the last list."""
         row = self._catalogue.row(model)
         return row.max_context_tokens if row is not None else None
 
@@ -254,7 +254,7 @@ class CopilotAdapter(Adapter):
         """The model's route: the best in its row that is not known to be closed."""
         closed = self._closed.get(model, frozenset())
         listed = [path for path in PREFERENCE if path in (info.endpoints or ())] if info else list(GUESSES)
-        # Where all are closed, the list counts more than the refusals.
+        # If all listed routes are closed, one that is not listed is tried.
         return next((path for path in [*listed, *GUESSES] if path not in closed), CHAT_COMPLETIONS)
 
     def _refine(self, request: ChatRequest, prepared: Prepared, path: str) -> Refine:

@@ -31,7 +31,7 @@ AUTO = "auto"
 """The model name that lets the service choose."""
 
 LIST_SECONDS = 10.0
-"""How long a chat waits for the list, which it does not need."""
+"""How long a chat waits for the list, which it can do without."""
 
 AUTO_MARGIN_SECONDS = 300.0
 """How long before its expiry an `auto` session is replaced."""
@@ -69,7 +69,7 @@ class CopilotCatalogue:
             ask: makes a request of the data plane.
             answers: where sessions share the list.
             key: what determines the list: the account and the request's headers.
-            list_seconds: how long a chat waits for the list.
+            list_seconds: the time limit of a chat for the list.
         """
         self._provider = provider
         self._ask = ask
@@ -84,7 +84,7 @@ class CopilotCatalogue:
 
     @property
     def known(self) -> Sequence[ModelInfo]:
-        """The last list; empty where there is none yet."""
+        """The last list; empty before the first."""
         return self._models or ()
 
     def row(self, model: str) -> ModelInfo | None:
@@ -96,7 +96,7 @@ class CopilotCatalogue:
         self._models, self._listed_at, self._auto = None, None, None
 
     async def refreshed(self) -> list[ModelInfo]:
-        """The list from a request made now, or within `SharedAnswers.recent` from one made lately.
+        """The list, requested now; within `SharedAnswers.recent`, it may be a recent one.
 
         Raises:
             ChatError: signed out, or the request failed.
@@ -106,8 +106,8 @@ class CopilotCatalogue:
         return self._models
 
     async def at_hand(self) -> Sequence[ModelInfo]:
-        """The list for a chat: requested if the last one is old; an old or empty one where that fails."""
-        # A request that took too long for one chat goes on; no other chat waits for it.
+        """The list for a chat: requested if the last one is old; if that fails, the old or an empty one."""
+        # A request that was too slow for one chat continues, but no other chat waits for it.
         is_fresh = self._listed_at is not None and self._listed_at.age() <= FRESH_SECONDS
         if is_fresh or (self._is_slow and self._answers.is_running(LIST)):
             return self.known

@@ -1,8 +1,7 @@
 """A lock between processes that is held during a request without holding a thread.
 
 The operating system releases the lock of a process that died. A process that was stopped (SIGSTOP, a
-debugger) keeps it: so the holder touches a file each second, and where that ends the others use a second
-lock.
+debugger) keeps it. So the holder touches a file each second; if it stops, the others use a second lock.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BEAT_SECONDS = 1.0
 """How often the holder touches its file."""
 
 STOPPED_SECONDS = 3.0
-"""A holder that has not touched its file for so long is stopped."""
+"""A holder that has not touched its file for this time counts as stopped."""
 
 _Outcome: TypeAlias = Literal["held", "stopped", "not held"]
 
@@ -34,8 +33,8 @@ _Outcome: TypeAlias = Literal["held", "stopped", "not held"]
 async def exchange_lock(path: Path, *, seconds: float, clock: Clock) -> AsyncIterator[bool]:
     """Hold the lock, after waiting for at most `seconds`; the value says whether it is held.
 
-    Without the lock the caller goes on: one exchange too many is better than none. That is so where a holder
-    hangs, the directory cannot be written, or the file system has no locks.
+    It is not acquired if a holder hangs, the directory cannot be written, or the file system has no locks.
+    The caller then continues without it: one exchange too many is better than none.
     """
     async with contextlib.AsyncExitStack() as stack:
         outcome = await stack.enter_async_context(_held(path, seconds, clock))
@@ -101,7 +100,7 @@ def _make_lock(path: Path) -> BaseFileLock | None:
 
 
 def _try(lock: BaseFileLock) -> bool | None:
-    """Whether the lock was acquired; None where there can be none."""
+    """Whether the lock was acquired; None if there can be none."""
     from filelock import Timeout
 
     try:

@@ -13,11 +13,11 @@ _RANK = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
-    """The request as the model can take it.
+    """The request without parts that the model does not support.
 
     Args:
         request: the turn.
-        info: the model's row; None where no list has it.
+        info: the model's row; None if no list has it.
     """
     warnings: list[WarningEvent] = []
     if info is None:
@@ -37,7 +37,7 @@ def fitted(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, l
 
 
 def _nearest(level: ThinkingLevel, info: ModelInfo) -> ThinkingLevel | None:
-    """The level to request; None where the model has no similar one."""
+    """The level to request; None if the model has no similar one."""
     levels = info.thinking_levels
     if levels is None:
         return None if info.supports_thinking is False else level

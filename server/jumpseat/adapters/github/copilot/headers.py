@@ -46,7 +46,7 @@ def identity_headers(options: CopilotOptions, client: ClientInfo | None) -> dict
 
 
 def editor_version(client: ClientInfo | None) -> str:
-    """`name/version` of the attached client; our own where it gave none."""
+    """`name/version` of the attached client, else our own."""
     if client is None or not client.name.strip():
         return _OUR_NAME
     known = _EDITOR_NAMES.get(client.name.strip().lower(), client.name)

@@ -1,7 +1,6 @@
 """Decodes Copilot's list of models and finds the default one.
 
-Source: GET /models of the Copilot API. A row that cannot be read is dropped, never the list; what a row does
-not say is unknown.
+Source: GET /models of the Copilot API. A row that cannot be read is skipped and logged.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def included_model(models: Sequence[ModelInfo]) -> str | None:
 
 
 def _model(row: Any, provider: str) -> ModelInfo | None:
-    """One row; None where it is not a chat model.
+    """One row; None if it is not a chat model.
 
     Raises:
         KeyError, TypeError, ValueError: the row has no name, or is not an object.

@@ -16,7 +16,7 @@ class CopilotOptions(GitHubOptions):
     api_url: str | None = None
     copilot_url: str | None = None
     client_id: HeaderWord | None = None
-    """The OAuth app in whose name a person signs in."""
+    """The OAuth app that the user authorizes at a sign-in."""
 
     integration_id: HeaderWord | None = None
     github_token: str | None = Field(default=None, min_length=1, repr=False)

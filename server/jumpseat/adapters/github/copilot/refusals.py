@@ -64,7 +64,7 @@ class Place:
     """The web host of the GitHub, without a trailing slash: `https://github.com`."""
 
     model: str | None = None
-    """None where the request was not a chat."""
+    """None if the request was not a chat."""
 
     policy: str | None = None
     """The model's policy in the list."""
@@ -74,10 +74,10 @@ class Place:
 
 
 def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
-    """What to change so that the same turn may succeed; None where no change helps.
+    """What to change so that the same turn may succeed; None if no change helps.
 
     Args:
-        fault: the service's words.
+        fault: the parsed error body.
         error: the general error for it, with its status.
     """
     if error.status_code == 401:
@@ -95,7 +95,7 @@ def explained(fault: ProviderFault, error: ChatError, place: Place) -> ChatError
     """The error to raise, of the right kind and with a hint.
 
     Args:
-        fault: the service's words.
+        fault: the parsed error body.
         error: the general error for it, whose facts are kept.
         place: where it happened.
     """

@@ -25,14 +25,14 @@ LOCK_SECONDS = 20.0
 
 
 class SharedTokenFile:
-    """The file of one sign-in. A file that cannot be used is logged, and then nothing is shared."""
+    """The file of one sign-in. If it cannot be used, that is logged and nothing is shared."""
 
     def __init__(self, hosts: GitHubHosts, github_token: Secret, *, directory: Path, clock: Clock) -> None:
         """
         Args:
             hosts: the GitHub and the provider of the sign-in.
             github_token: the long-lived token of the sign-in.
-            directory: where the file lies.
+            directory: the directory of the file.
             clock: measures the wait for the lock.
         """
         # Each provider id, data plane and sign-in has its own file. The digest does not reveal the token,
@@ -51,7 +51,7 @@ class SharedTokenFile:
 
     @contextlib.asynccontextmanager
     async def lock(self) -> AsyncIterator[None]:
-        """Keep other daemons from exchanging this sign-in. Goes on without a lock that cannot be had."""
+        """Prevent exchanges of this sign-in by other daemons, if the lock can be acquired."""
         async with exchange_lock(self._lock_path, seconds=LOCK_SECONDS, clock=self._clock) as locked:
             if not locked:
                 logger.warning("%s is not locked; another exchange may be under way", self._lock_path)

@@ -18,10 +18,10 @@ MARGIN_SECONDS = 300.0
 """How long before its expiry a token is replaced: a chat that starts now may run for minutes."""
 
 JITTER_SECONDS = 60.0
-"""Tokens are replaced up to so much earlier, at random, so that daemons do not ask all at once."""
+"""Tokens are replaced earlier by a random time up to this, so that not all daemons do it at once."""
 
 GRACE_SECONDS = 60.0
-"""How much longer than `refresh_in` a token works; GitHub's own client relies on as much."""
+"""How much longer than `refresh_in` a token is assumed to work, as GitHub's own client does."""
 
 LONGEST_LIFE_SECONDS = 24 * 3600.0
 DEFAULT_LIFE_SECONDS = 600.0
@@ -38,14 +38,14 @@ class CopilotToken:
 
     obtained_at: float
     refresh_at: float
-    """From then on a new token is requested, while this one is still used."""
+    """From this time on a new token is requested, while this one is still used."""
 
     expires_at: float
     sku: str | None = None
     chat_enabled: bool | None = field(default=None)
 
     def is_fresh(self, now: float) -> bool:
-        """Whether it can be used and need not be replaced; False if it seems to come from the future."""
+        """Whether it can be used and need not be replaced; False if it was obtained in the future."""
         return self.obtained_at - CLOCK_SLACK_SECONDS <= now < self.refresh_at
 
     def is_alive(self, now: float) -> bool:
@@ -66,7 +66,7 @@ class CopilotToken:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], hosts: GitHubHosts) -> CopilotToken | None:
-        """The token of such a file; None where it has none for these hosts."""
+        """The token in such a file; None if it has none for these hosts."""
         token, stored_host = content.get("token"), content.get("data_host")
         times = [content.get(key) for key in ("obtained_at", "refresh_at", "expires_at")]
         if not (isinstance(token, str) and token and isinstance(stored_host, str)):
@@ -108,7 +108,7 @@ async def exchange(
         github_token: the long-lived token.
         source: the source of the sign-in, for errors.
         headers: the identity of the client: `editor-version` and similar.
-        clock: its wall clock counts.
+        clock: gives the wall-clock time.
         jitter: from 0 to 1, the part of `JITTER_SECONDS` to subtract.
 
     Raises:
@@ -155,7 +155,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
 def _life(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
     """Seconds until the token expires."""
     # This machine's clock may be wrong by hours: `expires_at` is compared with the server's time, or ignored
-    # where that is missing and there is `refresh_in`, which needs no clock.
+    # if that is missing and there is `refresh_in`, which needs no clock.
     refresh_in, expires_at = _seconds(body.get("refresh_in")), _seconds(body.get("expires_at"))
     server_now = _date(answer.headers.get("date"))
     lives = [refresh_in + GRACE_SECONDS] if refresh_in is not None else []

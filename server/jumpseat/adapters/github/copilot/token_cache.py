@@ -1,8 +1,8 @@
-"""The account of one sign-in, and its credential for the next request to Copilot for as long as it works.
+"""The account of one sign-in, and its credential for requests to Copilot.
 
 A credential is the GitHub token itself (direct use) or a short-lived token that GitHub exchanges for it. The
-prefix of the GitHub token decides which way comes first. If GitHub or the data plane refuses that way, the
-other one is tried once.
+prefix of the GitHub token decides which of these routes is tried first; if it is refused, the other one is
+tried once.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from jumpseat.system.secrets import Secret
 logger = logging.getLogger(__name__)
 
 REPLACEMENT_SECONDS = 60.0
-"""How often the whole machine may replace a token before its time: more exchanges would look like abuse."""
+"""The shortest time between early replacements of a token by all daemons of the machine: more exchanges would
+look like abuse."""
 
 
 class NoOtherCredential(Exception):  # noqa: N818 - not a failure by itself: the caller has the error to raise
-    """A credential was refused and there is no other one; `retry_after` where there may be one later."""
+    """A credential was refused and there is no other one; `retry_after` if there may be one later."""
 
     def __init__(self, retry_after: float | None = None) -> None:
         super().__init__(retry_after)
@@ -44,12 +45,12 @@ class NoOtherCredential(Exception):  # noqa: N818 - not a failure by itself: the
 
 @dataclass(frozen=True, slots=True)
 class CopilotCredential:
-    """A bearer token and the one data host that it may go to, a base URL without a last slash."""
+    """A bearer token, and the only data host that it may be sent to (a base URL without a last slash)."""
 
     token: Secret
     data_host: str
     exchanged: CopilotToken | None = None
-    """The short-lived token with its times; None where the GitHub token itself is used."""
+    """The short-lived token with its times; None if the GitHub token itself is used."""
 
 
 class TokenCache:
@@ -72,7 +73,7 @@ class TokenCache:
             hosts: the GitHub of the sign-in.
             sign_in: the sign-in.
             directory: where daemons share tokens.
-            headers: what an exchange says of the client: `editor-version` and similar.
+            headers: the client's identity for an exchange: `editor-version` and similar.
             clock: measures and waits.
             jitter: a number from 0 to 1, for each token.
         """
@@ -88,7 +89,7 @@ class TokenCache:
         self._reopen_at: float | None = None
 
         self.facts: AccountFacts | None = None
-        """What GitHub says of the account, as far as it was asked, with the quotas of later answers."""
+        """The last facts of the account from GitHub, with the quotas of later answers."""
 
         self.failure: ChatError | None = None
         """Why there is no credential."""
@@ -119,7 +120,7 @@ class TokenCache:
         """The credential for the next request.
 
         Args:
-            insist: ask GitHub even if it has just refused.
+            insist: make a request to GitHub even if it has just refused one.
 
         Raises:
             AuthenticationError: this sign-in does not work; the hint says what to do.
@@ -149,7 +150,7 @@ class TokenCache:
 
         Returns:
             Why `get` gives another one, so that the request is worth repeating, once for each reason:
-            `newer_token` where this daemon or another has one already, else `expired_token`.
+            `newer_token` if this daemon or another already has one, else `expired_token`.
 
         Raises:
             NoOtherCredential: there is no other one now.
@@ -170,7 +171,7 @@ class TokenCache:
                 await self._discard(self._token)
 
     async def refresh(self) -> None:
-        """Ask GitHub about the account, then for a credential, which decides whether the account has access.
+        """Request the account, then a credential, which shows whether the account has access.
 
         Raises:
             ChatError: there is no credential.
@@ -188,7 +189,7 @@ class TokenCache:
             await self.get(insist=True)
 
     def note(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
-        """Note why there is no credential, or why it does not help; None if all is well."""
+        """Set why there is no credential, or why it does not work; None if it works."""
         before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
         if before != (failure, denial):
             self.announce()
@@ -227,11 +228,11 @@ class TokenCache:
         await self._http.aclose()
 
     def _switch_from(self, route: Route) -> bool:
-        """Use the other route from now on; False where that one is closed already."""
+        """Use the other route from now on; False if that one is already closed."""
         if self._route != route:
             return True  # Another caller has switched before.
         if self._closed_route is not None:
-            # Both routes are closed, so the kind of token is not the cause. Services have bad moments.
+            # Both routes are closed, so the kind of token is not the cause; a failure of the service may be.
             if self._reopen_at is None:
                 self._reopen_at = self._clock.monotonic() + FINAL_SECONDS
             return False
@@ -257,7 +258,7 @@ class TokenCache:
         return self._account
 
     async def _fresh_token(self, *, insist: bool) -> CopilotToken:
-        """A token that can be used now.
+        """A usable token.
 
         Raises:
             ExchangeClosedError: the exchange does not take this kind of token.
@@ -273,13 +274,13 @@ class TokenCache:
         return await self._token_request.run(insist=insist)
 
     def _is_usable(self, token: CopilotToken, until: float) -> bool:
-        # Both clocks count: the wall clock may have been set, the monotonic one may have stopped in sleep.
+        # By both clocks: the wall clock may have been set, the monotonic one may have stopped in sleep.
         elapsed = self._clock.monotonic() - self._token_since
         now = self._clock.now()
         return token.is_alive(now) and now < until and token.obtained_at + elapsed < until
 
     async def _discard(self, token: CopilotToken) -> str:
-        """Use a token no more; the result and the exception are those of `refused`."""
+        """Discard a token; result and exception as for `refused`."""
         if _differs(self._token, token):
             return "newer_token"
         if self._discarded is not None and not _differs(self._discarded, token):
