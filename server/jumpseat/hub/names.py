@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from jumpseat import __version__
 from jumpseat.hub.failures import CannotShareError
+from jumpseat.system.paths import make_private
 from jumpseat.system.regular_file import read_regular
 
 CONTROL_REVISION = 1
@@ -61,9 +62,7 @@ def daemon_files(state_dir: Path, *, make: bool = True) -> DaemonFiles:
     directory = state_dir / "daemon"
     try:
         if make:
-            # In two steps: `parents` are created with the default mode, and the state holds secrets.
-            state_dir.mkdir(0o700, parents=True, exist_ok=True)
-            directory.mkdir(0o700, exist_ok=True)
+            make_private(directory)
         status = directory.lstat()
     except OSError as error:
         raise CannotShareError(

@@ -23,7 +23,7 @@ INHERITED = frozenset(
         *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
         # Where Python finds jumpseat.
         *("PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
-        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "SYSTEMROOT"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "SYSTEMROOT"),
     }
 )
 """The variables of the first client that the daemon gets. All others are each client's own."""
@@ -81,6 +81,8 @@ def start_daemon(
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     """What the daemon gets of the first client's variables."""
     kept = {name: value for name, value in variables.items() if name in INHERITED or name.startswith("LC_")}
+    # The locale of the first client must not decide how the paths of all are encoded.
+    kept["PYTHONUTF8"] = "1"
     # A project's own search path could replace modules of the daemon for all clients.
     package = Path(__file__).parents[2]
     search = [Path(each).absolute() for each in variables.get("PYTHONPATH", "").split(os.pathsep) if each]

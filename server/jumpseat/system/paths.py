@@ -26,6 +26,20 @@ class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
     """Downloaded models."""
 
 
+def make_private(directory: Path) -> None:
+    """Make a directory and its missing parents with mode 0700; an existing one is left as it is.
+
+    Raises:
+        OSError: it cannot be made, or is no directory.
+    """
+    try:
+        directory.mkdir(0o700, exist_ok=True)
+    except FileNotFoundError:
+        # `parents=True` would give them the default mode: files with secrets are then refused in them.
+        make_private(directory.parent)
+        directory.mkdir(0o700, exist_ok=True)
+
+
 def places_of_process() -> Places:
     """The places that this process's environment variables and working directory determine."""
     return Places(_config_file().absolute(), _state_dir().absolute(), _data_dir().absolute())

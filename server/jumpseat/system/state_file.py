@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from jumpseat.system.paths import make_private
 from jumpseat.system.regular_file import read_regular
 from jumpseat.system.watch import stamp_of
 
@@ -284,7 +285,7 @@ class StateFile:
             )
 
     def _make_directory(self) -> None:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
 
     @staticmethod
     def _write_new(path: Path, body: bytes) -> None:

@@ -24,13 +24,15 @@ def test_the_daemon_gets_few_variables_of_its_first_client() -> None:
         "TMPDIR": "/canary",
         "PYTHONPATH": "/canary",
         "LD_PRELOAD": "/canary",
+        "PYTHONUTF8": "0",
     }
-    assert start._environment(variables) == {"HOME": "/home/me", "LC_ALL": "C.UTF-8"}
+    assert start._environment(variables) == {"HOME": "/home/me", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
 
 
 def test_a_search_path_is_kept_if_jumpseat_is_on_it() -> None:
     package = Path(start.__file__).parents[2]
     kept = start._environment({"PYTHONPATH": f"relative{os.pathsep}{package}"})
+    kept.pop("PYTHONUTF8")
     assert kept == {"PYTHONPATH": f"{Path.cwd() / 'relative'}{os.pathsep}{package}"}
 
 

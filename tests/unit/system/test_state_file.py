@@ -72,6 +72,13 @@ def test_file_lock_and_directory_are_private_for_any_umask(file: StateFile) -> N
 
 
 @POSIX
+def test_missing_parents_of_the_directory_are_private_too(tmp_path: Path) -> None:
+    StateFile(tmp_path / "state" / "conversations" / "a.json").write({"a": 1})
+
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+@POSIX
 @pytest.mark.parametrize(("loose", "mode"), [("file", "600"), ("directory", "700")])
 def test_secrets_that_others_can_open_are_refused_with_the_command_that_fixes_it(
     tmp_path: Path, loose: str, mode: str

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jumpseat.system.clock import Clock
+from jumpseat.system.paths import make_private
 from jumpseat.system.watch import stamp_of
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _make_lock(path: Path) -> BaseFileLock | None:
     from filelock import FileLock  # Deferred: most calls find a fresh token in memory.
 
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
     except OSError:
         return None
     return FileLock(path, mode=0o600, thread_local=False)
