@@ -88,6 +88,17 @@ def test_another_process_goes_on_behind_a_torn_line(directory: Path) -> None:
     assert texts(first) == ["Hi é", "Hello", "More", "Yes"]
 
 
+def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_path: Path) -> None:
+    reader = ConversationStore(tmp_path / "a")
+    keep(reader, FIRST[:1], "Hello")
+    other = ConversationStore(tmp_path / "b")
+    keep(other, said("Bye"), "Bye")
+    keep(other, said("Bye", "Bye", "Now"), "Go")
+    # Written in place, because a new file may get the same inode.
+    (tmp_path / "a" / "a.jsonl").write_bytes((tmp_path / "b" / "a.jsonl").read_bytes())
+    assert texts(reader) == ["Bye", "Bye", "Now", "Go"]
+
+
 @pytest.mark.requirement("10:torn", "10:partial")
 def test_the_turn_of_a_killed_process_is_continued(store: ConversationStore) -> None:
     keep(store, FIRST[:1], "Hello")
