@@ -287,6 +287,17 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:switched-off": "with keep = false nothing is written, whatever a client requests",
     "10:not-written": "a chat goes on where the store cannot be written, also on a full disk",
     "10:not-kept-once": "a conversation that is not kept is warned of once, not at every turn",
+    "10:list": "conversations/list pages, the last changed first, by directory and by words",
+    "10:get": "conversations/get returns the row with what chat/start takes to continue",
+    "10:fork-method": "conversations/fork copies a beginning; no call is cut from its result",
+    "10:rename": "conversations/rename changes the title",
+    "10:delete": "conversations/delete says whether there was one",
+    "10:unknown-id": "an unknown id is 1004 with a hint",
+    "10:bad-cursor": "a bad cursor is -32602 naming cursor",
+    "10:did-change": "didChange reaches all initialized clients of the store within 2 s, of every daemon",
+    "10:keep-false": "with keep = false nothing is forked or renamed; reading and deleting work",
+    "10:pruned": "max_days and max_megabytes delete the oldest, at the start and after turns, none in use",
+    "10:index": "the index is built again when it is missing, damaged or old; a newer one is left alone",
 }
 
 _ADAPTERS = {

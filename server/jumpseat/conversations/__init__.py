@@ -1,6 +1,7 @@
 """Kept conversations: a record beside the chats, never the source of a chat's context."""
 
 from jumpseat.conversations.files import is_id, new_id
+from jumpseat.conversations.library import ConversationLibrary
 from jumpseat.conversations.records import BegunTurn, NewTurn
 from jumpseat.conversations.rows import Kept, Row
 from jumpseat.conversations.store import (
@@ -13,6 +14,7 @@ from jumpseat.conversations.store import (
 __all__ = [
     "BegunTurn",
     "Change",
+    "ConversationLibrary",
     "ConversationStore",
     "Kept",
     "NewTurn",

@@ -12,6 +12,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError, Message, Response
 from jumpseat.chat.json_form import to_json_form
+from jumpseat.conversations.directories import resolved
 from jumpseat.conversations.redaction import redacted_form
 from jumpseat.conversations.state import FORMAT_VERSION, State
 
@@ -57,7 +58,7 @@ def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str,
         id=conversation_id,
         createdAt=now,
         # The working directory of a client may be reached through links.
-        cwd=None if turn.directory is None else os.path.realpath(turn.directory),
+        cwd=None if turn.directory is None else resolved(str(turn.directory)),
         client=turn.client,
     )
 

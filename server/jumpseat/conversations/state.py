@@ -119,7 +119,6 @@ class State:
                 case "title":
                     self.title = str(line["title"])
                     self._touch(line)
-                    return [self.title]
                 case "fork":
                     self.forks.append(str(line["id"]))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -136,7 +135,7 @@ class State:
         self.created_at = self.updated_at = created
         self.inputs = messages
         self.version = int(line["version"])
-        return [*([self.title] if self.title else []), *texts_of(messages)]
+        return texts_of(messages)
 
     def _begin(self, line: Mapping[str, Any]) -> list[str]:
         base, new = int(line["base"]), [message_from_json_form(each) for each in line["messages"]]

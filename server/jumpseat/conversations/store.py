@@ -32,7 +32,7 @@ from jumpseat.conversations.rows import Kept, Row, texts_of
 from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 from jumpseat.system.state_file import StateError, StateFile, sync_directory
-from jumpseat.system.watch import Stamp
+from jumpseat.system.watch import Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class UnknownConversationError(RequestError):
     def __init__(self, conversation_id: str) -> None:
         super().__init__(
             f"There is no kept conversation with the id {conversation_id[:128]!r}.",
-            hint="It may have been deleted or pruned; conversations/list has those that are kept.",
+            hint="It may have been deleted or pruned. The list of conversations has those that are kept.",
         )
 
 
@@ -69,6 +69,9 @@ class Change:
 
     texts: tuple[str, ...]
     """What the change adds, for a search."""
+
+    size_before: int = 0
+    """Of its file, in bytes; 0 for a new one."""
 
 
 class ConversationStore:
@@ -146,20 +149,12 @@ class ConversationStore:
         except UnknownConversationError:
             return None
 
-    def rows(self) -> Iterator[Row]:
-        """Every conversation, in no order. Reads every file; one that cannot be read is left out."""
-        for conversation_id, _ in self.files():
-            with contextlib.suppress(StateError):
-                row = self.row(conversation_id)
-                if row is not None:
-                    yield row
-
     def files(self) -> Iterator[tuple[str, Stamp]]:
         """Every conversation's id with the stamp of its file."""
         return self._files.all()
 
     def texts(self, conversation_id: str) -> list[str]:
-        """All texts for a search: the title, the messages, the answer. Empty where there is no conversation.
+        """All texts of its messages, for a search. Empty where there is no conversation.
 
         Raises:
             StateError: it cannot be read.
@@ -168,7 +163,7 @@ class ConversationStore:
             state = self._known(conversation_id).state
         except UnknownConversationError:
             return []
-        return [*([state.title] if state.title else []), *texts_of(state.messages)]
+        return texts_of(state.messages)
 
     def in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs a turn of it."""
@@ -217,10 +212,28 @@ class ConversationStore:
         if self.row(conversation_id) is None:
             return False
         with self._changing():
-            existed = self._files.delete(conversation_id)
-            if existed:
-                self._announce(Change(conversation_id, None, None, ()))
-            return existed
+            return self._delete(conversation_id)
+
+    def delete_unused(self, conversation_id: str, stamp: Stamp | None) -> bool:
+        """Delete a conversation unless it has changed or is in use; False if it was not deleted.
+
+        Args:
+            conversation_id: the conversation.
+            stamp: its file's, when it was chosen; None if only copies of the file are left.
+
+        Raises:
+            StateError: it cannot be deleted.
+        """
+        with self._changing():
+            if stamp_of(self._files.path(conversation_id)) != stamp or self.in_use(conversation_id):
+                return False
+            return self._delete(conversation_id) or stamp is None
+
+    def _delete(self, conversation_id: str) -> bool:
+        existed = self._files.delete(conversation_id)
+        if existed:
+            self._announce(Change(conversation_id, None, None, ()))
+        return existed
 
     def _begin(self, turn: NewTurn, key: str) -> BegunTurn:
         messages, now = tuple(map(redacted_message, turn.messages)), _now()
@@ -310,11 +323,13 @@ class ConversationStore:
         return read
 
     def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
+        size_before = read.size
         self._unsynced.append(self._files.append(read, lines))
-        self._changed(read)
+        self._changed(read, size_before)
 
-    def _changed(self, read: ReadFile) -> None:
-        self._announce(Change(read.state.id, read.state.row, read.stamp, tuple(read.new_texts)))
+    def _changed(self, read: ReadFile, size_before: int = 0) -> None:
+        texts = tuple(read.new_texts)
+        self._announce(Change(read.state.id, read.state.row, read.stamp, texts, size_before))
 
     def _announce(self, change: Change) -> None:
         for listener in self.listeners:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,3 +58,24 @@ def workspace_of(params: InitializeParams) -> Path | None:
             if path and Path(path).is_absolute():
                 return Path(path)
     return None
+
+
+@contextmanager
+def afterwards_used(session: Session, keeper: Keeper | None) -> Iterator[None]:
+    """After a kept turn, record its conversation as used, and delete what is too old or too much now."""
+    try:
+        yield
+    finally:
+        if keeper is not None and keeper.conversation_id is not None:
+            session.use_conversation(keeper.conversation_id)
+            prune_in_background(session)
+
+
+def prune_in_background(session: Session) -> None:
+    """Delete the conversations that exceed the limits of the session's configuration."""
+    options, library = session.registry.config.conversations, session.library
+
+    async def prune() -> None:
+        await asyncio.to_thread(library.prune, max_days=options.max_days, max_megabytes=options.max_megabytes)
+
+    session.run_in_background("pruning the kept conversations", prune)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from lsprotocol import types as lsp
 
-from jumpseat.rpc import params
+from jumpseat.rpc import conversation_params, params
 from jumpseat.rpc.handlers import (
     auth,
     chat,
     configuration,
+    conversations,
     edit,
     lifecycle,
     models,
@@ -52,6 +53,21 @@ _ROWS = (
     Method("settings/save", settings.settings_save, params.SettingsSaveParams, changes=True),
     Method("transcript/parse", transcript.transcript_parse, params.TranscriptParseParams),
     Method("transcript/render", transcript.transcript_render, params.TranscriptRenderParams),
+    Method(
+        "conversations/list", conversations.conversations_list, conversation_params.ConversationsListParams
+    ),
+    Method("conversations/get", conversations.conversations_get, conversation_params.ConversationParams),
+    Method(
+        "conversations/fork", conversations.conversations_fork, conversation_params.ConversationForkParams
+    ),
+    Method(
+        "conversations/rename",
+        conversations.conversations_rename,
+        conversation_params.ConversationRenameParams,
+    ),
+    Method(
+        "conversations/delete", conversations.conversations_delete, conversation_params.ConversationParams
+    ),
     Method("auth/status", auth.auth_status, params.AuthStatusParams),
     Method("auth/signIn", auth.sign_in, params.SignInParams),
     Method("auth/signOut", auth.sign_out, params.SignOutParams, changes=True),
@@ -65,6 +81,7 @@ NOTIFICATIONS_SENT = (
     "models/didChange",
     "providers/didChange",
     settings.DID_CHANGE,
+    conversations.DID_CHANGE,
     configuration.SHOW_MESSAGE,
     "auth/prompt",
     "auth/didChange",

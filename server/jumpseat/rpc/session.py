@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from jumpseat.conversations import ConversationStore, conversations_directory
+from jumpseat.conversations import ConversationLibrary, ConversationStore, conversations_directory
 from jumpseat.engine import BlockMemory, Keeper, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
@@ -35,6 +35,9 @@ MAX_IN_FLIGHT = 10_000
 
 RUNNING_REQUESTS = 16
 """How many requests of one client run at the same time, turns not counted; the others wait."""
+
+LIBRARY_SECONDS = 60.0
+"""How long the index of the kept conversations stays open for the next client of a shared daemon."""
 
 BEGIN_SECONDS = 1.0
 """How long a change waits until the turns before it have begun."""
@@ -109,7 +112,7 @@ class Session:
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
     """Of the turns in flight that are kept."""
 
-    _conversations: Held[ConversationStore] | None = None
+    _library: Held[ConversationLibrary] | None = None
     _registry: Registry | None = None
     _last_change: InFlight | None = None
     _background: set[asyncio.Task[None]] = field(default_factory=set)
@@ -129,14 +132,26 @@ class Session:
         self._registry = registry
 
     @property
-    def conversations(self) -> ConversationStore:
+    def library(self) -> ConversationLibrary:
         """The kept conversations of the user, which all clients with the same state directory share."""
-        if self._conversations is None:
+        if self._library is None:
             directory = conversations_directory(self.environment.places.state_dir)
-            self._conversations = self.environment.shared.hold(
-                ("conversations", directory), lambda: ConversationStore(directory), _nothing_to_close
+            self._library = self.environment.shared.hold(
+                ("conversations", directory),
+                lambda: ConversationLibrary(directory),
+                lambda library: asyncio.to_thread(library.close),
+                linger=LIBRARY_SECONDS,
             )
-        return self._conversations.value
+        return self._library.value
+
+    @property
+    def conversations(self) -> ConversationStore:
+        """The store of the kept conversations."""
+        return self.library.store
+
+    def use_conversation(self, conversation_id: str) -> None:
+        """Record the conversation that the client used last, which is not pruned."""
+        self.library.last_used[id(self)] = conversation_id
 
     async def until_kept(self, timeout: float) -> None:
         """Wait up to `timeout` seconds until the turns that have ended are kept."""
@@ -237,18 +252,17 @@ class Session:
 
     async def aclose(self) -> None:
         """End what runs in the background, close what the providers hold, and wait until all has ended."""
-        background = list(self._background)
-        for task in background:
+        for task in self._background:
             task.cancel()
         if self._registry is not None:
             await self._registry.aclose()
         for entry in list(self.in_flight.values()):
             await entry.finished.wait()
-        if background:
-            await asyncio.wait(background)
-        if self._conversations is not None:
-            await self._conversations.release()
-
-
-async def _nothing_to_close(store: ConversationStore) -> None:
-    """Between two operations a store has nothing open."""
+        # Also what began in the meantime, at the end of a turn.
+        for task in self._background:
+            task.cancel()
+        if self._background:
+            await asyncio.wait(self._background)
+        if self._library is not None:
+            self._library.value.last_used.pop(id(self), None)
+            await self._library.release()

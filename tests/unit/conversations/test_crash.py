@@ -229,7 +229,7 @@ def test_a_store_that_cannot_be_written_refuses_and_can_be_written_later(directo
         store.begin(turn(said("Hi")))
     with pytest.raises(StateError, match="cannot be read"):
         store.get("a")
-    assert list(store.rows()) == []
+    assert list(store.files()) == []
     directory.unlink()
     keep(store, said("Hi"), "Hello")
     assert texts(store) == ["Hi", "Hello"]

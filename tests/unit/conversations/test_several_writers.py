@@ -18,7 +18,7 @@ WRITERS = 4
 def all_texts(directory: Path) -> list[str]:
     """Every text that another process reads, each once."""
     store = ConversationStore(directory)
-    return sorted({text for row in store.rows() for text in texts(store, row.id)})
+    return sorted({text for name, _ in store.files() for text in texts(store, name)})
 
 
 EXPECTED = sorted(

@@ -248,7 +248,7 @@ def test_a_conversation_can_be_renamed_and_deleted(store: ConversationStore, dir
     keep(store, said("Hi"), "Hello")
     assert store.rename("a", "Greetings").title == "Greetings"
     keep(store, said("Hi", "Hello", "More"), "Yes")
-    assert [row.title for row in ConversationStore(directory).rows()] == ["Greetings"]
+    assert ConversationStore(directory).get("a").row.title == "Greetings"
     assert store.fork("a").title == "Greetings"
     assert [store.delete("a"), store.delete("a")] == [True, False]
     assert store.row("a") is None
@@ -286,14 +286,16 @@ def test_listeners_get_every_change_with_the_texts_that_it_adds(store: Conversat
     assert [(each.id, each.texts) for each in seen] == [
         ("a", ("Hi",)),
         ("a", ("Hello",)),
-        ("a", ("Greetings",)),
-        (fork, ("Greetings", "Hi", "Hello")),
+        ("a", ()),
+        (fork, ("Hi", "Hello")),
         ("a", ()),
         ("a", ()),
     ]
     assert [each.row is None for each in seen] == [False] * 5 + [True]
     assert dict(store.files()) == {fork: seen[3].stamp}
-    assert store.texts(fork) == ["Greetings", "Hi", "Hello"]
+    assert store.texts(fork) == ["Hi", "Hello"]
+    assert [each.row.title for each in seen[2:4] if each.row is not None] == ["Greetings", "Greetings"]
+    assert [each.size_before for each in seen[:3]] == [0, *(each.stamp[2] for each in seen[:2] if each.stamp)]
 
 
 def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationStore, directory: Path) -> None:

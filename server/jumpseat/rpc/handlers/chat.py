@@ -12,7 +12,7 @@ from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.keeping import keeper_of
+from jumpseat.rpc.keeping import afterwards_used, keeper_of
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
@@ -46,7 +46,8 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         ask = ask_from_wire(call.params)
         keeper = keeper_of(session, ask, turn_id) if call.params.keep else None
-        response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
+        with afterwards_used(session, keeper):
+            response = await run_turn(session.registry, ask, sink, session.memory, session.tokens, keeper)
         return result_to_wire(response, turn_id)
 
     return await outcome_of_turn(session, call, run)

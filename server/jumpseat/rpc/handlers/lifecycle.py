@@ -16,6 +16,7 @@ from jumpseat.rpc.handlers.configuration import (
     show_faults,
     watcher_of,
 )
+from jumpseat.rpc.handlers.conversations import follow_conversations
 from jumpseat.rpc.handlers.settings import follow_saved_settings
 from jumpseat.rpc.keeping import workspace_of
 from jumpseat.rpc.method import MethodCall
@@ -77,6 +78,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     session.initialized = True
     follow_saved_settings(session)
     follow_configuration(session, watcher)
+    follow_conversations(session)
     forward_changes(session.registry, session.outbox)
     session.run_in_background("watching for sign-ins", session.registry.watch_files)
     if params.process_id is not None:

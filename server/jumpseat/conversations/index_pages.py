@@ -1,0 +1,195 @@
+"""Reads from the tables of the index: pages of a list, searches, changes since a number.
+
+Paging: a cursor holds the place of its page's last row and the number of the last change at that time. The
+next page begins with the rows that have changed since, whether the client has seen them or not; the rows
+after that place follow. So no row is lost by moving to the front in the meantime, and one that the client has
+seen comes again only if it has changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jumpseat.chat import InvalidRequestError
+from jumpseat.conversations.directories import directory_key, resolved
+from jumpseat.conversations.index_tables import TEXTS_BITS, folded, row_from_json
+from jumpseat.conversations.rows import Row
+
+MOST_NAMED_CHANGES = 100
+"""So many changes are named one by one; more are one change of everything."""
+
+_TRIGRAM = 3
+
+_HAS_WORD = (
+    "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in
+    f" WHERE texts.id BETWEEN number << {TEXTS_BITS} AND (number + 1 << {TEXTS_BITS}) - 1"
+    " AND instr(text, ?))"
+)
+# Few candidates for a rare word; for a common one the list is filled by the first rows, and ends early.
+_MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list."""
+
+    conversations: tuple[Row, ...]
+    next_cursor: str | None
+
+
+class _Found(NamedTuple):
+    updated: int
+    id: str
+    change: int
+    json: str
+
+
+class _Cursor(NamedTuple):
+    updated: int
+    id: str
+    """With `updated` the last row in the order of time."""
+
+    changes: int
+    """The last change that the earlier pages know."""
+
+    generation: str
+    """The index's; in one that is built again, each row has changed since."""
+
+
+class _Filter(NamedTuple):
+    condition: str
+    values: tuple[Any, ...]
+
+
+def read_page(
+    connection: sqlite3.Connection,
+    *,
+    directory: str | None,
+    query: str | None,
+    limit: int,
+    cursor: str | None,
+    trigrams: bool,
+) -> Page:
+    """The next page of a list, the last changed first; runs in a transaction of the caller.
+
+    Args:
+        connection: to prepared tables.
+        directory: only conversations of this absolute directory and those below it.
+        query: only conversations that have all its words in their titles and texts.
+        limit: the most rows of a page.
+        cursor: `next_cursor` of the page before; None for the first one.
+        trigrams: whether the tables have trigrams.
+
+    Raises:
+        InvalidRequestError: the cursor is not one of this index.
+    """
+    generation, changes = connection.execute("SELECT generation, changes FROM state").fetchone()
+    after = _decoded(cursor) if cursor is not None else None
+    if after is not None and after.generation != generation:
+        # The index was built again: the order of the rows is the same, the numbers of their changes are not.
+        after = after._replace(changes=changes)
+    conditions = _filter(directory, query, trigrams=trigrams)
+
+    changed: list[_Found] = []
+    are_more_changed = False
+    condition, values = "1", []
+    if after is not None:
+        # The earliest change first, so that a cut leaves the later ones to the next page.
+        changed = _select(connection, conditions, "change > ?", [after.changes], "change", limit + 1)
+        if are_more_changed := len(changed) > limit:
+            del changed[limit:]
+            changes = changed[-1].change
+        condition = "(updated, id) < (?, ?) AND change <= ?"
+        values = [after.updated, after.id, after.changes]
+    rest = limit - len(changed)
+    others = _select(connection, conditions, condition, values, "updated DESC, id DESC", rest + 1)
+    next_cursor = None
+    if are_more_changed or len(others) > rest:
+        del others[rest:]
+        # Where this page has only changed rows, the place is that of the cursor before.
+        last = others[-1] if others else after
+        assert last is not None  # noqa: S101 - the first page has no changed rows
+        next_cursor = _encoded(_Cursor(last.updated, last.id, changes, generation))
+    rows = sorted(changed, reverse=True) + others
+    return Page(tuple(row_from_json(row.json) for row in rows), next_cursor)
+
+
+def _select(
+    connection: sqlite3.Connection,
+    conditions: _Filter,
+    condition: str,
+    values: Sequence[Any],
+    order: str,
+    limit: int,
+) -> list[_Found]:
+    # Only constants of this module are put into the statement.
+    rows = connection.execute(
+        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608
+        f" ORDER BY {order} LIMIT ?",
+        [*values, *conditions.values, limit],
+    )
+    return [_Found(*row) for row in rows]
+
+
+def _filter(directory: str | None, query: str | None, *, trigrams: bool) -> _Filter:
+    conditions: list[str] = []
+    values: list[Any] = []
+    if directory is not None:
+        key = directory_key(resolved(directory))
+        conditions.append("substr(directory, 1, ?) = ?")
+        values += [len(key), key]
+    for word in sorted(set(folded(query or "").split()), key=len, reverse=True):
+        if trigrams and len(word) >= _TRIGRAM:
+            conditions.append(_MAY_HAVE_WORD)
+            values.append(" ".join(f'"{_quoted(word[at : at + _TRIGRAM])}"' for at in range(len(word) - 2)))
+        conditions.append(_HAS_WORD)
+        values.append(word)
+    return _Filter("".join(f" AND {each}" for each in conditions), tuple(values))
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', '""')
+
+
+def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str] | None, int]:
+    """The ids of the conversations that changed after a change, and the number of the last change.
+
+    Args:
+        connection: to prepared tables.
+        known: the number of that change, or a time in microseconds since 1970.
+
+    Returns:
+        The ids are None if they are too many; empty if nothing has changed.
+    """
+    (changes,) = connection.execute("SELECT changes FROM state").fetchone()
+    ids = connection.execute(
+        "SELECT id FROM (SELECT id, change FROM conversations WHERE change > :known"
+        " UNION ALL SELECT id, change FROM deleted WHERE change > :known) ORDER BY change LIMIT :limit",
+        {"known": known, "limit": MOST_NAMED_CHANGES + 1},
+    ).fetchall()
+    return (None if len(ids) > MOST_NAMED_CHANGES else [id_ for (id_,) in ids]), max(known, changes)
+
+
+def _encoded(cursor: _Cursor) -> str:
+    return base64.urlsafe_b64encode(json.dumps(cursor, separators=(",", ":")).encode()).decode()
+
+
+def _decoded(text: str) -> _Cursor:
+    try:
+        cursor = _Cursor(*json.loads(base64.b64decode(text.encode("ascii"), b"-_", validate=True)))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        raise _bad_cursor() from None
+    is_valid = all(type(value) is kind for value, kind in zip(cursor, (int, str, int, str), strict=True))
+    if not is_valid or not all(abs(number) < 1 << 63 for number in (cursor.updated, cursor.changes)):
+        raise _bad_cursor()
+    return cursor
+
+
+def _bad_cursor() -> InvalidRequestError:
+    return InvalidRequestError.at("cursor", "must be the nextCursor of an earlier list")

@@ -1,0 +1,219 @@
+"""The tables of the index: rows for lists, folded texts for search, numbered changes.
+
+SQLite cannot ignore the case of letters beyond ASCII, so texts are folded before they are stored. A change's
+number is its time in microseconds since 1970, or one more than the number before, whichever is higher.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import sqlite3
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from jumpseat.conversations.directories import directory_key
+from jumpseat.conversations.rows import Row
+from jumpseat.system.watch import Stamp
+
+VERSION = 1
+"""Of the tables. A file of an older version is built again; one of a newer version is not used."""
+
+TEXTS_BITS = 20
+"""A text's id is its conversation's number, shifted by this, plus the text's number within it."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_TABLES = """
+CREATE TABLE state (generation TEXT NOT NULL, changes INTEGER NOT NULL);
+CREATE TABLE conversations (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, updated INTEGER NOT NULL, change INTEGER NOT NULL,
+    directory TEXT, row TEXT NOT NULL, mtime INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL
+);
+CREATE INDEX by_time ON conversations (updated, id);
+CREATE INDEX by_change ON conversations (change);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE deleted (id TEXT PRIMARY KEY, change INTEGER NOT NULL);
+"""
+
+_TRIGRAMS = """
+CREATE VIRTUAL TABLE trigrams USING fts5(
+    text, content='texts', content_rowid='id', detail='none', columnsize=0,
+    tokenize='trigram case_sensitive 1'
+);
+"""
+
+
+def folded(text: str) -> str:
+    """A text as it is stored and searched: without case, each accented letter in one form."""
+    # Lone surrogates and NUL have no place in SQLite's texts.
+    folded = unicodedata.normalize("NFC", text.casefold()).replace("\0", " ")
+    return folded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@cache
+def has_trigrams() -> bool:
+    """Whether this SQLite can search by trigrams: FTS5, 3.34 or newer."""
+    memory = sqlite3.connect(":memory:")
+    try:
+        memory.execute("CREATE VIRTUAL TABLE t USING fts5(text, tokenize='trigram')")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        memory.close()
+    return True
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """One transaction, rolled back by an exception."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+class IndexTables:
+    """The statements that write; `prepare` comes first, and each needs a transaction of the caller."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.trigrams = has_trigrams()
+        # Tables with trigrams count as newer: a SQLite without them must not write to them.
+        self._kind = VERSION * 2 + self.trigrams
+
+    def are_ours(self) -> bool:
+        """Whether the tables are of this version."""
+        (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
+        return bool(kind == self._kind)
+
+    def prepare(self) -> bool:
+        """Create the tables if they are missing or old; False if they are of a newer version."""
+        (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
+        if kind >= self._kind:
+            return bool(kind == self._kind)
+        for (name,) in self.connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN"
+            " ('state', 'conversations', 'texts', 'deleted', 'trigrams')"
+        ).fetchall():
+            self.connection.execute(f"DROP TABLE {name}")
+        for statement in (_TABLES + (_TRIGRAMS if self.trigrams else "")).split(";"):
+            self.connection.execute(statement)
+        self.connection.execute("INSERT INTO state VALUES (?, 0)", [secrets.token_hex(4)])
+        self.connection.execute(f"PRAGMA user_version = {self._kind}")
+        return True
+
+    def stamps(self) -> dict[str, Stamp]:
+        """The stamp of each conversation's file when it was indexed."""
+        rows = self.connection.execute("SELECT id, mtime, inode, size FROM conversations")
+        return {id_: (mtime, inode, size) for id_, mtime, inode, size in rows}
+
+    def stamp(self, id_: str) -> Stamp | None:
+        """The stamp of one of them; None if it is not indexed."""
+        statement = "SELECT mtime, inode, size FROM conversations WHERE id = ?"
+        stamp: Stamp | None = self.connection.execute(statement, [id_]).fetchone()
+        return stamp
+
+    def put(self, row: Row, stamp: Stamp, texts: Iterable[str], *, add: bool) -> None:
+        """Index a conversation.
+
+        Args:
+            row: as it is now.
+            stamp: its file's.
+            texts: texts of its messages.
+            add: whether the texts are new ones; otherwise they are all that it has.
+        """
+        number = self._number(row.id)
+        values = (
+            (row.updated_at - _EPOCH) // timedelta(microseconds=1),
+            self._next_change(),
+            None if row.cwd is None else directory_key(row.cwd),
+            json.dumps(_row_to_json(row)),
+            *stamp,
+        )
+        if number is None:
+            self.connection.execute("DELETE FROM deleted WHERE id = ?", [row.id])
+            number = self.connection.execute(
+                "INSERT INTO conversations (id, updated, change, directory, row, mtime, inode, size)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (row.id, *values),
+            ).lastrowid
+            assert number is not None  # noqa: S101 - for the type checker: a row was inserted
+        else:
+            self.connection.execute(
+                "UPDATE conversations SET updated = ?, change = ?, directory = ?, row = ?, mtime = ?,"
+                " inode = ?, size = ? WHERE number = ?",
+                (*values, number),
+            )
+        self._put_texts(number, row.title, texts, add=add)
+
+    def remove(self, id_: str) -> None:
+        """Remove a conversation, and record that it is gone."""
+        number = self._number(id_)
+        if number is None:
+            return
+        self._remove_texts(*_ids_of_texts(number))
+        self.connection.execute("DELETE FROM conversations WHERE number = ?", [number])
+        change = self._next_change()
+        self.connection.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?)", [id_, change])
+
+    def _number(self, id_: str) -> int | None:
+        found = self.connection.execute("SELECT number FROM conversations WHERE id = ?", [id_]).fetchone()
+        return None if found is None else found[0]
+
+    def _next_change(self) -> int:
+        self.connection.execute("UPDATE state SET changes = max(changes + 1, ?)", [time.time_ns() // 1000])
+        (change,) = self.connection.execute("SELECT changes FROM state").fetchone()
+        return int(change)
+
+    def _put_texts(self, number: int, title: str, texts: Iterable[str], *, add: bool) -> None:
+        first, last = _ids_of_texts(number)
+        # The first text is the title, because a title may change.
+        self._remove_texts(first, first if add else last)
+        (highest,) = self.connection.execute(
+            "SELECT coalesce(max(id), ?) FROM texts WHERE id BETWEEN ? AND ?", [first, first, last]
+        ).fetchone()
+        joined = folded("\n".join(texts))
+        new = [(first, folded(title))]
+        if joined and highest < last:
+            new.append((highest + 1, joined))
+        self.connection.executemany("INSERT INTO texts VALUES (?, ?)", new)
+        if self.trigrams:
+            self.connection.executemany("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", new)
+
+    def _remove_texts(self, first: int, last: int) -> None:
+        if self.trigrams:
+            # Before the texts: the trigrams to remove are computed from them.
+            self.connection.execute(
+                "INSERT INTO trigrams (trigrams, rowid, text)"
+                " SELECT 'delete', id, text FROM texts WHERE id BETWEEN ? AND ?",
+                [first, last],
+            )
+        self.connection.execute("DELETE FROM texts WHERE id BETWEEN ? AND ?", [first, last])
+
+
+def _ids_of_texts(number: int) -> tuple[int, int]:
+    first = number << TEXTS_BITS
+    return first, first + (1 << TEXTS_BITS) - 1
+
+
+def _row_to_json(row: Row) -> dict[str, object]:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return values | {"created_at": row.created_at.isoformat(), "updated_at": row.updated_at.isoformat()}
+
+
+def row_from_json(text: str) -> Row:
+    """A row as `put` stored it."""
+    values = json.loads(text)
+    for name in ("created_at", "updated_at"):
+        values[name] = datetime.fromisoformat(values[name])
+    return Row(**values)

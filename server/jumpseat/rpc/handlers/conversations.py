@@ -1,0 +1,130 @@
+"""The methods for kept conversations, and `conversations/didChange`. Section 10 of the protocol page."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from jumpseat.chat import ConfigError
+from jumpseat.conversations import ConversationLibrary, Row, conversations_directory
+from jumpseat.rpc.conversation_params import (
+    ConversationForkParams,
+    ConversationParams,
+    ConversationRenameParams,
+    ConversationsListParams,
+)
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.keeping import prune_in_background
+from jumpseat.rpc.method import MethodCall
+from jumpseat.rpc.session import Session
+from jumpseat.system.state_file import StateError
+from jumpseat.system.watch import INTERVAL_SECONDS, stamp_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DID_CHANGE = "conversations/didChange"
+
+SETTLED_NS = 2 * 10**9
+"""A file that was written less long ago may have been written again without a new stamp."""
+
+
+async def conversations_list(session: Session, call: MethodCall[ConversationsListParams]) -> dict[str, Any]:
+    """A page of the kept conversations, the last changed first."""
+    params, library = call.params, session.library
+    directory = None if params.cwd is None else str(session.environment.absolute(params.cwd))
+    # Also the first use of the index is in the thread, because it imports SQLite.
+    page = await asyncio.to_thread(
+        lambda: library.index.page(
+            directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
+        )
+    )
+    result: dict[str, Any] = {"conversations": to_wire(page.conversations)}
+    if page.next_cursor is not None:
+        result["nextCursor"] = page.next_cursor
+    return result
+
+
+async def conversations_get(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
+    """A whole conversation, as a chat takes it."""
+    kept = await _in_store(session.conversations.get, call.params.id)
+    session.use_conversation(kept.row.id)
+    result: dict[str, Any] = {**_row_to_wire(kept.row), "messages": to_wire(kept.messages)}
+    if kept.system is not None:
+        result["system"] = kept.system
+    if kept.settings:
+        result["settings"] = to_wire(kept.settings)
+    return result
+
+
+async def conversations_fork(session: Session, call: MethodCall[ConversationForkParams]) -> dict[str, Any]:
+    """Copy a conversation, or its beginning."""
+    _check_that_keeping_is_on(session)
+    params = call.params
+    return _row_to_wire(await _in_store(session.conversations.fork, params.id, params.messages))
+
+
+async def conversations_rename(
+    session: Session, call: MethodCall[ConversationRenameParams]
+) -> dict[str, Any]:
+    """Give a conversation another title."""
+    _check_that_keeping_is_on(session)
+    params = call.params
+    return _row_to_wire(await _in_store(session.conversations.rename, params.id, params.title))
+
+
+async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
+    """Delete a conversation; also where keeping is switched off."""
+    return {"deleted": await _in_store(session.conversations.delete, call.params.id)}
+
+
+async def _in_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Call a method of the store; one that cannot be read or written is an error of the configuration."""
+    try:
+        return await asyncio.to_thread(method, *arguments, **named)
+    except StateError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
+
+
+def _row_to_wire(row: Row) -> dict[str, Any]:
+    shaped: dict[str, Any] = to_wire(row)
+    return shaped
+
+
+def _check_that_keeping_is_on(session: Session) -> None:
+    if not session.registry.config.conversations.keep:
+        raise ConfigError(
+            "Keeping conversations is switched off, so none is written.",
+            hint="Remove keep = false from the table [conversations] of the configuration file.",
+        )
+
+
+def follow_conversations(session: Session) -> None:
+    """Notify the client of every change of a kept conversation, whichever process makes it."""
+    directory = conversations_directory(session.environment.places.state_dir)
+    file = directory / "index.sqlite3"
+
+    async def follow() -> None:
+        # Numbers of changes are times, so the first change is named without a look at the index before it.
+        known = time.time_ns() // 1000
+        before = await asyncio.to_thread(stamp_of, file)
+        if await asyncio.to_thread(directory.is_dir):
+            prune_in_background(session)
+        while True:
+            await asyncio.sleep(INTERVAL_SECONDS)
+            stamp = await asyncio.to_thread(stamp_of, file)
+            # The clock of a file system may tick in milliseconds: two changes may leave the same stamp.
+            if stamp is None or (stamp == before and stamp[0] < time.time_ns() - SETTLED_NS):
+                continue
+            before = stamp
+            ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+            for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
+                session.outbox.notify(DID_CHANGE, params)
+
+    session.run_in_background("following the kept conversations", follow)
+
+
+def _changes_since(library: ConversationLibrary, known: int) -> tuple[list[str] | None, int]:
+    return library.index.changes_since(known)
