@@ -1,4 +1,4 @@
-"""The client for asyncio. It stores no conversations: each chat sends the messages of its caller."""
+"""The client for asyncio. Each chat sends all messages of its conversation."""
 
 from __future__ import annotations
 
@@ -161,6 +161,7 @@ class Client:
         settings: Mapping[str, Any] | None = None,
         turn_id: str | None = None,
         conversation_id: str | None = None,
+        keep: bool = False,
         initiator: Literal["user", "agent"] | None = None,
         on_progress: OnProgress | None = None,
     ) -> ChatStream:
@@ -169,6 +170,8 @@ class Client:
         Args:
             messages: a question, or the whole conversation in the form of the wire, oldest message first.
             stream: False for a chat without deltas.
+            keep: keep the turn in the user's store, from where `get_conversation` returns it; the result's
+                `conversationId` names the conversation.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 anything but the answer, such as loading a model.
             model, system, tools, tool_choice, max_tokens, stop_sequences, output_mode, thinking,
@@ -190,6 +193,7 @@ class Client:
             "settings": settings,
             "turnId": turn_id,
             "conversationId": conversation_id,
+            "keep": keep or None,
             "initiator": initiator,
         }
         return self._turn("chat/start", params, on_progress)
@@ -338,6 +342,46 @@ class Client:
             RequestFailed: a value is invalid (-32602), or the file cannot be written (1010).
         """
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
+
+    async def list_conversations(
+        self,
+        *,
+        cwd: str | None = None,
+        query: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """Kept conversations, the last changed first: `{"conversations": [...], "nextCursor"?}`.
+
+        Args:
+            cwd: only those of this directory and below it.
+            query: only those that have all these words.
+            limit: the most of one page, up to 200.
+            cursor: `nextCursor` of the page before.
+        """
+        params = {"cwd": cwd, "query": query, "limit": limit, "cursor": cursor}
+        return dict(await self.request("conversations/list", params))
+
+    async def get_conversation(self, conversation_id: str) -> dict[str, Any]:
+        """A kept conversation: its row, `messages`, and `system` and `settings` as last sent.
+
+        Raises:
+            RequestFailed: there is none with this id (1004); so for the methods that change one.
+        """
+        return dict(await self.request("conversations/get", {"id": conversation_id}))
+
+    async def fork_conversation(self, conversation_id: str, *, messages: int | None = None) -> dict[str, Any]:
+        """Copy a kept conversation, or its first messages, and return the row of the copy."""
+        params = {"id": conversation_id, "messages": messages}
+        return dict(await self.request("conversations/fork", params))
+
+    async def rename_conversation(self, conversation_id: str, title: str) -> dict[str, Any]:
+        """Give a kept conversation another title and return its row."""
+        return dict(await self.request("conversations/rename", {"id": conversation_id, "title": title}))
+
+    async def delete_conversation(self, conversation_id: str) -> bool:
+        """Delete a kept conversation; False if there was none."""
+        return bool((await self.request("conversations/delete", {"id": conversation_id}))["deleted"])
 
     @property
     def _open(self) -> DaemonConnection:

@@ -84,6 +84,11 @@ class ChatResult(dict[str, Any]):
         """What was changed or dropped: `code` and `message` of each warning."""
         return list(self.get("warnings") or [])
 
+    @property
+    def conversation_id(self) -> str | None:
+        """The kept conversation that has the turn; None if it was not kept."""
+        return self.get("conversationId")
+
     def as_message(self) -> dict[str, Any]:
         """The assistant message to append to the conversation."""
         return {"role": "assistant", "content": self.content}

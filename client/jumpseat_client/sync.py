@@ -80,6 +80,26 @@ class SyncClient:
         """`{"models": [...], "errors": [...]}`: section 3 of the protocol page."""
         return self.run(self._client.list_models(provider=provider, refresh=refresh))
 
+    def list_conversations(self, **filters: Any) -> dict[str, Any]:
+        """A page of the kept conversations; takes what `Client.list_conversations` takes."""
+        return self.run(self._client.list_conversations(**filters))
+
+    def get_conversation(self, conversation_id: str) -> dict[str, Any]:
+        """A kept conversation, as `Client.get_conversation` returns it."""
+        return self.run(self._client.get_conversation(conversation_id))
+
+    def fork_conversation(self, conversation_id: str, *, messages: int | None = None) -> dict[str, Any]:
+        """Copy a kept conversation, or its first messages, and return the row of the copy."""
+        return self.run(self._client.fork_conversation(conversation_id, messages=messages))
+
+    def rename_conversation(self, conversation_id: str, title: str) -> dict[str, Any]:
+        """Give a kept conversation another title and return its row."""
+        return self.run(self._client.rename_conversation(conversation_id, title))
+
+    def delete_conversation(self, conversation_id: str) -> bool:
+        """Delete a kept conversation; False if there was none."""
+        return self.run(self._client.delete_conversation(conversation_id))
+
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = REQUEST_TIMEOUT
     ) -> Any:

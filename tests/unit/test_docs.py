@@ -141,6 +141,7 @@ def test_the_raw_example_prints_the_error_of_a_failed_chat(tmp_path: Path) -> No
         pytest.param(CLIENT, 2, "Hello, reader.\n", id="shared"),
         pytest.param(CLIENT, 3, "Hello, reader.\n", id="a conversation"),
         pytest.param(CLIENT, 4, "Hello, reader.\n", id="tools"),
+        pytest.param(CLIENT, 5, "Hello, reader.\n", id="kept conversations"),
     ],
 )
 def test_an_example_of_the_client_library_runs_with_the_real_daemon(

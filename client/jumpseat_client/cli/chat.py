@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from jumpseat_client import ChatFailed, ChatStream, Client
-from jumpseat_client.cli.failures import FAILED, OK, print_client_error, print_json, say
+from jumpseat_client.cli.failures import (
+    FAILED,
+    OK,
+    print_client_error,
+    print_failure,
+    print_json,
+    say,
+)
 from jumpseat_client.cli.output import AnswerOutput, Spinner, make_output, make_spinner
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
 
 CLIENT_NAME = "jumpseat-cli"
+LIST_HINT = "'jumpseat conversations' lists those that are kept."
+
+Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any] | None]]
 
 
 def daemon(
@@ -59,10 +69,20 @@ async def ask(
     messages: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
     *,
+    keep: bool,
+    continued: Continued | None,
     daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
     """Ask, print the answer as it arrives, and return the exit code.
+
+    Args:
+        messages: the new ones.
+        options: those of `Client.chat`; the ones that are None come from the continued conversation.
+        keep: keep the turn.
+        continued: returns the kept conversation to continue; None to begin a new one.
+        daemon_command: the daemon's command line.
+        as_json: print the result as JSON.
 
     Raises:
         ClientError: the daemon cannot be used; with `as_json` also every other failure.
@@ -70,14 +90,29 @@ async def ask(
     spinner = make_spinner("Starting")
     try:
         async with daemon(daemon_command) as client:
+            if continued is not None:
+                kept = await continued(client)
+                if kept is None:
+                    spinner.stop()
+                    print_failure("There is no conversation in this directory to continue.", LIST_HINT)
+                    return FAILED
+                messages = [*kept["messages"], *messages]
+                given = {key: value for key, value in options.items() if value is not None}
+                options = {**_options_of(kept), **given}
             spinner.show("Waiting for the model")
-            stream = client.chat(messages, on_progress=spinner.progress, **options)
+            stream = client.chat(messages, keep=keep, on_progress=spinner.progress, **options)
             if as_json:
                 print_json((await wait_for_result(stream, spinner))[0])
                 return OK
             return await _print_answer(stream, spinner)
     finally:
         spinner.stop()
+
+
+def _options_of(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with which a kept conversation goes on."""
+    options = {key: kept.get(key) for key in ("model", "system", "settings")}
+    return {**options, "conversation_id": kept["id"]}
 
 
 async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatResult, list[str]]:

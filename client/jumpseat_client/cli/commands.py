@@ -14,6 +14,7 @@ import click
 from jumpseat import __version__
 from jumpseat_client.cli.account_commands import accept_terms, login, logout
 from jumpseat_client.cli.config_commands import config_group
+from jumpseat_client.cli.conversations_commands import complete_id, conversations
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
@@ -79,6 +80,9 @@ def jumpseat() -> None:
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
+@click.option("-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last chat.")
+@click.option("--conversation", metavar="ID", shell_complete=complete_id, help="Continue this conversation.")
+@click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
 @daemon_options
 @json_option
 def chat(
@@ -86,6 +90,9 @@ def chat(
     model: str | None,
     system: str | None,
     max_tokens: int | None,
+    is_continued: bool,
+    conversation: str | None,
+    no_keep: bool,
     daemon_command: list[str],
     as_json: bool,
 ) -> int:
@@ -95,20 +102,36 @@ def chat(
     the answer is rendered as Markdown; in a pipe it is plain text. Ctrl-C cancels the turn and keeps the text
     so far.
 
+    The conversation is kept on this machine; 'jumpseat conversations' lists those that are kept. A continued
+    one goes on with its messages, system prompt, settings and model.
+
     \b
     examples:
       jumpseat chat "Why is the sky blue?"
+      jumpseat chat -c "And at sunset?"
       cat main.py | jumpseat chat "Explain this"
       jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is a monad?"
+      jumpseat chat --no-keep "What is 1Password?"
       jumpseat chat --json "Say hello" | jq -r .text
     """
     from jumpseat_client.cli.chat import ask, read_messages
+    from jumpseat_client.cli.conversations import continued
 
+    if is_continued and conversation is not None:
+        raise click.UsageError("--continue and --conversation exclude each other.")
     messages = read_messages(question)
     if messages is None:
         raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
     options = {"model": model, "system": system, "max_tokens": max_tokens}
-    return run_work(ask(messages, options, daemon_command=daemon_command, as_json=as_json), as_json=as_json)
+    work = ask(
+        messages,
+        options,
+        keep=not no_keep,
+        continued=continued(conversation, last=is_continued),
+        daemon_command=daemon_command,
+        as_json=as_json,
+    )
+    return run_work(work, as_json=as_json)
 
 
 @jumpseat.command()
@@ -194,7 +217,7 @@ def status(daemon_command: list[str], as_json: bool) -> int:
     return run_work(show_status(daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
-for command in (login, logout, accept_terms, settings, config_group, attach, daemon_group):
+for command in (login, logout, accept_terms, conversations, settings, config_group, attach, daemon_group):
     jumpseat.add_command(command)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,8 +13,7 @@ from typing import Any
 
 from jumpseat_client.cli.chat import daemon, wait_for_result
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
-from jumpseat_client.cli.output import make_spinner
-from jumpseat_client.cli.terminal import ControlSequenceFilter
+from jumpseat_client.cli.output import make_spinner, print_text
 
 _LINES = re.compile(r"(?P<first>[0-9]+)(?:(?P<colon>:)(?P<last>[0-9]+)?)?", re.ASCII)
 
@@ -137,20 +135,8 @@ async def edit_file(
         )
         return FAILED
     if not in_place:
-        _print(replacement)
+        print_text(replacement)
     return OK
-
-
-def _print(text: str) -> None:
-    """Write the text to stdout: unchanged in a pipe, without control sequences on a terminal."""
-    if sys.stdout.isatty():
-        text = ControlSequenceFilter().feed(text)
-        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
-        sys.stdout.flush()
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
 
 
 def _put(piece: Piece, replacement: str) -> None:

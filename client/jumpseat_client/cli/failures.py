@@ -16,8 +16,8 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
-# Valid in JSON strings, but control characters for a terminal.
-_UNSAFE = re.compile("[\x7f-\x9f]")
+# Valid in JSON strings, but control characters for a terminal, and surrogates that UTF-8 cannot encode.
+_UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def say(text: str) -> None:

@@ -33,7 +33,7 @@ async def show_models(
         print_json(answer)
         return code
     if models:
-        _print_rows(("Model", "Name", "Context", "Can", "Notes"), [_model_row(model) for model in models])
+        print_rows(("Model", "Name", "Context", "Can", "Notes"), [_model_row(model) for model in models])
     elif not errors:
         say("There are no models. 'jumpseat status' shows what to do next.")
     for failure in errors:
@@ -78,7 +78,7 @@ async def show_status(*, daemon_command: Sequence[str], as_json: bool) -> int:
         default = next((row.get("id") for row in providers if row.get("isDefault")), None)
         print_json({"providers": providers, "default": default})
         return OK
-    _print_rows(("Provider", "Kind", "State", "Notes"), [_status_row(row) for row in providers])
+    print_rows(("Provider", "Kind", "State", "Notes"), [_status_row(row) for row in providers])
     print()
     print(clean_line(_next_step(providers)))
     return OK
@@ -112,7 +112,7 @@ def _next_step(providers: Sequence[Mapping[str, Any]]) -> str:
     return "Next: jumpseat login   (GitHub Copilot), or: jumpseat local install   (a model on this machine)"
 
 
-def _print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table on a terminal, lines with tabs in a pipe."""
     cleaned = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
@@ -126,7 +126,7 @@ def _print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in titles:
-        table.add_column(title, overflow="fold", no_wrap=title in ("Model", "Context"))
+        table.add_column(title, overflow="fold", no_wrap=title in ("Model", "Context", "Id", "Changed"))
     for row in cleaned:
         # A Text, because brackets in a string would be read as markup.
         table.add_row(*(Text(cell) for cell in row))

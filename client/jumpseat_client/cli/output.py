@@ -124,3 +124,15 @@ def make_output() -> AnswerOutput:
     from jumpseat_client.cli.markdown import MarkdownOutput
 
     return MarkdownOutput()
+
+
+def print_text(text: str) -> None:
+    """Write the text to stdout: unchanged in a pipe, without control sequences on a terminal."""
+    if sys.stdout.isatty():
+        text = ControlSequenceFilter().feed(text)
+        sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")
+        sys.stdout.flush()
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()

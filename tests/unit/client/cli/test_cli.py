@@ -71,6 +71,7 @@ def test_an_answer_in_a_pipe_is_its_plain_text(tmp_path: Path) -> None:
         "model": "fake:m",
         "system": "Be brief.",
         "maxTokens": 9,
+        "keep": True,
         "workDoneToken": "progress-1",
     }
 

@@ -1,0 +1,191 @@
+"""The commands of `jumpseat conversations`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_client.cli.failures import OK
+from jumpseat_client.cli.options import (
+    HELP,
+    config_option,
+    daemon_command_of,
+    daemon_options,
+    json_option,
+    own_option,
+    run_work,
+)
+from jumpseat_client.errors import ClientError
+
+LIMIT = 50
+
+
+def complete_id(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the id of a kept conversation; shells that show help show its title."""
+    from jumpseat_client.cli.conversations import complete_ids
+    from jumpseat_client.cli.terminal import clean_line
+
+    command = daemon_command_of(context.params.get("config"), own=bool(context.params.get("own")))
+    try:
+        rows = asyncio.run(complete_ids(command, incomplete))
+    except (ClientError, OSError):
+        return []  # The shell would show a message in the middle of the command line.
+    return [CompletionItem(row["id"], help=clean_line(row["title"])) for row in rows]
+
+
+_id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_id)
+_limit_option = click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=LIMIT,
+    metavar="N",
+    help=f"At most so many conversations, {LIMIT} by default.",
+)
+_directory_option = click.option(
+    "-d",
+    "--directory",
+    type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
+    metavar="DIR",
+    help="Only conversations of this directory and those below it.",
+)
+
+
+@click.group(invoke_without_command=True, context_settings=HELP)
+@config_option
+@own_option
+@json_option
+@click.pass_context
+def conversations(context: click.Context, config: Path | None, own: bool, as_json: bool) -> int:
+    """List, show, search, export and remove the conversations that are kept on this machine.
+
+    Without a command, the conversations that changed last are listed. 'keep = false' in the table
+    [conversations] of the configuration file switches keeping off.
+
+    \b
+    examples:
+      jumpseat conversations
+      jumpseat conversations search sqlite trigram
+      jumpseat conversations show 3f2a
+      jumpseat chat --conversation 3f2a "And now in Rust"
+
+    \b
+    exit codes: 0 success; 1 there is no such conversation; 2 wrong usage.
+    """
+    if context.invoked_subcommand is not None:
+        if config is not None or own or as_json:
+            raise click.UsageError(f"Put the options after '{context.invoked_subcommand}'.")
+        return OK
+    return _show_list((), None, LIMIT, daemon_command_of(config, own=own), as_json)
+
+
+@conversations.command("list")
+@_directory_option
+@_limit_option
+@daemon_options
+@json_option
+def list_conversations(directory: Path | None, limit: int, daemon_command: list[str], as_json: bool) -> int:
+    """List the conversations that changed last.
+
+    In a pipe each line is a conversation: id, time of the last change, title, turns and directory, separated
+    by tabs.
+
+    \b
+    examples:
+      jumpseat conversations list
+      jumpseat conversations list --directory . --limit 10
+      jumpseat conversations list --json | jq -r '.conversations[].id'
+    """
+    return _show_list((), directory, limit, daemon_command, as_json)
+
+
+@conversations.command("search")
+@click.argument("words", nargs=-1, required=True)
+@_directory_option
+@_limit_option
+@daemon_options
+@json_option
+def search(
+    words: tuple[str, ...], directory: Path | None, limit: int, daemon_command: list[str], as_json: bool
+) -> int:
+    """List the conversations that have all these WORDS, in any case, in their titles and texts.
+
+    \b
+    examples:
+      jumpseat conversations search sqlite trigram
+      jumpseat conversations search --directory ~/work "race condition"
+    """
+    return _show_list(words, directory, limit, daemon_command, as_json)
+
+
+def _show_list(
+    words: tuple[str, ...], directory: Path | None, limit: int, daemon_command: list[str], as_json: bool
+) -> int:
+    from jumpseat_client.cli.conversations import show_conversations
+
+    work = show_conversations(
+        cwd=None if directory is None else str(directory),
+        query=" ".join(words) or None,
+        limit=limit,
+        daemon_command=daemon_command,
+        as_json=as_json,
+    )
+    return run_work(work, as_json=as_json)
+
+
+@conversations.command("show")
+@_id_argument
+@daemon_options
+@json_option
+def show(conversation: str, daemon_command: list[str], as_json: bool) -> int:
+    """Show one conversation as Markdown.
+
+    \b
+    examples:
+      jumpseat conversations show 3f2a | less
+      jumpseat conversations show --json 3f2a | jq '.messages | length'
+    """
+    from jumpseat_client.cli.conversations import show_conversation
+
+    work = show_conversation(conversation, daemon_command=daemon_command, as_json=as_json)
+    return run_work(work, as_json=as_json)
+
+
+@conversations.command("export")
+@_id_argument
+@daemon_options
+@json_option
+def export(conversation: str, daemon_command: list[str], as_json: bool) -> int:
+    """Print one conversation unchanged: as a transcript, which editors can read back, or as JSON.
+
+    \b
+    examples:
+      jumpseat conversations export 3f2a > chat.md
+      jumpseat conversations export --json 3f2a > chat.json
+    """
+    from jumpseat_client.cli.conversations import export_conversation
+
+    work = export_conversation(conversation, daemon_command=daemon_command, as_json=as_json)
+    return run_work(work, as_json=as_json)
+
+
+@conversations.command("rm")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_id)
+@daemon_options
+@json_option
+def remove(ids: tuple[str, ...], daemon_command: list[str], as_json: bool) -> int:
+    """Delete conversations from this machine. This cannot be undone.
+
+    \b
+    examples:
+      jumpseat conversations rm 3f2a
+      jumpseat conversations rm $(jumpseat conversations search secret | cut -f 1)
+    """
+    from jumpseat_client.cli.conversations import remove_conversations
+
+    return run_work(
+        remove_conversations(ids, daemon_command=daemon_command, as_json=as_json), as_json=as_json
+    )

@@ -1,0 +1,185 @@
+"""Conversations that `jumpseat chat` keeps and continues, and `jumpseat conversations`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+
+COMMAND = [sys.executable, "-m", "jumpseat"]
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
+
+
+@pytest.fixture
+def upstream() -> Iterator[ThreadedUpstream]:
+    with ThreadedUpstream() as running:
+        running.default(Reply.events(completion_stream(["Hel", "lo"])))
+        yield running
+
+
+@pytest.fixture
+def configuration(home: Path, upstream: ThreadedUpstream) -> Path:
+    file = home / "config.toml"
+    file.write_text(
+        f'default_provider = "fake"\n[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+        'api_key = "test-key"\ndefault_model = "m"\n',
+        encoding="utf-8",
+    )
+    return file
+
+
+def run(*arguments: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8",
+        env={**os.environ, **variables}, timeout=60, check=False, cwd=cwd,
+    )  # fmt: skip
+
+
+def chat(*arguments: str, cwd: Path | None = None) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(run("chat", "--json", *arguments, cwd=cwd).stdout)
+    return result
+
+
+def listed(*arguments: str, cwd: Path | None = None) -> list[str]:
+    done = run("conversations", *(arguments or ("list",)), "--json", cwd=cwd)
+    return [row["id"] for row in json.loads(done.stdout)["conversations"]]
+
+
+def last_request(upstream: ThreadedUpstream) -> dict[str, Any]:
+    request: dict[str, Any] = upstream.requests[-1].json
+    return request
+
+
+@pytest.mark.requirement("10:cli-keep")
+@pytest.mark.usefixtures("configuration")
+def test_a_chat_is_kept_and_continued_with_its_messages_system_and_model(
+    upstream: ThreadedUpstream, tmp_path: Path
+) -> None:
+    first = chat("--system", "Be brief.", "--model", "fake:other", "Hi")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    chat("--no-keep", "Not kept")
+
+    done = run("chat", "-c", "And more?")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
+    sent = last_request(upstream)
+    assert sent["model"] == "other"
+    assert [(each["role"], each["content"]) for each in sent["messages"]] == [
+        ("system", "Be brief."),
+        ("user", "Hi"),
+        ("assistant", "Hello"),
+        ("user", "And more?"),
+    ]
+    assert listed() == [first["conversationId"]]
+    nothing_here = run("chat", "-c", "Hi", cwd=other)
+    assert (nothing_here.returncode, nothing_here.stdout) == (1, "")
+    assert "no conversation in this directory" in nothing_here.stderr
+
+    named = chat("--conversation", first["conversationId"], "--model", "fake:m", "Third", cwd=other)
+    assert named["conversationId"] == first["conversationId"]
+    assert (len(last_request(upstream)["messages"]), last_request(upstream)["model"]) == (6, "m")
+
+
+@pytest.mark.requirement("10:cli-keep")
+@pytest.mark.usefixtures("configuration")
+def test_wrong_uses_of_continue_have_their_exit_codes() -> None:
+    both = run("chat", "-c", "--conversation", "x", "Hi")
+    unknown = run("chat", "--conversation", "unknown", "Hi")
+
+    assert (both.returncode, both.stdout) == (2, "")
+    assert unknown.returncode == 1
+    assert "unknown" in unknown.stderr
+    assert "hint: " in unknown.stderr
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    sky = chat("Why is the sky \x1b[31mblue?")["conversationId"]
+    sea = chat("And the sea?", cwd=below)["conversationId"]
+
+    assert listed() == [sea, sky]
+    assert listed("list", "--limit", "1") == [sea]
+    assert listed("list", "--directory", ".", cwd=below) == [sea]
+    assert listed("search", "SKY", "hello") == [sky]
+    assert listed("search", "moon") == []
+    row = run("conversations").stdout.splitlines()[1].split("\t")
+    assert (row[0], row[2], row[3]) == (sky, "Why is the sky blue?", "1")
+
+    shown = run("conversations", "show", sky).stdout
+    assert "## Me\n\nWhy is the sky blue?\n\n## Assistant\n\nHello" in shown
+    exported = run("conversations", "export", sky).stdout
+    assert "sky \x1b[31mblue?" in exported
+    as_json = json.loads(run("conversations", "export", "--json", sky).stdout)
+    assert as_json["messages"][0]["content"][0]["text"] == "Why is the sky \x1b[31mblue?"
+
+    assert run("conversations", "rm", sky).returncode == 0
+    again = run("conversations", "rm", sky, sea)
+    assert (again.returncode, listed()) == (1, [])
+    assert sky in again.stderr
+    assert run("conversations", "show", sky).returncode == 1
+    nothing = run("conversations")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "No conversation is kept." in nothing.stderr
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_a_terminal_gets_no_control_sequence_of_a_conversation() -> None:
+    name = chat("red \x1b]0;title\x07 alert")["conversationId"]
+    controller, terminal = pty.openpty()
+    with os.fdopen(controller, "rb", buffering=0) as screen:
+        for command in ("show", "export"):
+            process = subprocess.Popen(
+                [*COMMAND, "conversations", command, name], stdin=subprocess.DEVNULL, stdout=terminal
+            )
+            assert process.wait(60) == 0
+        os.close(terminal)
+        text = b""
+        try:
+            while piece := screen.read(65536):
+                text += piece
+        except OSError:  # Linux's way to say that the terminal was closed.
+            pass
+    assert text.count(b"alert") == 2
+    assert b"\x1b]0;" not in text
+
+
+@pytest.mark.requirement("10:cli-list")
+@pytest.mark.usefixtures("configuration")
+def test_ids_are_completed_with_their_titles() -> None:
+    name = chat("Why?")["conversationId"]
+
+    for line, word in (("jumpseat conversations show ", "3"), ("jumpseat chat --conversation ", "3")):
+        done = run(_JUMPSEAT_COMPLETE="zsh_complete", COMP_WORDS=line, COMP_CWORD=word)
+        assert done.stdout.split("\n")[:3] == ["plain", name, "Why?"]
+    done = run(
+        _JUMPSEAT_COMPLETE="bash_complete", COMP_WORDS=f"jumpseat conversations rm {name[:9]}", COMP_CWORD="3"
+    )
+    assert done.stdout == f"plain,{name}\n"
+
+
+@pytest.mark.requirement("10:cli-keep")
+def test_with_keeping_off_a_chat_warns_and_answers(configuration: Path) -> None:
+    with configuration.open("a") as file:
+        file.write("[conversations]\nkeep = false\n")
+
+    done = run("chat", "Hi")
+
+    assert (done.returncode, done.stdout) == (0, "Hello\n")
+    assert listed() == []
