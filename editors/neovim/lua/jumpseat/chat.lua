@@ -1,0 +1,264 @@
+--- Chats: Markdown buffers that are conversations.
+local answer = require('jumpseat.answer')
+local client = require('jumpseat.client')
+local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local transcript = require('jumpseat.transcript')
+local turns = require('jumpseat.turn')
+local view = require('jumpseat.view')
+
+local M = {}
+
+---@class jumpseat.Chat
+---@field buf integer
+---@field id string groups the turns of the conversation for the daemon
+---@field turn jumpseat.Turn?
+---@field preparing boolean the question is being read
+---@field stopped boolean the user stopped it while it was prepared
+
+---@type table<integer, jumpseat.Chat>
+local chats = {}
+local count = 0
+---@type integer? the buffer that `@buffer` means: the last one that is no chat
+local source
+
+---@param name string
+---@param data table
+local function event(name, data)
+  vim.api.nvim_exec_autocmds('User', { pattern = 'Jumpseat' .. name, data = data, modeline = false })
+end
+
+---@param buf integer
+---@return boolean
+function M.is_chat(buf) return chats[buf] ~= nil end
+
+---@return integer?
+function M.source() return source and vim.api.nvim_buf_is_loaded(source) and source or nil end
+
+---@param buf integer
+local function remember_source(buf)
+  local is_file = vim.bo[buf].buftype == '' and vim.bo[buf].buflisted
+  local is_empty = vim.api.nvim_buf_get_name(buf) == '' and vim.fn.getbufinfo(buf)[1].linecount <= 1
+  if is_file and not is_empty and not chats[buf] then source = buf end
+end
+
+local function watch_sources()
+  vim.api.nvim_create_autocmd('BufLeave', {
+    group = vim.api.nvim_create_augroup('jumpseat.source', {}),
+    callback = function(args) remember_source(args.buf) end,
+  })
+end
+
+--- Make a chat of a buffer.
+---@param buf integer
+---@return jumpseat.Chat
+function M.attach(buf)
+  local chat = chats[buf]
+  if chat then return chat end
+  if next(chats) == nil then watch_sources() end
+  count = count + 1
+  chat = { buf = buf, id = ('nvim-%d-%d'):format(vim.uv.hrtime(), count), preparing = false, stopped = false }
+  chats[buf] = chat
+  if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
+  local group = vim.api.nvim_create_augroup('jumpseat.chat.' .. buf, {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
+  end
+  on('BufWinEnter', function() view.window(vim.api.nvim_get_current_win(), buf) end)
+  on('BufWritePre', function(args) vim.fn.mkdir(vim.fs.dirname(args.match), 'p') end)
+  on({ 'BufUnload', 'BufWipeout' }, function()
+    if chat.turn then chat.turn:stop() end
+    chats[buf] = nil
+    view.forget(buf)
+    vim.api.nvim_del_augroup_by_id(group)
+  end)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    view.window(win, buf)
+  end
+  view.update(buf, {})
+  event('ChatOpened', { buf = buf })
+  return chat
+end
+
+---@param buf integer
+local function show(buf)
+  local win = vim.fn.win_findbuf(buf)[1]
+  if win then
+    vim.api.nvim_set_current_win(win)
+  else
+    vim.cmd(config.get().window)
+    vim.api.nvim_win_set_buf(0, buf)
+  end
+  view.window(vim.api.nvim_get_current_win(), buf)
+  vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+end
+
+--- Open a chat: a file, a new one, or else the one that was used last.
+---@param options? { file?: string, new?: boolean }
+---@return integer buf
+function M.open(options)
+  options = options or {}
+  remember_source(vim.api.nvim_get_current_buf())
+  local buf
+  if options.file then
+    buf = vim.fn.bufadd(vim.fn.fnamemodify(options.file, ':p'))
+    vim.fn.bufload(buf)
+    vim.bo[buf].buflisted = true
+  elseif not options.new then
+    for _, chat in pairs(chats) do
+      local newer = not buf or vim.fn.getbufinfo(chat.buf)[1].lastused >= vim.fn.getbufinfo(buf)[1].lastused
+      if newer then buf = chat.buf end
+    end
+  end
+  if buf then
+    M.attach(buf)
+    show(buf)
+    return buf
+  end
+  buf = vim.api.nvim_create_buf(true, false)
+  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count + 1)
+  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
+  local model = config.get().model
+  local lines = model and { '---', 'model: ' .. model, '---', '' } or {}
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.list_extend(lines, { '## Me', '', '' }))
+  vim.bo[buf].modified = false
+  M.attach(buf)
+  show(buf)
+  return buf
+end
+
+---@param chat jumpseat.Chat
+---@param err jumpseat.Error
+local function refuse(chat, err)
+  chat.preparing = false
+  view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
+  if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
+  view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
+  event('TurnEnded', { buf = chat.buf, error = err })
+end
+
+--- Write the end of a turn into the buffer.
+---@param chat jumpseat.Chat
+---@param written jumpseat.Answer
+---@param headings { user: string, assistant: string }
+---@param outcome jumpseat.Outcome
+local function finish(chat, written, headings, outcome)
+  local result = outcome.result or {}
+  written.usage = result.usage or written.usage
+  local err = not outcome.cancelled and outcome.error or nil
+  local function close()
+    local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
+    if after == '' then written:remove() end
+    written:close(after, err, outcome.cancelled)
+    chat.turn, chat.preparing = nil, false
+    view.update(chat.buf, { state = vim.NIL, detail = vim.NIL, usage = written.usage })
+    event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
+  end
+  -- The daemon escapes lines of the answer that would be read as headings or blocks.
+  if not outcome.content or #outcome.content == 0 then return close() end
+  transcript.render({ role = 'assistant', content = outcome.content }, written.model, function(failure, text)
+    if not failure then written:settle(text) end
+    close()
+  end)
+end
+
+---@param chat jumpseat.Chat
+---@param params table
+---@param headings { user: string, assistant: string }
+---@param named boolean whether the front matter names the model
+local function begin(chat, params, headings, named)
+  local written = answer.new(chat.buf, headings.assistant)
+  view.update(chat.buf, { state = 'waiting' })
+  event('TurnStarted', { buf = chat.buf })
+  local function pin(model)
+    transcript.front_matter(chat.buf, vim.tbl_extend('force', params, { model = model }), function(err, lines)
+      if err then return end
+      local last = transcript.front_matter_end(chat.buf)
+      if last == 0 then table.insert(lines, '') end
+      written:edit(function() vim.api.nvim_buf_set_lines(chat.buf, 0, last, false, lines) end)
+    end)
+  end
+  chat.turn = turns.start('chat/start', params, function(deltas)
+    written:write(deltas)
+    -- The conversation goes on with the model that it began with, also when the default changes.
+    if written.model and not named then
+      named = true
+      pin(written.model)
+    end
+  end, function(outcome) finish(chat, written, headings, outcome) end)
+  if chat.stopped then chat.turn:stop() end
+end
+
+--- Send the conversation in the buffer.
+---@param buf integer
+function M.send(buf)
+  local chat = M.attach(buf)
+  if chat.turn or chat.preparing then
+    return log.warn('An answer is being written; :JumpseatStop stops it.')
+  end
+  chat.preparing, chat.stopped = true, false
+  view.clear_messages(buf)
+  view.update(buf, { state = 'preparing' })
+  local function fail(err) refuse(chat, err) end
+  transcript.parse(transcript.text(buf), function(err, parsed)
+    if err then return fail(err) end
+    local last = parsed.messages[#parsed.messages]
+    if not last or last.role ~= 'user' then
+      chat.preparing = false
+      view.update(buf, { state = vim.NIL })
+      return log.warn('There is no question: write one at the end of the chat.')
+    end
+    require('jumpseat.references').expand(buf, parsed, function(expand_failure)
+      if expand_failure then return fail(expand_failure) end
+      transcript.headings(parsed.model, function(failure, headings)
+        if failure then return fail(failure) end
+        if not vim.api.nvim_buf_is_loaded(buf) then return end
+        if chat.stopped then
+          chat.preparing = false
+          return view.update(buf, { state = vim.NIL, detail = vim.NIL })
+        end
+        begin(chat, {
+          messages = parsed.messages,
+          system = parsed.system,
+          model = parsed.model,
+          settings = parsed.settings,
+          conversationId = chat.id,
+        }, headings, parsed.model ~= nil)
+      end)
+    end)
+  end)
+end
+
+--- Stop the answer of a chat; what has come so far stays.
+---@param buf integer
+---@return boolean stopped false if nothing runs
+function M.stop(buf)
+  local chat = chats[buf]
+  if not chat or not (chat.turn or chat.preparing) then return false end
+  view.update(buf, { state = 'stopping' })
+  chat.stopped = true
+  if chat.turn then chat.turn:stop() end
+  return true
+end
+
+--- The chats that are open.
+---@return integer[]
+function M.list()
+  local buffers = vim.tbl_keys(chats)
+  table.sort(buffers)
+  return buffers
+end
+
+--- Show the progress of a wait that is not for the model, such as loading the local one.
+client.on('$/progress', function(params)
+  for buf, chat in pairs(chats) do
+    if chat.turn and chat.turn.id == params.token then
+      local value = params.value
+      local text = value.message or value.title
+      if text and value.percentage then text = ('%s %d %%'):format(text, value.percentage) end
+      view.update(buf, { detail = value.kind ~= 'end' and text or vim.NIL })
+    end
+  end
+end)
+
+return M

@@ -1,0 +1,266 @@
+--- The connection to the daemon: one `jumpseat attach` process for this Neovim.
+local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local wire = require('jumpseat.wire')
+
+local M = {}
+
+--- A process that ends more often than this in the time is not started again by itself.
+local RESTARTS, RESTART_SECONDS = 5, 180
+local INITIALIZE_MS = 20000
+--- One frame at 60 Hz: the daemon joins deltas that come within it.
+local COALESCE_MS = 16
+--- What this plug-in cannot do without.
+local NEEDED = { 'chat/start', 'chat/cancel', 'edit/start', 'transcript/parse', 'transcript/render' }
+
+---@alias jumpseat.Callback fun(err: jumpseat.Error?, result: any)
+
+---@class jumpseat.Connection
+---@field rpc vim.lsp.rpc.PublicClient
+---@field state 'starting'|'ready'|'ending'
+---@field waiting { method: string, params: table?, callback: jumpseat.Callback }[] until `initialize` is answered
+---@field pending table<integer, jumpseat.Callback> requests without an answer
+---@field info table? the answer to `initialize`
+
+---@type jumpseat.Connection?
+local connection
+---@type number[] when the process ended without being asked to
+local crashes = {}
+local serial = 0
+---@type table<string, fun(params: table)[]>
+local listeners = {}
+
+--- Call `listener` for each notification of this method. `end` is sent by this module when the process ended.
+---@param method string
+---@param listener fun(params: table)
+function M.on(method, listener)
+  listeners[method] = listeners[method] or {}
+  table.insert(listeners[method], listener)
+end
+
+---@param method string
+---@param params table
+local function emit(method, params)
+  for _, listener in ipairs(listeners[method] or {}) do
+    listener(params)
+  end
+end
+
+---@return jumpseat.Error
+local function missing()
+  return wire.error(
+    'config',
+    'The program jumpseat was not found.',
+    'Install it with `pipx install jumpseat`, or set vim.g.jumpseat.command.'
+  )
+end
+
+---@param version string?
+---@return jumpseat.Error
+local function too_old(version)
+  return wire.error(
+    'config',
+    ('jumpseat %s is too old for this plug-in, which needs %s.'):format(
+      version or '(unknown)',
+      config.version
+    ),
+    'Update it.'
+  )
+end
+
+---@param gone jumpseat.Connection
+---@param err jumpseat.Error
+local function fail_all(gone, err)
+  local callbacks = vim.tbl_values(gone.pending)
+  for _, each in ipairs(gone.waiting) do
+    table.insert(callbacks, each.callback)
+  end
+  gone.pending, gone.waiting = {}, {}
+  emit('end', err)
+  for _, callback in ipairs(callbacks) do
+    callback(err)
+  end
+end
+
+--- Why a process ended before it answered: an old release lacks `attach`, and says so on stderr only.
+---@param command string[]
+---@param code integer
+---@param callback fun(err: jumpseat.Error)
+local function explain(command, code, callback)
+  local ended = wire.error(
+    'connection',
+    ('jumpseat ended with code %d before it was ready.'):format(code),
+    ('See the log, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
+  )
+  local probe = vim.list_extend(vim.list_extend({}, command), { 'attach', '--help' })
+  local started = pcall(vim.system, probe, { text = true, timeout = INITIALIZE_MS }, function(done)
+    vim.schedule(function() callback(done.code == 0 and ended or too_old()) end)
+  end)
+  if not started then callback(ended) end
+end
+
+---@param gone jumpseat.Connection
+---@param command string[]
+---@param code integer
+---@param signal integer
+local function ended(gone, command, code, signal)
+  log.write('jumpseat ended: code %d, signal %d', code, signal)
+  if connection == gone then connection = nil end
+  if gone.state == 'ending' then return fail_all(gone, wire.error('connection', 'jumpseat was stopped.')) end
+  if gone.state == 'starting' then
+    return explain(command, code, function(err) fail_all(gone, err) end)
+  end
+  local now = vim.uv.now() / 1000
+  crashes = vim.tbl_filter(function(at) return now - at < RESTART_SECONDS end, crashes)
+  table.insert(crashes, now)
+  local again = #crashes <= RESTARTS
+  local err = wire.error(
+    'connection',
+    ('jumpseat ended unexpectedly (code %d).'):format(code),
+    again and 'It was started again.' or 'It ended too often to be started again by itself: see the log.'
+  )
+  log.error(err)
+  if again then M.start() end
+  fail_all(gone, err)
+end
+
+---@param new jumpseat.Connection
+---@param err jumpseat.Error?
+---@param result table?
+local function initialized(new, err, result)
+  local abilities = result and vim.tbl_get(result, 'capabilities', 'experimental', 'jumpseat')
+  if not err then
+    for _, method in ipairs(NEEDED) do
+      if not (abilities and vim.list_contains(abilities.methods or {}, method)) then
+        err = too_old(vim.tbl_get(result or {}, 'serverInfo', 'version'))
+      end
+    end
+  end
+  if err then
+    new.state = 'ending'
+    if connection == new then connection = nil end
+    new.rpc.terminate()
+    return fail_all(new, err)
+  end
+  new.info, new.state = result, 'ready'
+  new.rpc.notify('initialized', vim.empty_dict())
+  local waiting = new.waiting
+  new.waiting = {}
+  for _, each in ipairs(waiting) do
+    M.request(each.method, each.params, each.callback)
+  end
+  emit('ready', result or {})
+end
+
+--- Start the process if it does not run. Errors reach the callbacks of the requests that wait.
+---@return jumpseat.Error?
+function M.start()
+  if connection then return end
+  local command = config.command()
+  if not command then return missing() end
+  local options = config.get()
+  local words = vim.list_extend({}, command)
+  vim.list_extend(words, { 'attach', '--log-level', options.log_level, '--log-file', log.daemon_path() })
+  vim.list_extend(words, options.args)
+  vim.fn.mkdir(vim.fs.dirname(log.daemon_path()), 'p')
+  ---@type jumpseat.Connection
+  local new = { rpc = nil, state = 'starting', waiting = {}, pending = {} } ---@diagnostic disable-line: assign-type-mismatch
+  local dispatchers = {
+    notification = function(method, params) emit(method, wire.received(params) or {}) end,
+    server_request = function(method, params)
+      if method == 'window/showDocument' then
+        emit(method, wire.received(params) or {})
+        return { success = true }
+      end
+      -- Other codes raise in vim.lsp.rpc, and are never answered.
+      return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
+    end,
+    on_exit = function(code, signal)
+      vim.schedule(function() ended(new, command, code, signal) end)
+    end,
+    on_error = function(code, err) log.write('rpc error %s: %s', code, vim.inspect(err)) end,
+  }
+  local ran, rpc = pcall(vim.lsp.rpc.start, words, dispatchers)
+  if not ran or not rpc then
+    log.write('%s', tostring(rpc))
+    return missing()
+  end
+  new.rpc, connection = rpc, new
+  vim.api.nvim_create_autocmd('VimLeavePre', {
+    group = vim.api.nvim_create_augroup('jumpseat.client', {}),
+    callback = function() M.stop() end,
+  })
+  local version = vim.version()
+  rpc.request('initialize', {
+    processId = vim.uv.os_getpid(),
+    rootUri = vim.NIL,
+    capabilities = vim.empty_dict(),
+    clientInfo = {
+      name = 'Neovim',
+      version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
+    },
+    initializationOptions = { config = wire.sent(options.config), coalesceMs = COALESCE_MS },
+  }, function(err, result) initialized(new, wire.received(err), wire.received(result)) end)
+  vim.defer_fn(function()
+    if new.state ~= 'starting' or connection ~= new then return end
+    initialized(new, wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See the log.'))
+  end, INITIALIZE_MS)
+end
+
+--- Send a request; starts the daemon if necessary. A request that is cancelled gets no answer, because vim.lsp.rpc
+--- drops it. The function that is returned cancels.
+---@param method string
+---@param params table?
+---@param callback jumpseat.Callback
+---@return fun() cancel
+function M.request(method, params, callback)
+  local err = M.start()
+  local current = connection
+  if err or not current then
+    vim.schedule(function() callback(err or missing()) end)
+    return function() end
+  end
+  if current.state == 'starting' then
+    local entry = { method = method, params = params, callback = callback }
+    table.insert(current.waiting, entry)
+    return function()
+      current.waiting = vim.tbl_filter(function(each) return each ~= entry end, current.waiting)
+    end
+  end
+  serial = serial + 1
+  local key = serial
+  current.pending[key] = callback
+  local _, id = current.rpc.request(method, wire.sent(params), function(failure, result)
+    if not current.pending[key] then return end
+    current.pending[key] = nil
+    callback(wire.received(failure), wire.received(result))
+  end)
+  return function()
+    if not current.pending[key] then return end
+    current.pending[key] = nil
+    current.rpc.notify('$/cancelRequest', { id = id })
+  end
+end
+
+--- The daemon's answer to `initialize`, or nil if it is not connected.
+---@return table?
+function M.info() return connection and connection.info end
+
+--- Whether the daemon answers this method.
+---@param method string
+---@return boolean
+function M.supports(method)
+  local info = M.info()
+  return info ~= nil and vim.list_contains(info.capabilities.experimental.jumpseat.methods, method)
+end
+
+--- End the process. Does not wait: the daemon ends the session also when its input closes.
+function M.stop()
+  local current = connection
+  if not current then return end
+  current.state, connection = 'ending', nil
+  current.rpc.request('shutdown', nil, function() end)
+  current.rpc.notify('exit', nil)
+end
+
+return M

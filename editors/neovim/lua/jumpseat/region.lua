@@ -1,0 +1,120 @@
+--- Pieces of buffers: selections of lines, characters and blocks, and their places as the protocol counts them.
+local M = {}
+
+---@class jumpseat.Region
+---@field buf integer
+---@field kind 'line'|'char'|'block'
+---@field spans { row: integer, first: integer, last: integer }[] rows from 0, columns in bytes, `last` exclusive
+
+---@param buf integer
+---@param row integer from 0
+---@return string
+local function line_at(buf, row) return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or '' end
+
+--- Whole lines.
+---@param buf integer
+---@param first integer from 1
+---@param last integer from 1, inclusive
+---@return jumpseat.Region
+function M.lines(buf, first, last)
+  local spans = {}
+  for row = first - 1, last - 1 do
+    table.insert(spans, { row = row, first = 0, last = #line_at(buf, row) })
+  end
+  return { buf = buf, kind = 'line', spans = spans }
+end
+
+---@param buf integer
+---@return jumpseat.Region
+function M.whole(buf) return M.lines(buf, 1, vim.api.nvim_buf_line_count(buf)) end
+
+local KINDS = { v = 'char', V = 'line', ['\22'] = 'block' }
+
+--- The last selection of a buffer, or nil. Neovim 0.10 has no positions of block selections: they are whole lines there.
+---@param buf integer
+---@return jumpseat.Region?
+function M.last_selection(buf)
+  return vim.api.nvim_buf_call(buf, function()
+    local first, last = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+    if first[2] == 0 or last[2] == 0 then return end
+    local type = vim.fn.visualmode()
+    local kind = KINDS[type] or 'line'
+    if kind == 'line' or not vim.fn.exists('*getregionpos') then return M.lines(buf, first[2], last[2]) end
+    local spans = {}
+    for _, pair in ipairs(vim.fn.getregionpos(first, last, { type = type, eol = false })) do
+      local row = pair[1][2] - 1
+      local line = line_at(buf, row)
+      local start, finish = pair[1][3], pair[2][3]
+      -- A line that the block does not reach has no columns.
+      local empty = start == 0 or finish == 0 or start > #line
+      local from = empty and math.min(math.max(start - 1, 0), #line) or start - 1
+      table.insert(spans, { row = row, first = from, last = empty and from or math.min(finish, #line) })
+    end
+    return { buf = buf, kind = kind, spans = spans }
+  end)
+end
+
+--- What a command's range means: the selection, if the range is that of the last one, else lines.
+---@param buf integer
+---@param command { range: integer, line1: integer, line2: integer }
+---@return jumpseat.Region?
+function M.of_command(buf, command)
+  if command.range == 0 then return end
+  local first, last = vim.fn.line("'<"), vim.fn.line("'>")
+  if command.range == 2 and first == command.line1 and last == command.line2 then
+    return M.last_selection(buf)
+  end
+  return M.lines(buf, command.line1, command.line2)
+end
+
+--- The text of a region; that of whole lines ends with a line end.
+---@param region jumpseat.Region
+---@return string
+function M.text(region)
+  local parts = {}
+  for _, span in ipairs(region.spans) do
+    table.insert(parts, line_at(region.buf, span.row):sub(span.first + 1, span.last))
+  end
+  return table.concat(parts, '\n') .. (region.kind == 'line' and '\n' or '')
+end
+
+---@param buf integer
+---@return string?
+function M.uri(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return name ~= '' and vim.uri_from_fname(name) or nil
+end
+
+---@param buf integer
+---@param row integer
+---@param col integer in bytes
+---@return { line: integer, character: integer }
+local function position(buf, row, col)
+  local line = line_at(buf, row)
+  local units
+  if vim.fn.has('nvim-0.11') == 1 then
+    units = vim.str_utfindex(line, 'utf-16', math.min(col, #line), false)
+  else
+    units = select(2, vim.str_utfindex(line, math.min(col, #line)))
+  end
+  return { line = row, character = units }
+end
+
+--- The context block of a region. A block selection has the range of its corners.
+---@param region jumpseat.Region
+---@return table
+function M.block(region)
+  local first, last = region.spans[1], region.spans[#region.spans]
+  local finish = region.kind == 'line' and { line = last.row + 1, character = 0 }
+    or position(region.buf, last.row, last.last)
+  local filetype = vim.bo[region.buf].filetype
+  return {
+    type = 'context',
+    text = M.text(region),
+    uri = M.uri(region.buf),
+    languageId = filetype ~= '' and filetype or nil,
+    range = { start = position(region.buf, first.row, first.first), ['end'] = finish },
+  }
+end
+
+return M

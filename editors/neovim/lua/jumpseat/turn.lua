@@ -1,0 +1,120 @@
+--- Turns: `chat/start` and `edit/start`, their deltas in batches of one frame, and their end.
+local client = require('jumpseat.client')
+
+local M = {}
+
+local FRAME_MS = 16
+
+---@class jumpseat.Outcome
+---@field result table? the result, if the turn succeeded
+---@field error jumpseat.Error? why it did not
+---@field content table[]? the blocks, also of a turn that failed; nil if unknown
+---@field cancelled boolean
+
+---@class jumpseat.Turn
+---@field id string
+---@field private on_deltas fun(deltas: table[])
+---@field private on_end fun(outcome: jumpseat.Outcome)
+---@field private queued table[]
+---@field private scheduled boolean
+---@field private begun boolean
+---@field private ended boolean
+---@field private stopped boolean
+local Turn = {}
+Turn.__index = Turn
+
+---@type table<string, jumpseat.Turn>
+local turns = {}
+local count = 0
+local listening = false
+
+function Turn:_flush()
+  self.scheduled = false
+  local queued = self.queued
+  if #queued == 0 then return end
+  self.queued = {}
+  self.on_deltas(queued)
+end
+
+---@param outcome jumpseat.Outcome
+function Turn:_finish(outcome)
+  if self.ended then return end
+  self:_flush()
+  self.ended = true
+  turns[self.id] = nil
+  self.on_end(outcome)
+end
+
+---@param delta table
+function Turn:_receive(delta)
+  self.begun = true
+  table.insert(self.queued, delta)
+  -- vim.lsp.rpc drops the response of a cancelled request, so that its last delta ends the turn. Otherwise the
+  -- response follows, and has more.
+  if delta.type == 'done' and delta.stopReason == 'cancelled' then
+    return self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
+  end
+  if not self.scheduled then
+    self.scheduled = true
+    vim.defer_fn(function() self:_flush() end, FRAME_MS)
+  end
+end
+
+--- Stop the turn. What has come so far stays.
+function Turn:stop()
+  if self.ended or self.stopped then return end
+  self.stopped = true
+  client.request('chat/cancel', { turnId = self.id }, function(err, answer)
+    -- A turn that was cancelled before its first delta gets no `done` either.
+    if not err and answer.cancelled and not self.begun then
+      self:_finish({ cancelled = true, content = {} })
+    end
+    if not err and not answer.cancelled then self.stopped = false end
+  end)
+end
+
+local function listen()
+  if listening then return end
+  listening = true
+  client.on('chat/delta', function(params)
+    local turn = turns[params.turnId]
+    if turn then turn:_receive(params.delta) end
+  end)
+  client.on('end', function(err)
+    for _, turn in pairs(vim.tbl_extend('force', {}, turns)) do
+      turn:_finish({ cancelled = false, error = err })
+    end
+  end)
+end
+
+--- Start a turn. `on_deltas` is called once a frame at most, `on_end` exactly once.
+---@param method 'chat/start'|'edit/start'
+---@param params table
+---@param on_deltas fun(deltas: table[])
+---@param on_end fun(outcome: jumpseat.Outcome)
+---@return jumpseat.Turn
+function M.start(method, params, on_deltas, on_end)
+  listen()
+  count = count + 1
+  local turn = setmetatable({
+    id = ('nvim-%d-%d-%d'):format(vim.uv.os_getpid(), vim.uv.hrtime(), count),
+    on_deltas = on_deltas,
+    on_end = on_end,
+    queued = {},
+    scheduled = false,
+    begun = false,
+    ended = false,
+    stopped = false,
+  }, Turn)
+  turns[turn.id] = turn
+  params = vim.tbl_extend('force', params, { turnId = turn.id, workDoneToken = turn.id })
+  client.request(method, params, function(err, result)
+    local done = turn.queued[#turn.queued]
+    local content = result and result.content
+    if err then content = vim.tbl_get(err, 'data', 'partial', 'content') or (done and done.content) end
+    turn:_finish({ cancelled = false, error = err, result = result, content = content })
+  end)
+  return turn
+end
+
+return M

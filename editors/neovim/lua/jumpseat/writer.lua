@@ -1,0 +1,170 @@
+--- Writes one growing piece of text into a buffer that a person may edit at the same time.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
+
+---@class jumpseat.Writer
+---@field buf integer
+---@field private first integer the mark at the start of the piece
+---@field private last integer the mark at its end; what is typed there stays behind it
+---@field private tick integer? `changedtick` after the last write
+---@field private chunks string[] what was written
+local Writer = {}
+Writer.__index = Writer
+
+---@param buf integer
+---@param row integer from 0
+---@param col integer in bytes
+---@return jumpseat.Writer
+function M.new(buf, row, col)
+  local left = { right_gravity = false }
+  return setmetatable({
+    buf = buf,
+    first = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
+    last = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
+    chunks = {},
+  }, Writer)
+end
+
+---@private
+---@param mark integer
+---@return integer row, integer col
+function Writer:_at(mark)
+  local at = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, mark, {})
+  return at[1], at[2]
+end
+
+---@return integer row from 0
+function Writer:first_row() return (self:_at(self.first)) end
+
+---@return integer row from 0
+function Writer:last_row() return (self:_at(self.last)) end
+
+--- Whether the buffer is still loaded.
+---@return boolean
+function Writer:is_valid() return vim.api.nvim_buf_is_loaded(self.buf) end
+
+--- Change the buffer in the same undo step as the writes before, unless something else changed it since.
+--- `:undojoin` would join the user's last change too, and fails after an undo.
+---@param change fun()
+function Writer:edit(change)
+  vim.api.nvim_buf_call(self.buf, function()
+    if self.tick == vim.b.changedtick then pcall(vim.cmd.undojoin) end
+    change()
+    self.tick = vim.b.changedtick
+  end)
+end
+
+--- The windows that show the buffer, with where their cursors belong after an insertion at the end of the piece.
+---@private
+---@param lines string[]
+---@return table<integer, [integer, integer]|'end'>
+function Writer:_cursors(lines)
+  local row, col = self:_at(self.last)
+  local count = vim.api.nvim_buf_line_count(self.buf)
+  local inserting = vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  local cursors = {}
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    local line, column = unpack(vim.api.nvim_win_get_cursor(win))
+    local types = inserting and win == vim.api.nvim_get_current_win()
+    if line == count and not types then
+      cursors[win] = 'end'
+    elseif line - 1 == row and column >= col and types then
+      local offset = #lines > 1 and #lines[#lines] or col + #lines[1]
+      cursors[win] = { line + #lines - 1, column - col + offset }
+    elseif line - 1 > row then
+      cursors[win] = { line + #lines - 1, column }
+    else
+      cursors[win] = { line, column }
+    end
+  end
+  return cursors
+end
+
+--- Add text at the end of the piece. A window follows only if its cursor was on the last line; a person who types
+--- there goes on typing behind the text.
+---@param text string
+function Writer:append(text)
+  -- A carriage return would be shown, and kept in the file.
+  text = text:gsub('\r', '')
+  if text == '' then return end
+  local lines = vim.split(text, '\n', { plain = true })
+  local cursors = self:_cursors(lines)
+  local row, col = self:_at(self.last)
+  self:edit(function() vim.api.nvim_buf_set_text(self.buf, row, col, row, col, lines) end)
+  table.insert(self.chunks, text)
+  local end_col = #lines[#lines] + (#lines == 1 and col or 0)
+  vim.api.nvim_buf_set_extmark(
+    self.buf,
+    namespace,
+    row + #lines - 1,
+    end_col,
+    { id = self.last, right_gravity = false }
+  )
+  self:_place(cursors)
+end
+
+---@private
+---@param cursors table<integer, [integer, integer]|'end'>
+function Writer:_place(cursors)
+  local count = vim.api.nvim_buf_line_count(self.buf)
+  for win, at in pairs(cursors) do
+    if at == 'end' then
+      local line = vim.api.nvim_buf_get_lines(self.buf, count - 1, count, false)[1]
+      at = { count, #line }
+    end
+    vim.api.nvim_win_set_cursor(win, { math.min(at[1], count), at[2] })
+  end
+end
+
+--- Whether the piece is as it was written.
+---@return boolean
+function Writer:is_untouched()
+  local row, col = self:_at(self.first)
+  local last_row, last_col = self:_at(self.last)
+  local now = vim.api.nvim_buf_get_text(self.buf, row, col, last_row, last_col, {})
+  return table.concat(now, '\n') == table.concat(self.chunks)
+end
+
+--- Make the piece this text, and change only the lines that differ. Does nothing if a person has edited the piece.
+---@param text string
+---@return boolean done
+function Writer:replace(text)
+  if not self:is_untouched() then return false end
+  text = text:gsub('\r', '')
+  local old = vim.split(table.concat(self.chunks), '\n', { plain = true })
+  local new = vim.split(text, '\n', { plain = true })
+  if table.concat(self.chunks) == text then return true end
+  local row, col = self:_at(self.first)
+  local same = 0
+  while same < math.min(#old, #new) and old[same + 1] == new[same + 1] do
+    same = same + 1
+  end
+  -- The last line that is equal stays, so that there is a place in it to insert after.
+  same = math.max(0, math.min(same, #old - 1, #new - 1))
+  local last_row, last_col = self:_at(self.last)
+  local start_row, start_col = row + same, same == 0 and col or 0
+  local lines = vim.list_slice(new, same + 1)
+  local cursors = {}
+  for win, at in pairs(self:_cursors({ '' })) do
+    if at == 'end' then cursors[win] = at end
+  end
+  self:edit(
+    function() vim.api.nvim_buf_set_text(self.buf, start_row, start_col, last_row, last_col, lines) end
+  )
+  local end_col = #lines[#lines] + (#lines == 1 and start_col or 0)
+  local options = { id = self.last, right_gravity = false }
+  vim.api.nvim_buf_set_extmark(self.buf, namespace, start_row + #lines - 1, end_col, options)
+  self.chunks = { text }
+  self:_place(cursors)
+  return true
+end
+
+--- Forget the marks; the text stays.
+function Writer:close()
+  if not self:is_valid() then return end
+  vim.api.nvim_buf_del_extmark(self.buf, namespace, self.first)
+  vim.api.nvim_buf_del_extmark(self.buf, namespace, self.last)
+end
+
+return M

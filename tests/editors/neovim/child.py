@@ -1,0 +1,204 @@
+"""A Neovim process with the plug-in, driven over its own RPC; screens are read as text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from tests.daemon import environment_of
+from tests.editors.programs import program
+from tests.hub import no_daemon_afterwards
+
+PLUGIN = Path(__file__).parents[3] / "editors" / "neovim"
+WAIT_MS = 20_000
+"""Much longer than any test needs, for a busy machine."""
+
+LINES, COLUMNS = 24, 80
+
+_SCREEN = """
+vim.cmd('redraw!')
+local rows = {}
+for row = 1, vim.o.lines do
+  local cells = {}
+  for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(row, column) end
+  rows[row] = (table.concat(cells):gsub('%s+$', ''))
+end
+return table.concat(rows, '\\n')
+"""
+
+_MESSAGES = """
+_G.messages = {}
+vim.notify = function(text, level) table.insert(_G.messages, text) end
+"""
+
+
+class Child:
+    """One Neovim. Its Lua sees `messages`, what the plug-in notified."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._answers = msgpack.Unpacker()
+        self._requests = 0
+        self.lua(_MESSAGES)
+
+    def _send(self, method: str, arguments: Sequence[Any]) -> None:
+        self._requests += 1
+        self._connection.sendall(msgpack.packb([0, self._requests, method, arguments]))
+
+    def _request(self, method: str, *arguments: Any) -> Any:
+        """Neovim's MessagePack-RPC: [0, id, method, params], then [1, id, error, result]."""
+        self._send(method, arguments)
+        while True:
+            for kind, number, error, result in self._answers:
+                if (kind, number) == (1, self._requests):
+                    assert error is None, error
+                    return result
+            received = self._connection.recv(1 << 16)
+            assert received, "Neovim has ended"
+            self._answers.feed(received)
+
+    def quit(self) -> None:
+        """End Neovim, without waiting for it."""
+        with contextlib.suppress(OSError):
+            # A notification: Neovim does not end within a request.
+            self._connection.sendall(msgpack.packb([2, "nvim_command", ["qall!"]]))
+
+    def lua(self, code: str, *arguments: Any) -> Any:
+        """Run Lua and return its value."""
+        return self._request("nvim_exec_lua", code, arguments)
+
+    def command(self, text: str) -> None:
+        """Run an Ex command."""
+        self._request("nvim_command", text)
+
+    def keys(self, text: str) -> None:
+        """Type keys, such as `ifoo<Esc>`, and wait until Neovim has handled them."""
+        self._request("nvim_input", text)
+        self.lua("return vim.wait(20, function() return false end)")
+
+    def wait(self, condition: str) -> None:
+        """Wait until a Lua expression is true."""
+        done = self.lua(f"return (vim.wait({WAIT_MS}, function() return ({condition}) end, 5))")
+        assert done, f"timed out: {condition}\n{self.screen()}\n{self.messages}"
+
+    def screen(self) -> str:
+        """What a person sees, without blanks at the ends of lines."""
+        return str(self.lua(_SCREEN))
+
+    def sees(self, text: str) -> None:
+        """Wait until the text is on the screen."""
+        code = f"""
+        local text = ...
+        local function screen() {_SCREEN} end
+        return (vim.wait({WAIT_MS}, function() return screen():find(text, 1, true) ~= nil end, 20))
+        """
+        assert self.lua(code, text), f"{text!r} is not on the screen:\n{self.screen()}"
+
+    @property
+    def text(self) -> str:
+        """The current buffer."""
+        return "\n".join(self._request("nvim_buf_get_lines", 0, 0, -1, False))
+
+    def write(self, text: str) -> None:
+        """Add a text at the end of the current buffer, as its last lines."""
+        self.lua(
+            """
+            local lines = vim.split(..., '\\n', { plain = true })
+            local last = vim.api.nvim_buf_get_lines(0, -2, -1, false)[1]
+            vim.api.nvim_buf_set_text(0, -1, #last, -1, #last, lines)
+            vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), 0 })
+            """,
+            text,
+        )
+
+    def ask(self, question: str) -> None:
+        """Write a question into the chat and send it."""
+        self.write(question)
+        self.command("JumpseatSend")
+
+    def idle(self) -> None:
+        """Wait until no chat and no edit runs."""
+        self.wait("require('jumpseat.view').status(vim.api.nvim_get_current_buf()).state == nil")
+
+    @property
+    def messages(self) -> list[str]:
+        """What the plug-in notified."""
+        return list(self.lua("return _G.messages"))
+
+
+def config_of(home: Path, base_url: str) -> None:
+    """Write the configuration: the upstream is the only provider, `fake`, with the model `fake-model`."""
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
+        f'default_model = "fake-model"\nmax_retries = 0\n'
+    )
+
+
+@contextlib.contextmanager
+def running_neovim(
+    home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[Child]:
+    """A Neovim whose own directories and whose daemon's are below `home`; nothing of it remains."""
+    executable = program("nvim")
+    variables = {
+        **os.environ,
+        **environment_of(home),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "nvim-config"),
+        "XDG_DATA_HOME": str(home / "nvim-data"),
+        "XDG_STATE_HOME": str(home / "nvim-state"),
+        **(env or {}),
+    }
+    settings = {"window": "enew", "command": [sys.executable, "-P", "-m", "jumpseat"], **(options or {})}
+    with no_daemon_afterwards(home), tempfile.TemporaryDirectory(prefix="nvim-") as directory:
+        # Names of sockets are short.
+        address = Path(directory) / "nvim"
+        process = subprocess.Popen(
+            [
+                *(executable, "--headless", "--clean", "-n", "-i", "NONE", "--listen", str(address)),
+                *("--cmd", f"set lines={LINES} columns={COLUMNS} rtp^={PLUGIN}"),
+                *("--cmd", f"lua vim.g.jumpseat = vim.json.decode([==[{json.dumps(settings)}]==])"),
+                *files,
+            ],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with _connected(address) as connection:
+                child = Child(connection)
+                yield child
+                child.quit()
+                # Neovim may drop what a connection that is closed has sent.
+                process.wait(WAIT_MS / 1000)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _connected(address: Path) -> socket.socket:
+    deadline = time.monotonic() + WAIT_MS / 1000
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            assert time.monotonic() < deadline, "Neovim does not listen"
+            time.sleep(0.01)
+        else:
+            connection.settimeout(2 * WAIT_MS / 1000)
+            return connection

@@ -1,0 +1,366 @@
+"""The chat buffer, against the real daemon and a scripted provider."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.child import running_neovim
+
+pytestmark = pytest.mark.editor
+
+WORDS = completion_stream(["Hello ", "there."])
+
+
+def held(*pieces: str, gate: Gate) -> Reply:
+    """An answer that waits at the gate after these pieces."""
+    return Reply.events(
+        [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
+    )
+
+
+@pytest.mark.scenario("stream")
+def test_an_answer_streams_below_the_question_and_the_next_question_follows(child, provider):
+    gate = Gate()
+    provider.script(held("Hel", "lo.", gate=gate))
+    child.ask("Say hello.")
+    child.sees("Hello.")
+    assert "fake:fake-model · answering" in child.screen()
+    assert ":JumpseatStop" in child.screen()
+
+    provider.open(gate)
+    child.idle()
+    child.sees("Hello. End.")
+    assert child.text == (
+        "---\nmodel: fake:fake-model\n---\n\n## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
+    )
+    assert "## Assistant fake:fake-model · 10 → 5 tokens" in child.screen()
+    assert child.messages == []
+
+
+@pytest.mark.scenario("stop-after-first-token")
+def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
+    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
+    child.ask("Tell me a story.")
+    child.sees("Half an ans")
+    child.command("JumpseatStop")
+    child.idle()
+    provider.wait_for_disconnect(1)
+    assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
+    child.sees("stopped")
+
+    child.ask("Go on.")
+    child.idle()
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Tell me a story.", "Half an ans", "Go on."]
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_an_answer_that_is_stopped_before_the_first_token_leaves_the_question(child, provider):
+    provider.script(Reply.events(WORDS))
+    child.write("A slow one.")
+    child.lua("vim.cmd('JumpseatSend') vim.cmd('JumpseatStop')")
+    child.idle()
+    assert child.text == "## Me\n\nA slow one."
+    assert provider.requests == []
+
+    child.command("JumpseatSend")
+    child.idle()
+    assert child.text.count("## Assistant") == 1
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *WORDS]))
+    child.ask("A slow one.")
+    provider.wait_for_request(1)
+    child.command("JumpseatStop")
+    child.idle()
+    provider.wait_for_disconnect(1)
+    assert child.text == "---\nmodel: fake:fake-model\n---\n\n## Me\n\nA slow one."
+    child.sees("Stopped before the first words.")
+
+
+@pytest.mark.scenario("thinking")
+def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
+    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
+    provider.default(Reply.events(WORDS))
+    child.ask("Is it?")
+    child.idle()
+    child.sees("▸ Thinking (5 lines)")
+    assert "Let me think." not in child.screen()
+    assert "Let me think." in child.text
+
+    child.ask("Sure?")
+    child.idle()
+    answer = provider.requests[1].json["messages"][1]
+    assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
+
+
+def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
+    provider.script(
+        Reply.events(completion_stream(["Write\n## Me\nfor ", "a question."])), Reply.events(WORDS)
+    )
+    child.ask("How?")
+    child.idle()
+    assert "Write\n\\## Me\nfor a question.\n\n## Me\n\n" in child.text
+
+    child.ask("Thanks.")
+    child.idle()
+    assert provider.requests[1].json["messages"][1]["content"] == "Write\n## Me\nfor a question."
+
+
+def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
+    gate = Gate()
+    provider.script(held("One ", "two ", gate=gate))
+    child.keys("iMy question.<Esc>")
+    child.command("JumpseatSend")
+    child.sees("One two")
+    provider.open(gate)
+    child.idle()
+    child.command("undo")
+    assert child.text == "## Me\n\nMy question."
+    child.command("undo")
+    assert child.text == "## Me\n\n"
+
+
+def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
+    gate = Gate()
+    provider.script(held("One ", gate=gate))
+    child.ask("Question.")
+    child.sees("One")
+    child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
+    child.keys("IMine: <Esc>")
+    provider.open(gate)
+    child.idle()
+    assert "Mine: Question." in child.text
+    assert "One  End." in child.text
+    child.command("undo")
+    assert "Mine: Question." in child.text
+    assert "End." not in child.text
+    child.command("undo")
+    assert "Mine: " not in child.text
+    assert "One" in child.text
+
+
+def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
+    gate = Gate()
+    lines = "".join(f"line {number}\n" for number in range(60))
+    provider.script(held("start\n", gate=gate), held(lines, gate=gate))
+    child.ask("Many lines.")
+    child.sees("start")
+    child.lua("vim.api.nvim_win_set_cursor(0, { 1, 0 })")
+    child.command("split")
+    child.command("normal! G")
+    provider.open(gate)
+    child.idle()
+    cursors = child.lua("return vim.tbl_map(vim.api.nvim_win_get_cursor, vim.api.nvim_list_wins())")
+    count = child.lua("return vim.api.nvim_buf_line_count(0)")
+    assert [line for line, _ in cursors] == [count, 1]
+
+
+def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
+    gate = Gate()
+    provider.script(held("One", gate=gate))
+    child.ask("Question.")
+    child.sees("One")
+    child.keys("GA next?")
+    provider.open(gate)
+    child.wait(
+        "vim.api.nvim_buf_get_lines(0, 0, -1, false)[9]:find('End') ~= nil or "
+        "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('End') ~= nil"
+    )
+    child.idle()
+    child.keys(" More<Esc>")
+    assert child.text.endswith("## Assistant\n\nOne End.\n\n## Me\n\n next? More")
+
+
+@pytest.mark.scenario("opaque-data")
+def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(child, provider):
+    # A short answer is recognised only below the same question.
+    fine = "Fine. " + 50 * "More. " + "The end."
+    provider.script(Reply.events(completion_stream([fine], reasoning=["Because."])), Reply.events(WORDS))
+    child.ask("First.")
+    child.idle()
+    parsed = """
+        local parsed
+        local transcript = require('jumpseat.transcript')
+        transcript.parse(transcript.text(0), function(_, result) parsed = result end)
+        vim.wait(20000, function() return parsed end)
+        return parsed.messages[2].content[2]
+    """
+    assert child.lua(parsed)["origin"] == {"provider": "fake", "model": "fake-model"}
+    child.command("%s/First/The first/")
+    child.ask("Second.")
+    child.idle()
+    messages = provider.requests[1].json["messages"]
+    assert [message["content"] for message in messages] == ["The first.", fine, "Second."]
+    assert messages[1]["reasoning_content"] == "Because."
+    child.command("%s/^Fine/Changed/")
+    assert child.lua(parsed).get("origin") is None
+
+
+@pytest.mark.scenario("save-and-reopen")
+def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(nvim_home, provider, tmp_path):
+    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
+    file = tmp_path / "sky.md"
+    with running_neovim(nvim_home) as first:
+        first.command("Jumpseat")
+        first.ask("Which colour?")
+        first.idle()
+        first.command(f"saveas {file}")
+        saved = first.text + "\n"
+    assert file.read_text("utf-8") == saved
+    with running_neovim(nvim_home) as second:
+        second.command(f"Jumpseat {file}")
+        second.sees("▸ Thinking (5 lines)")
+        second.ask("Really?")
+        second.idle()
+        assert second.text.startswith(saved.rstrip("\n"))
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Which colour?", "Blue.", "Really?"]
+
+
+def test_a_new_chat_is_saved_by_its_own_name(child, provider, nvim_home):
+    provider.script(Reply.events(WORDS))
+    child.ask("Hello.")
+    child.idle()
+    child.command("write")
+    (file,) = (nvim_home / "nvim-data").rglob("chats/*.md")
+    assert file.read_text("utf-8") == child.text + "\n"
+
+
+@pytest.mark.scenario("two-chats")
+def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
+    gates = Gate(), Gate()
+    provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
+    child.ask("First.")
+    child.sees("alpha")
+    first = child.lua("return vim.api.nvim_get_current_buf()")
+    child.command("Jumpseat!")
+    child.ask("Second.")
+    child.sees("beta")
+    for gate in gates:
+        provider.open(gate)
+    child.idle()
+    assert "beta End." in child.text
+    child.command(f"buffer {first}")
+    child.idle()
+    assert "alpha End." in child.text
+    assert "beta" not in child.text
+
+
+def test_an_error_stands_below_the_question_which_can_be_sent_again(child, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.idle()
+    child.sees("✗ ")
+    assert "The key is wrong." in re.sub(r"\s+", " ", child.screen())
+    assert child.text == "---\nmodel: fake:fake-model\n---\n\n## Me\n\nHello?"
+
+    child.command("JumpseatSend")
+    child.idle()
+    assert "✗" not in child.screen()
+    assert child.text.endswith("## Assistant\n\nHello there.\n\n## Me\n\n")
+
+
+def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
+    provider.script(Reply.events([chunk({"content": "Half"})]).close_after())
+    child.ask("Hello?")
+    child.idle()
+    child.sees("✗ ")
+    assert child.text.endswith("## Assistant\n\nHalf\n\n## Me\n\n")
+
+
+def test_a_chat_without_a_question_is_not_sent(child, provider):
+    child.command("JumpseatSend")
+    child.wait("#_G.messages > 0")
+    assert "There is no question" in child.messages[0]
+    assert provider.requests == []
+
+
+def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child, provider):
+    child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: [', '---' })")
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    assert "line" in child.screen()
+    assert provider.requests == []
+
+
+def test_a_buffer_that_is_wiped_out_stops_its_answer(child, provider):
+    provider.script(held("Half", gate=Gate()))
+    child.ask("Hello?")
+    child.sees("Half")
+    child.command("bwipeout!")
+    provider.wait_for_disconnect(1)
+    assert child.lua("return require('jumpseat.chat').list()") == []
+
+
+@pytest.mark.scenario("ask-on-selection")
+def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\ny = 2\nz = 3\n")
+    child.command(f"edit {file}")
+    child.command("2,3JumpseatAsk Why two?")
+    child.wait("#require('jumpseat.chat').list() == 1")
+    child.sees("Hello there.")
+    child.idle()
+    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
+    assert context in child.text
+    sent = provider.requests[0].json["messages"][0]["content"]
+    assert "y = 2\nz = 3" in sent
+    assert "a.py" in sent
+
+
+def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.txt"
+    file.write_text("one 😀 two\nthree four\n", "utf-8")
+    child.command(f"edit {file}")
+    child.command("xmap gj <Plug>(jumpseat-ask)")
+    child.keys("wvjbegj")
+    child.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1]:find('## Me') ~= nil")
+    child.wait("vim.fn.search('```', 'nw') > 0")
+    assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
+    child.ask("What is it?")
+    child.idle()
+    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+
+
+def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("Jumpseat")
+    child.ask(f"Compare @buffer with @file:{tmp_path / 'b.py'}, please.")
+    child.idle()
+    sent = str(provider.requests[0].json["messages"])
+    assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare @buffer with @file:")
+    assert child.text.count("```context") == 2
+
+
+def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
+    child.ask("Read @file:/nowhere/at/all.")
+    child.sees("cannot be read")
+    child.idle()
+    assert provider.requests == []
+
+
+def test_nothing_is_loaded_before_a_command_is_used(nvim_home: Path) -> None:
+    with running_neovim(nvim_home) as child:
+        assert (
+            child.lua(
+                "return vim.tbl_filter(function(n) return vim.startswith(n, 'jumpseat') end, "
+                "vim.tbl_keys(package.loaded))"
+            )
+            == []
+        )
+        assert child.lua("return vim.fn.exists(':JumpseatAsk')") == 2

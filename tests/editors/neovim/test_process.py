@@ -1,0 +1,166 @@
+"""The daemon's process as the plug-in sees it: missing, old, killed, shared, and the end of Neovim."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.child import Child, running_neovim
+from tests.hub import Hub
+
+pytestmark = pytest.mark.editor
+
+WORDS = completion_stream(["Hello ", "there."])
+
+
+def program_that(directory: Path, body: str) -> list[str]:
+    """A program in Python, as the plug-in starts it."""
+    file = directory / "program.py"
+    file.write_text(body)
+    return [sys.executable, str(file)]
+
+
+def events_of(child: Child) -> None:
+    child.lua("""
+        _G.ended = {}
+        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnEnded',
+          callback = function(args) table.insert(_G.ended, args.data) end })
+    """)
+
+
+@pytest.mark.scenario("missing-binary")
+def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(nvim_home):
+    with running_neovim(nvim_home, options={"command": ["/nowhere/jumpseat"]}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("The program jumpseat was not found.")
+        child.idle()
+        assert child.text == "## Me\n\nHello?"
+
+
+def test_a_program_without_attach_is_too_old(nvim_home, tmp_path):
+    old = program_that(tmp_path, "import sys\nsys.exit(2)\n")
+    with running_neovim(nvim_home, options={"command": old}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("is too old for this plug-in")
+        child.idle()
+
+
+def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(nvim_home, tmp_path):
+    answer = (
+        '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"0.0.9"},'
+        '"capabilities":{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start"]}}}}}'
+    )
+    old = program_that(
+        tmp_path,
+        "import sys\nsys.stdin.readline()\n"
+        f"body = '''{answer}'''\n"
+        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\n"
+        "sys.stdin.read()\n",
+    )
+    with running_neovim(nvim_home, options={"command": old}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("jumpseat 0.0.9 is too old")
+        child.idle()
+
+
+@pytest.mark.scenario("daemon-killed")
+def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, nvim_home):
+    provider.script(Reply.events([chunk({"content": "Half an ans"}), Gate()]), Reply.events(WORDS))
+    child.ask("A story.")
+    child.sees("Half an ans")
+    os.kill(Hub(nvim_home).pid, signal.SIGKILL)
+    child.sees("✗ jumpseat ended unexpectedly")
+    child.idle()
+    assert "## Assistant\n\nHalf an ans\n\n## Me\n\n" in child.text
+    assert "It was started again." in child.messages[0]
+
+    child.ask("Go on.")
+    child.idle()
+    assert child.text.endswith("Hello there.\n\n## Me\n\n")
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["A story.", "Half an ans", "Go on."]
+
+
+def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_path):
+    answer = (
+        '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"9"},"capabilities":'
+        '{"experimental":{"jumpseat":{"methods":["chat/start","chat/cancel","edit/start","transcript/parse",'
+        '"transcript/render"]}}}}}'
+    )
+    runs = tmp_path / "runs"
+    crashing = program_that(
+        tmp_path,
+        f"import sys, time\nopen({str(runs)!r}, 'a').write('x')\n"
+        f"sys.stdin.readline()\nbody = '''{answer}'''\n"
+        "sys.stdout.write(f'Content-Length: {len(body)}\\r\\n\\r\\n{body}')\nsys.stdout.flush()\n"
+        "time.sleep(0.2)\n",
+    )
+    with running_neovim(nvim_home, options={"command": crashing}) as child:
+        child.lua("require('jumpseat.client').start()")
+        child.wait("#_G.messages == 6")
+        assert "It ended too often" in child.messages[-1]
+        assert runs.read_text() == "x" * 6
+
+
+def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(nvim_home, provider):
+    provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
+    with running_neovim(nvim_home) as child:
+        child.command("Jumpseat")
+        child.ask("A story.")
+        child.sees("Half")
+        child.quit()
+        provider.wait_for_disconnect(1)
+
+
+@pytest.mark.scenario("two-editors")
+def test_two_neovims_share_one_daemon_and_each_has_its_own_chat(nvim_home, provider):
+    provider.script(Reply.events(WORDS), Reply.events(completion_stream(["Other."])))
+    with running_neovim(nvim_home) as first, running_neovim(nvim_home) as second:
+        for child in (first, second):
+            child.command("Jumpseat")
+            child.ask("Hello?")
+            child.idle()
+        assert len(Hub(nvim_home).pointers()) == 1
+        assert "Hello there." in first.text
+        assert "Other." in second.text
+
+
+def test_null_and_empty_tables_are_normalised_in_messages(child):
+    received = child.lua("""
+        local wire = require('jumpseat.wire')
+        local message = { a = vim.NIL, b = { c = vim.NIL, d = 1 }, e = { {}, { f = vim.NIL } } }
+        message = wire.received(message)
+        return { vim.inspect(message), vim.json.encode(wire.sent({})), vim.json.encode(wire.sent(nil)) }
+    """)
+    assert received == ["{\n  b = {\n    d = 1\n  },\n  e = { {}, {} }\n}", "{}", "{}"]
+
+
+def test_turns_are_announced_to_other_plug_ins(child, provider):
+    provider.script(Reply.events(WORDS))
+    events_of(child)
+    child.ask("Hello?")
+    child.wait("#_G.ended == 1")
+    assert child.lua("return _G.ended[1].stop_reason") == "end_turn"
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_a_turn_that_is_cancelled_before_its_first_delta_ends(child, provider):
+    provider.default(Reply.events(WORDS))
+    outcome = child.lua("""
+        local outcome
+        local turn = require('jumpseat.turn').start('chat/start',
+          { messages = { { role = 'user', content = 'x' } } }, function() end, function(o) outcome = o end)
+        turn:stop()
+        vim.wait(20000, function() return outcome end)
+        return outcome
+    """)
+    assert outcome["cancelled"] is True
