@@ -11,6 +11,7 @@ from collections.abc import Callable
 from jumpseat.chat import (
     DoneEvent,
     ProgressEvent,
+    ResponseEvent,
     StreamEvent,
     TextDeltaEvent,
     ThinkingDeltaEvent,
@@ -65,6 +66,7 @@ class DeltaSink(Sink):
         coalesce_ms: int = 0,
         progress_token: str | int | None = None,
         on_begin: Callable[[], None] = lambda: None,
+        on_answer: Callable[[], None] = lambda: None,
     ) -> None:
         """
         Args:
@@ -75,12 +77,14 @@ class DeltaSink(Sink):
             coalesce_ms: the shortest time between two notifications of deltas; 0 sends each at once.
             progress_token: the client's `workDoneToken`.
             on_begin: called once, with the first event.
+            on_answer: called when an answer of the provider begins, again for a retry.
         """
         self._outbox = outbox
         self._stream = stream
         self._interval = coalesce_ms / 1000
         self._progress = Progress(outbox, progress_token)
         self._on_begin: Callable[[], None] | None = on_begin
+        self._on_answer = on_answer
         self._seq = 0
         identity = encode({"requestId": request_id, "turnId": turn_id})[1:-1]
         self._head = b'{"jsonrpc":"2.0","method":"chat/delta","params":{' + identity + b',"seq":'
@@ -96,6 +100,8 @@ class DeltaSink(Sink):
         if isinstance(event, ProgressEvent):
             self._progress.report(event)
             return
+        if isinstance(event, ResponseEvent):
+            self._on_answer()
         self._progress.end()
         if not self._stream:
             return

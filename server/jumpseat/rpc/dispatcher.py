@@ -98,16 +98,19 @@ def _guarded(method: Method, session: Session) -> Callable[[MethodCall[Any]], An
     in_order = method.changes or not method.lifecycle
 
     if inspect.iscoroutinefunction(handler):
-        # Some handlers start threads: a thousand requests at once would delay all clients of the daemon.
-        # A turn is not counted: it runs as long as its provider answers.
-        unlimited = method.lifecycle or method.admit is not None
-        slots = contextlib.nullcontext() if unlimited else session.slots
+
+        def place(call: MethodCall[Any]) -> contextlib.AbstractAsyncContextManager[None]:
+            # A thousand requests at once would delay all clients of the daemon.
+            if method.lifecycle:
+                return contextlib.nullcontext()
+            # A turn counts only while it begins: it runs as long as its provider answers.
+            return session.slots if method.admit is None else session.beginning(call.entry)
 
         async def run(call: MethodCall[Any]) -> HandlerOutcome:
             try:
                 if in_order:
                     await session.wait_for_its_turn(call.entry)
-                async with slots:
+                async with place(call):
                     return _outcome(await handler(session, call))
             except asyncio.CancelledError:
                 return HandlerOutcome(error=CANCELLED)

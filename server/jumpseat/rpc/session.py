@@ -7,7 +7,7 @@ import contextlib
 import logging
 import uuid
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,15 @@ RUNNING_REQUESTS = 16
 LIBRARY_SECONDS = 60.0
 """How long the index of the kept conversations stays open for the next client of a shared daemon."""
 
+BEGINNING_TURNS = 2
+"""How many turns of one client begin at the same time; the others wait. Any number may run.
+
+Each step of each of them delays the other clients of the daemon.
+"""
+
+BEGINNING_SECONDS = 0.005
+"""How long a turn counts as beginning if its provider does not answer. A beginning costs 1 to 2 ms of CPU."""
+
 BEGIN_SECONDS = 1.0
 """How long a change waits until the turns before it have begun."""
 
@@ -52,6 +61,9 @@ class InFlight:
     turn_id: str | None = None
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a turn depends on no later change: it sent its first event, or it ended."""
+
+    on_answer: Callable[[], None] = lambda: None
+    """Called when the provider of a turn answers; may be called more than once."""
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     behind: InFlight | None = None
@@ -97,7 +109,13 @@ class Session:
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
     """One for each running request."""
 
+    beginnings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BEGINNING_TURNS))
+    """One for each turn that begins."""
+
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
+    turns: dict[str, RequestId] = field(default_factory=dict)
+    """The requests that run turns, by the id of the turn."""
+
     client_requests: ClientRequests = field(init=False)
     memory: BlockMemory = field(default_factory=BlockMemory)
     """The recent answers, for clients that send back only a part of an answer."""
@@ -182,6 +200,8 @@ class Session:
         if entry is not None:
             entry.begun.set()
             entry.finished.set()
+            if entry.turn_id is not None:
+                self.turns.pop(entry.turn_id, None)
         return entry
 
     def line_up(self, entry: InFlight, *, changes: bool) -> None:
@@ -206,6 +226,10 @@ class Session:
         while entry.behind is not None:
             await entry.behind.finished.wait()
             entry.behind = entry.behind.behind
+        if entry.ahead:
+            # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
+            async with self.beginnings:
+                pass
         # Bounded: a turn may first request a list of models from its provider, and the requests after the
         # change wait too.
         with contextlib.suppress(TimeoutError):
@@ -214,9 +238,19 @@ class Session:
                     await turn.begun.wait()
         entry.ahead = ()
 
-    def request_of_turn(self, turn_id: str) -> RequestId | None:
-        """The id of the request that runs this turn."""
-        return next((key for key, entry in self.in_flight.items() if entry.turn_id == turn_id), None)
+    @contextlib.asynccontextmanager
+    async def beginning(self, entry: InFlight) -> AsyncIterator[None]:
+        """Wait until few turns are beginning. This turn counts until its provider answers or it ends.
+
+        It counts for at most `BEGINNING_SECONDS`, so a slow provider does not delay other turns.
+        """
+        await self.beginnings.acquire()
+        with contextlib.ExitStack() as place:
+            place.callback(self.beginnings.release)
+            timer = asyncio.get_running_loop().call_later(BEGINNING_SECONDS, place.close)
+            place.callback(timer.cancel)
+            entry.on_answer = place.close
+            yield
 
     async def cancel_others(self, request_id: RequestId | None, timeout: float) -> None:
         """Cancel all other requests, and wait at most `timeout` seconds for their responses."""

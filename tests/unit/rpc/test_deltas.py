@@ -15,6 +15,7 @@ from jumpseat.chat import (
     ChatCancelled,
     DoneEvent,
     ProgressEvent,
+    ResponseEvent,
     RetryEvent,
     ServerError,
     StartEvent,
@@ -90,6 +91,17 @@ def test_deltas_are_numbered_and_name_their_turn(request_id: Any) -> None:
         assert (message["jsonrpc"], message["method"], "id" in message) == ("2.0", "chat/delta", False)
         assert set(message["params"]) == {"requestId", "turnId", "seq", "delta"}
         assert (message["params"]["requestId"], message["params"]["turnId"]) == (request_id, 't"1')
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_begin_of_a_providers_answer_is_reported(stream: bool) -> None:
+    answers: list[None] = []
+    wire = Wire(stream=stream, on_answer=lambda: answers.append(None))
+    wire.send(StartEvent("p", "m"), RetryEvent(2, 3, 500, ServerError("Down.", provider="p")))
+    assert answers == []
+
+    wire.send(ResponseEvent("m"), *text("a"))
+    assert answers == [None]
 
 
 def test_the_shapes_are_the_contracts() -> None:

@@ -8,12 +8,13 @@ from typing import Any, Literal
 import pytest
 
 from jumpseat.chat import RequestError
+from jumpseat.rpc import session as session_module
 from jumpseat.rpc.dispatcher import Dispatcher
 from jumpseat.rpc.faults import CANCELLED
 from jumpseat.rpc.method import HandlerOutcome, Method, MethodCall
 from jumpseat.rpc.outbox import Outbox
 from jumpseat.rpc.params import NoParams
-from jumpseat.rpc.session import RUNNING_REQUESTS, Session
+from jumpseat.rpc.session import BEGINNING_TURNS, RUNNING_REQUESTS, Session
 from jumpseat.system.environment import environment_of_process
 from tests.unit.rpc.recorder import RecordingWriter
 
@@ -171,3 +172,72 @@ async def test_a_flood_of_requests_runs_a_few_at_a_time_and_a_turn_does_not_wait
 
     assert most == RUNNING_REQUESTS
     assert [outcome.error for _, outcome in answers].count(CANCELLED) == 1
+
+
+def turns(handler: Any) -> Desk:
+    return Desk(turn=Method("turn", handler, admit=lambda session, call: None))
+
+
+async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
+    count = 20 * BEGINNING_TURNS
+    beginning = most = 0
+    together = asyncio.Barrier(count)
+
+    async def turn(session: Session, call: MethodCall[Any]) -> int:
+        nonlocal beginning, most
+        beginning += 1
+        most = max(most, beginning)
+        await asyncio.sleep(0)
+        beginning -= 1
+        call.entry.on_answer()
+        await together.wait()
+        return 0
+
+    desk = turns(turn)
+    for number in range(count):
+        desk.ask(number, "turn")
+    answers = await desk.until(count)
+
+    assert most == BEGINNING_TURNS
+    assert all(outcome == HandlerOutcome(0) for _, outcome in answers)
+
+
+async def test_turns_of_a_slow_provider_delay_no_other_turn() -> None:
+    together = asyncio.Barrier(20 * BEGINNING_TURNS)
+
+    async def turn(session: Session, call: MethodCall[Any]) -> None:
+        await together.wait()
+
+    desk = turns(turn)
+    for number in range(together.parties):
+        desk.ask(number, "turn")
+
+    await desk.until(together.parties)
+
+
+async def test_a_turn_that_waits_to_begin_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
+    began: list[Any] = []
+
+    async def turn(session: Session, call: MethodCall[Any]) -> None:
+        began.append(call.request_id)
+        await asyncio.Event().wait()
+
+    desk = turns(turn)
+    numbers = list(range(BEGINNING_TURNS + 2))
+    for number in numbers:
+        desk.ask(number, "turn")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    desk.dispatcher.cancel(BEGINNING_TURNS)
+
+    assert await desk.until(1) == [(BEGINNING_TURNS, HandlerOutcome(error=CANCELLED))]
+    desk.dispatcher.cancel(0)
+    await desk.until(2)
+    assert began == [*range(BEGINNING_TURNS), BEGINNING_TURNS + 1]
+    for number in numbers:
+        desk.dispatcher.cancel(number)
+    await desk.until(len(numbers))

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from jumpseat.rpc import session as session_module
 from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.method import Method, MethodCall
 from jumpseat.rpc.methods import METHODS
-from jumpseat.rpc.session import Session
+from jumpseat.rpc.session import BEGINNING_TURNS, Session
 from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode, encode_frame
 from tests.unit.rpc.recorder import RecordingWriter
@@ -147,6 +148,23 @@ async def test_a_change_waits_for_the_turns_before_it_to_begin_and_not_to_end(of
     office.gate(2).set()
     assert await office.answered(1) == [2]
     assert office.log == [1, "1 begins", "2 begins", "2 took effect"]
+
+
+async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "BEGIN_SECONDS", 0)
+    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
+    turns = list(range(1, BEGINNING_TURNS + 2))
+    office.send(*((number, "turn") for number in turns), (100, "change"))
+    await settle()
+    assert office.log == turns[:-1]
+
+    office.cancel(1)
+    office.cancel(2)
+    await office.answered(2)
+    await settle()
+    assert office.log == [*turns, "100 begins"]
 
 
 async def test_shutdown_waits_for_no_change(office: Office) -> None:

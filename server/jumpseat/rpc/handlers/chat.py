@@ -34,10 +34,11 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
         )
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
     turn_id = call.params.turn_id or session.mint_turn_id()
-    if session.request_of_turn(turn_id) is not None:
+    if turn_id in session.turns:
         problem = Problem("turnId", f"the turn {turn_id!r} is still in flight")
         raise RpcFault(INVALID_PARAMS, f"{problem.path}: {problem.message}.", [problem])
     call.entry.turn_id = turn_id
+    session.turns[turn_id] = call.request_id
 
 
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
@@ -74,6 +75,7 @@ async def outcome_of_turn(
         coalesce_ms=session.coalesce_ms,
         progress_token=call.params.work_done_token,
         on_begin=call.entry.begun.set,
+        on_answer=call.entry.on_answer,
     )
     try:
         return HandlerOutcome(await run(sink, turn_id))
@@ -86,5 +88,5 @@ async def outcome_of_turn(
 
 def chat_cancel(session: Session, call: MethodCall[ChatCancelParams]) -> dict[str, Any]:
     """Cancel a turn by its id, for clients whose library hides request ids."""
-    request_id = session.request_of_turn(call.params.turn_id)
+    request_id = session.turns.get(call.params.turn_id)
     return {"cancelled": request_id is not None and session.cancel(request_id)}
