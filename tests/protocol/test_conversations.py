@@ -14,6 +14,7 @@ import pytest_asyncio
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
+from tests.hub import Hub
 
 UNKNOWN = 1004
 INVALID_PARAMS = -32602
@@ -218,6 +219,21 @@ async def test_two_daemons_list_the_same_conversations(
         await notified_of(keeping, "b2")
         assert await listed(keeping) == await listed(other)
         assert len(await listed(other, query="hello")) == 6
+
+
+@pytest.mark.requirement("10:did-change")
+async def test_attached_clients_are_notified_of_each_others_changes(hub: Hub, upstream: FakeUpstream) -> None:
+    upstream.default(Reply.events(completion_stream(["Hello"])))
+    async with hub.client() as one, hub.client() as other:
+        for client in (one, other):
+            await client.initialize(provider(upstream.base_url))
+        await keep(one, "one", "Hi")
+
+        await notified_of(other, "one")
+        assert await listed(other) == ["one"]
+    async with hub.client() as later:
+        await later.initialize(provider(upstream.base_url))
+        assert await listed(later, query="hello") == ["one"]
 
 
 @pytest.mark.requirement("10:keep-false")

@@ -18,7 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jumpseat.conversations.files import SUFFIX
 from jumpseat.conversations.index_pages import Page, changes_since, read_page
 from jumpseat.conversations.index_tables import IndexTables, transaction
 from jumpseat.system.state_file import StateError
@@ -36,7 +35,7 @@ FILE_NAME = "index.sqlite3"
 LOCK_SECONDS = 10.0
 """How long a statement waits for another daemon's."""
 
-FILES_PER_TRANSACTION = 50
+FILES_PER_TRANSACTION = 500
 """So many files are read while other daemons have to wait."""
 
 MEMORY_SECONDS = 60.0
@@ -210,17 +209,15 @@ class ConversationIndex:
                     tables.remove(id_)
 
     def _put_file(self, tables: IndexTables, id_: str) -> None:
-        # The stamp first: if the file changes while it is read, the stamp is old and the file is read again.
-        stamp = stamp_of(self._store.directory / f"{id_}{SUFFIX}")
-        if stamp is None or stamp == tables.stamp(id_):
-            return
         try:
-            row, texts = self._store.row(id_), self._store.texts(id_)
+            whole = self._store.snapshot(id_)
         except (OSError, StateError) as error:
             logger.warning("the conversation %s cannot be indexed: %s", id_, error)
             return
-        if row is not None:
-            tables.put(row, stamp, texts, add=False)
+        if whole is None or whole.row is None or whole.stamp is None:
+            tables.remove(id_)
+        elif whole.stamp != tables.stamp(id_):
+            tables.put(whole.row, whole.stamp, whole.texts, add=False)
 
     def _set_aside(self) -> None:
         # Only a cache, so the last damaged one is enough.

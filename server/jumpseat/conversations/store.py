@@ -153,17 +153,17 @@ class ConversationStore:
         """Every conversation's id with the stamp of its file."""
         return self._files.all()
 
-    def texts(self, conversation_id: str) -> list[str]:
-        """All texts of its messages, for a search. Empty where there is no conversation.
+    def snapshot(self, conversation_id: str) -> Change | None:
+        """The whole conversation as one change, for an index; None where there is none.
 
         Raises:
             StateError: it cannot be read.
         """
         try:
-            state = self._known(conversation_id).state
+            read = self._known(conversation_id, cached=False)
         except UnknownConversationError:
-            return []
-        return texts_of(state.messages)
+            return None
+        return Change(conversation_id, read.state.row, read.stamp, tuple(texts_of(read.state.messages)))
 
     def in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs a turn of it."""
@@ -275,11 +275,11 @@ class ConversationStore:
                 ahead += read.state.forks
         return list(family.values())
 
-    def _known(self, conversation_id: str) -> ReadFile:
+    def _known(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
         """The conversation; damage is set aside."""
         try:
             with self._reading:
-                read = self._files.read(conversation_id)
+                read = self._files.read(conversation_id, cached=cached)
             if read is not None and read.is_damaged:
                 # Before a reader holds the lock, damage may be a line that is being written.
                 with contextlib.suppress(StateError), self._changing():

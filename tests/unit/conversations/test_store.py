@@ -268,7 +268,7 @@ def test_an_unknown_conversation_is_an_error(store: ConversationStore, name: str
             change(name)
     assert not store.delete(name)
     assert not store.in_use(name)
-    assert store.texts(name) == []
+    assert store.snapshot(name) is None
 
 
 def test_listeners_get_every_change_with_the_texts_that_it_adds(store: ConversationStore) -> None:
@@ -293,7 +293,9 @@ def test_listeners_get_every_change_with_the_texts_that_it_adds(store: Conversat
     ]
     assert [each.row is None for each in seen] == [False] * 5 + [True]
     assert dict(store.files()) == {fork: seen[3].stamp}
-    assert store.texts(fork) == ["Hi", "Hello"]
+    whole = store.snapshot(fork)
+    assert whole is not None
+    assert (whole.row, whole.stamp, whole.texts) == (seen[3].row, seen[3].stamp, ("Hi", "Hello"))
     assert [each.row.title for each in seen[2:4] if each.row is not None] == ["Greetings", "Greetings"]
     assert [each.size_before for each in seen[:3]] == [0, *(each.stamp[2] for each in seen[:2] if each.stamp)]
 

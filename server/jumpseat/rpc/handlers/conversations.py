@@ -110,18 +110,19 @@ def follow_conversations(session: Session) -> None:
         # Numbers of changes are times, so the first change is named without a look at the index before it.
         known = time.time_ns() // 1000
         before = await asyncio.to_thread(stamp_of, file)
+        await asyncio.sleep(INTERVAL_SECONDS)
+        # Not at once: a short command is not delayed by it.
         if await asyncio.to_thread(directory.is_dir):
             prune_in_background(session)
         while True:
-            await asyncio.sleep(INTERVAL_SECONDS)
             stamp = await asyncio.to_thread(stamp_of, file)
             # The clock of a file system may tick in milliseconds: two changes may leave the same stamp.
-            if stamp is None or (stamp == before and stamp[0] < time.time_ns() - SETTLED_NS):
-                continue
+            if stamp is not None and (stamp != before or stamp[0] > time.time_ns() - SETTLED_NS):
+                ids, known = await asyncio.to_thread(_changes_since, session.library, known)
+                for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
+                    session.outbox.notify(DID_CHANGE, params)
             before = stamp
-            ids, known = await asyncio.to_thread(_changes_since, session.library, known)
-            for params in [{}] if ids is None else [{"id": id_} for id_ in ids]:
-                session.outbox.notify(DID_CHANGE, params)
+            await asyncio.sleep(INTERVAL_SECONDS)
 
     session.run_in_background("following the kept conversations", follow)
 
