@@ -14,6 +14,11 @@ local function command(name, description, options)
   )
 end
 
+---@param name string
+local function completion(name)
+  return function(...) return require('jumpseat.commands').complete[name](...) end
+end
+
 command('', 'open the last chat; with ! a new one, with a file that chat', {
   nargs = '?',
   bang = true,
@@ -21,15 +26,35 @@ command('', 'open the last chat; with ! a new one, with a file that chat', {
 })
 command('Send', 'send the chat')
 command('Ask', 'ask, about the range if there is one', { nargs = '*', range = true })
+command('Edit', 'rewrite the range', { nargs = '*', range = true })
+command('Accept', 'apply the rewritten text')
+command('Reject', 'drop the rewritten text')
+command('Again', 'rewrite again, with another instruction if one is given', { nargs = '*' })
 command('Stop', 'stop the answer of this buffer')
+command('Model', 'choose a model', { nargs = '?', complete = completion('models') })
+command('Login', 'sign in', { nargs = '?', complete = completion('providers') })
+command('Logout', 'sign out', { nargs = '?', complete = completion('providers') })
+command('Status', 'show providers, accounts and the daemon')
+command('Log', 'show the logs')
+command('Yank', 'yank the code block under the cursor, or the last one')
+command('Insert', 'insert that code block into the last buffer, at its cursor')
+command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
+command('Install', 'install the daemon for this plug-in', { bang = true })
 
 for name, keys in pairs({
   open = 'Jumpseat',
   send = 'JumpseatSend',
   stop = 'JumpseatStop',
+  accept = 'JumpseatAccept',
+  reject = 'JumpseatReject',
+  again = 'JumpseatAgain',
+  model = 'JumpseatModel',
+  yank = 'JumpseatYank',
+  insert = 'JumpseatInsert',
 }) do
   vim.keymap.set('n', ('<Plug>(jumpseat-%s)'):format(name), ('<Cmd>%s<CR>'):format(keys))
 end
 vim.keymap.set('n', '<Plug>(jumpseat-ask)', '<Cmd>JumpseatAsk<CR>')
 -- A colon ends Visual mode, which sets the marks of the selection.
 vim.keymap.set('x', '<Plug>(jumpseat-ask)', ':JumpseatAsk<CR>', { silent = true })
+vim.keymap.set('x', '<Plug>(jumpseat-edit)', ':JumpseatEdit<CR>', { silent = true })

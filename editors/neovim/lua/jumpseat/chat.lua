@@ -60,6 +60,8 @@ function M.attach(buf)
   chat = { buf = buf, id = ('nvim-%d-%d'):format(vim.uv.hrtime(), count), preparing = false, stopped = false }
   chats[buf] = chat
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
+  vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
+  vim.bo[buf].keywordprg = ':JumpseatSetting'
   local group = vim.api.nvim_create_augroup('jumpseat.chat.' .. buf, {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
@@ -76,6 +78,7 @@ function M.attach(buf)
     view.window(win, buf)
   end
   view.update(buf, {})
+  require('jumpseat.settings').watch(buf, group)
   event('ChatOpened', { buf = buf })
   return chat
 end
@@ -189,6 +192,25 @@ local function begin(chat, params, headings, named)
   if chat.stopped then chat.turn:stop() end
 end
 
+--- Obey a question that is `/model`, with or without a name, and take it out of the chat.
+---@param chat jumpseat.Chat
+---@param parsed jumpseat.Parsed
+---@return boolean done
+local function obey(chat, parsed)
+  local content = parsed.messages[#parsed.messages].content
+  local name = #content == 1 and (content[1].text or ''):match('^/model%s*(%S*)%s*$')
+  if not name then return false end
+  for _, turn in ipairs(parsed.turns) do
+    if turn.message == #parsed.messages - 1 then
+      vim.api.nvim_buf_set_lines(chat.buf, turn.startLine + 1, turn.endLine, false, { '', '' })
+    end
+  end
+  chat.preparing = false
+  view.update(chat.buf, { state = vim.NIL })
+  require('jumpseat.models').choose(chat.buf, name)
+  return true
+end
+
 --- Send the conversation in the buffer.
 ---@param buf integer
 function M.send(buf)
@@ -208,6 +230,7 @@ function M.send(buf)
       view.update(buf, { state = vim.NIL })
       return log.warn('There is no question: write one at the end of the chat.')
     end
+    if obey(chat, parsed) then return end
     require('jumpseat.references').expand(buf, parsed, function(expand_failure)
       if expand_failure then return fail(expand_failure) end
       transcript.headings(parsed.model, function(failure, headings)

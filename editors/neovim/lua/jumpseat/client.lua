@@ -51,7 +51,7 @@ local function missing()
   return wire.error(
     'config',
     'The program jumpseat was not found.',
-    'Install it with `pipx install jumpseat`, or set vim.g.jumpseat.command.'
+    'Run :JumpseatInstall, or install it with `pipx install jumpseat`, or set vim.g.jumpseat.command.'
   )
 end
 
@@ -64,7 +64,7 @@ local function too_old(version)
       version or '(unknown)',
       config.version
     ),
-    'Update it.'
+    'Run :JumpseatInstall, or update it.'
   )
 end
 
@@ -90,7 +90,7 @@ local function explain(command, code, callback)
   local ended = wire.error(
     'connection',
     ('jumpseat ended with code %d before it was ready.'):format(code),
-    ('See the log, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
+    ('See :JumpseatLog, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
   )
   local probe = vim.list_extend(vim.list_extend({}, command), { 'attach', '--help' })
   local started = pcall(vim.system, probe, { text = true, timeout = INITIALIZE_MS }, function(done)
@@ -117,7 +117,7 @@ local function ended(gone, command, code, signal)
   local err = wire.error(
     'connection',
     ('jumpseat ended unexpectedly (code %d).'):format(code),
-    again and 'It was started again.' or 'It ended too often to be started again by itself: see the log.'
+    again and 'It was started again.' or 'It ended too often to be started again by itself: see :JumpseatLog.'
   )
   log.error(err)
   if again then M.start() end
@@ -203,7 +203,10 @@ function M.start()
   }, function(err, result) initialized(new, wire.received(err), wire.received(result)) end)
   vim.defer_fn(function()
     if new.state ~= 'starting' or connection ~= new then return end
-    initialized(new, wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See the log.'))
+    initialized(
+      new,
+      wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
+    )
   end, INITIALIZE_MS)
 end
 

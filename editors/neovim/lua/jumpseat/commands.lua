@@ -14,10 +14,54 @@ function M.Ask(args)
   require('jumpseat.ask').ask(args.args, region)
 end
 
+function M.Edit(args)
+  local buf = current()
+  local region = require('jumpseat.region')
+  local line = vim.fn.line('.')
+  local target = region.of_command(buf, args) or region.lines(buf, line, line)
+  require('jumpseat.edit').start(target, args.args)
+end
+
+function M.Accept() require('jumpseat.edit').accept(current()) end
+
+function M.Reject() require('jumpseat.edit').reject(current()) end
+
+function M.Again(args) require('jumpseat.edit').again(current(), args.args) end
+
 function M.Stop()
   local buf = current()
-  if require('jumpseat.chat').stop(buf) then return end
+  if require('jumpseat.chat').stop(buf) or require('jumpseat.edit').stop(buf) then return end
   require('jumpseat.log').notify('Nothing runs in this buffer.')
 end
+
+function M.Model(args) require('jumpseat.models').choose(current(), args.args) end
+
+function M.Login(args) require('jumpseat.account').sign_in(args.args ~= '' and args.args or nil) end
+
+function M.Logout(args) require('jumpseat.account').sign_out(args.args ~= '' and args.args or nil) end
+
+function M.Status() require('jumpseat.status').show() end
+
+function M.Log() require('jumpseat.status').logs() end
+
+function M.Yank() require('jumpseat.code').yank(current()) end
+
+function M.Insert() require('jumpseat.code').insert(current()) end
+
+function M.Setting(args) require('jumpseat.settings').describe(args.args) end
+
+function M.Install(args) require('jumpseat.install').run(args.bang) end
+
+---@param words string[]
+---@param lead string
+---@return string[]
+local function starting_with(words, lead)
+  return vim.tbl_filter(function(word) return vim.startswith(word, lead) end, words)
+end
+
+M.complete = {
+  models = function(lead) return starting_with(require('jumpseat.models').known(), lead) end,
+  providers = function(lead) return starting_with(require('jumpseat.providers').ids(), lead) end,
+}
 
 return M

@@ -1,0 +1,81 @@
+--- Signing in and out.
+local client = require('jumpseat.client')
+local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local status = require('jumpseat.status')
+
+local M = {}
+
+---@class jumpseat.SignIn
+---@field token string
+---@field cancel fun()
+---@field close fun()? of the window
+
+---@type jumpseat.SignIn?
+local running
+local count = 0
+
+local function over()
+  local done = running
+  running = nil
+  if done and done.close then done.close() end
+end
+
+--- Cancel the sign-in that waits. A cancelled request gets no answer, so this ends it.
+function M.cancel()
+  if not running then return end
+  running.cancel()
+  over()
+  log.notify('The sign-in was cancelled.')
+end
+
+---@param prompt table the params of `auth/prompt`
+local function show(prompt)
+  if not running or prompt.token ~= running.token then return end
+  if running.close then running.close() end
+  pcall(vim.fn.setreg, '+', prompt.userCode)
+  local lines = {
+    'Sign in to ' .. prompt.provider,
+    '',
+    'Page:  ' .. prompt.verificationUri,
+    'Code:  ' .. prompt.userCode,
+    '',
+    'The code was copied. Waiting for you to enter it there …',
+    'Close this window with q to cancel.',
+  }
+  running.close = status.window(lines, M.cancel)
+  if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
+end
+
+client.on('auth/prompt', show)
+client.on('end', over)
+
+--- Sign in; the daemon chooses the provider if none is named.
+---@param provider string?
+function M.sign_in(provider)
+  if running then M.cancel() end
+  count = count + 1
+  local token = ('nvim-sign-in-%d'):format(count)
+  running = { token = token, cancel = function() end }
+  running.cancel = client.request(
+    'auth/signIn',
+    { provider = provider, token = token },
+    function(err, account)
+      over()
+      if err then return log.error(err) end
+      log.notify(
+        ('Signed in to %s%s.'):format(account.provider, account.login and ' as ' .. account.login or '')
+      )
+    end
+  )
+end
+
+---@param provider string?
+function M.sign_out(provider)
+  client.request('auth/signOut', { provider = provider }, function(err, account)
+    if err then return log.error(err) end
+    log.notify(('%s: %s.'):format(account.provider, (account.state:gsub('_', ' '))))
+  end)
+end
+
+return M

@@ -1,0 +1,68 @@
+--- Changes of lines, shown in the buffer without changing it, and applied.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
+
+---@param lines string[]
+---@return string
+local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
+
+---@param old string[]
+---@param new string[]
+---@return integer[][] hunks as `vim.diff` counts them: first and number of the old lines, and of the new ones
+local function hunks(old, new)
+  return vim.diff(joined(old), joined(new), { result_type = 'indices' }) --[[@as integer[][] ]]
+end
+
+---@param buf integer
+function M.clear(buf) vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1) end
+
+--- Show what lines would become: removed ones are marked, new ones are shown below.
+---@param buf integer
+---@param row integer the first of the old lines, from 0
+---@param old string[]
+---@param new string[]
+function M.show(buf, row, old, new)
+  M.clear(buf)
+  local count = vim.api.nvim_buf_line_count(buf)
+  for _, hunk in ipairs(hunks(old, new)) do
+    local first, removed, added_first, added = unpack(hunk)
+    if removed > 0 then
+      vim.api.nvim_buf_set_extmark(buf, namespace, row + first - 1, 0, {
+        end_row = math.min(row + first - 1 + removed, count),
+        hl_group = 'DiffDelete',
+        hl_eol = true,
+        strict = false,
+      })
+    end
+    local lines = vim.tbl_map(
+      function(line) return { { line == '' and ' ' or line, 'DiffAdd' } } end,
+      vim.list_slice(new, added_first, added_first + added - 1)
+    )
+    if added > 0 then
+      local at = row + first - 1 + math.max(removed - 1, 0)
+      vim.api.nvim_buf_set_extmark(buf, namespace, math.max(at, 0), 0, {
+        virt_lines = lines,
+        virt_lines_above = at < row,
+      })
+    end
+  end
+end
+
+--- Change only the lines that differ, from the last to the first: one step of undo, and marks elsewhere stay.
+---@param buf integer
+---@param row integer the first of the old lines, from 0
+---@param old string[]
+---@param new string[]
+function M.apply(buf, row, old, new)
+  local changes = hunks(old, new)
+  for index = #changes, 1, -1 do
+    local first, removed, added_first, added = unpack(changes[index])
+    -- Without removed lines, the new ones follow the line that is named.
+    local start = row + (removed > 0 and first - 1 or first)
+    local lines = vim.list_slice(new, added_first, added_first + added - 1)
+    vim.api.nvim_buf_set_lines(buf, start, start + removed, false, lines)
+  end
+end
+
+return M

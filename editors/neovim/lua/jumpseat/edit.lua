@@ -1,0 +1,254 @@
+--- Edits: a region rewritten by the daemon, shown as a diff, and applied if its text is still what was sent.
+local config = require('jumpseat.config')
+local diff = require('jumpseat.diff')
+local log = require('jumpseat.log')
+local region = require('jumpseat.region')
+local turns = require('jumpseat.turn')
+local view = require('jumpseat.view')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
+
+---@class jumpseat.Edit
+---@field target jumpseat.Region where the text was when it was sent
+---@field sent string its text
+---@field lines string[] the lines that the region touches, as they were
+---@field marks integer[] one for the region, or for each line of a block
+---@field instruction string
+---@field turn jumpseat.Turn?
+---@field answer string what the model has written so far
+---@field new_lines string[]? what the lines become
+
+---@type table<integer, jumpseat.Edit> by buffer
+local edits = {}
+
+---@param target jumpseat.Region
+---@return integer[]
+local function mark(target)
+  local first, last = target.spans[1], target.spans[#target.spans]
+  local spans = { { first.row, first.first, last.row, last.last } }
+  if target.kind == 'block' then
+    spans = vim.tbl_map(function(span) return { span.row, span.first, span.row, span.last } end, target.spans)
+  end
+  return vim.tbl_map(function(span)
+    -- What is typed at either side of the region is not part of it.
+    local empty = span[1] == span[3] and span[2] == span[4]
+    return vim.api.nvim_buf_set_extmark(target.buf, namespace, span[1], span[2], {
+      end_row = span[3],
+      end_col = span[4],
+      right_gravity = not empty,
+      end_right_gravity = false,
+    })
+  end, spans)
+end
+
+--- The region where it is now.
+---@param edit jumpseat.Edit
+---@return jumpseat.Region
+local function located(edit)
+  local buf, spans = edit.target.buf, {}
+  for _, id in ipairs(edit.marks) do
+    local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, id, { details = true })
+    local row, col, last_row, last_col = at[1], at[2], at[3].end_row or at[1], at[3].end_col or at[2]
+    for each = row, last_row do
+      local line = vim.api.nvim_buf_get_lines(buf, each, each + 1, false)[1] or ''
+      table.insert(spans, {
+        row = each,
+        first = each == row and col or 0,
+        last = each == last_row and last_col or #line,
+      })
+    end
+  end
+  return { buf = buf, kind = edit.target.kind, spans = spans }
+end
+
+---@param edit jumpseat.Edit
+---@return boolean
+local function is_unchanged(edit)
+  local now = located(edit)
+  local first, last = now.spans[1], now.spans[#now.spans]
+  return last.row - first.row + 1 == #now.spans and region.text(now) == edit.sent
+end
+
+--- The lines that a region becomes with this text, or nil if a block gets another number of lines.
+---@param edit jumpseat.Edit
+---@param text string
+---@return string[]?
+local function lines_with(edit, text)
+  local target = edit.target
+  -- Neovim keeps line ends apart; a carriage return belongs into the text only if it was there.
+  if not edit.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
+  if target.kind == 'line' then
+    if text == '' then return {} end
+    return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
+  end
+  local new = vim.split(text, '\n', { plain = true })
+  local first, last = target.spans[1], target.spans[#target.spans]
+  if target.kind == 'block' then
+    if #new ~= #target.spans then return nil end
+    for number, span in ipairs(target.spans) do
+      local line = edit.lines[number]
+      new[number] = line:sub(1, span.first) .. new[number] .. line:sub(span.last + 1)
+    end
+    return new
+  end
+  new[1] = edit.lines[1]:sub(1, first.first) .. new[1]
+  new[#new] = new[#new] .. edit.lines[#edit.lines]:sub(last.last + 1)
+  return new
+end
+
+---@param buf integer
+local function clear(buf)
+  local edit = edits[buf]
+  edits[buf] = nil
+  if not vim.api.nvim_buf_is_loaded(buf) then return end
+  diff.clear(buf)
+  for _, id in ipairs(edit and edit.marks or {}) do
+    vim.api.nvim_buf_del_extmark(buf, namespace, id)
+  end
+end
+
+--- What the model has written so far, without a fence around it. Only for the preview: the daemon knows better.
+---@param answer string
+---@return string
+local function preview_of(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
+
+---@param edit jumpseat.Edit
+---@param outcome jumpseat.Outcome
+local function finish(edit, outcome)
+  local buf = edit.target.buf
+  edit.turn = nil
+  if edits[buf] ~= edit then return end
+  local row = located(edit).spans[1].row
+  view.update(buf, { state = vim.NIL })
+  local replacement = outcome.result and outcome.result.replacement
+  local new_lines = replacement and lines_with(edit, replacement)
+  if new_lines then
+    edit.new_lines = new_lines
+    diff.show(buf, row, edit.lines, new_lines)
+    log.notify('Review the change: :JumpseatAccept, :JumpseatReject or :JumpseatAgain.')
+  else
+    clear(buf)
+    if outcome.cancelled then
+      log.notify('The edit was stopped.')
+    elseif outcome.error then
+      view.error(buf, row, outcome.error)
+    elseif replacement then
+      log.warn('The answer has another number of lines than the block, so it cannot be applied.')
+    else
+      log.warn('The model gave no text to apply: ' .. vim.trim(outcome.result.text))
+    end
+  end
+  local data = { buf = buf, error = outcome.error, ready = new_lines ~= nil }
+  vim.api.nvim_exec_autocmds('User', { pattern = 'JumpseatEditEnded', data = data, modeline = false })
+end
+
+---@param target jumpseat.Region
+---@param instruction string
+local function begin(target, instruction)
+  local buf = target.buf
+  clear(buf)
+  view.clear_messages(buf)
+  local first, last = target.spans[1].row, target.spans[#target.spans].row
+  ---@type jumpseat.Edit
+  local edit = {
+    target = target,
+    sent = region.text(target),
+    lines = vim.api.nvim_buf_get_lines(buf, first, last + 1, false),
+    marks = mark(target),
+    instruction = instruction,
+    answer = '',
+  }
+  edits[buf] = edit
+  view.update(buf, { state = 'waiting' })
+  local params = { target = region.block(target), instruction = instruction, model = config.get().model }
+  edit.turn = turns.start('edit/start', params, function(deltas)
+    for _, delta in ipairs(deltas) do
+      if delta.type == 'text_delta' then edit.answer = edit.answer .. delta.text end
+      if delta.type == 'response' then edit.answer = '' end
+    end
+    if edits[buf] ~= edit or edit.answer == '' or not is_unchanged(edit) then return end
+    local lines = lines_with(edit, preview_of(edit.answer)) or {}
+    -- The last line is not complete, and the lines below it have not come.
+    table.remove(lines)
+    local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
+    diff.show(buf, located(edit).spans[1].row, old, lines)
+  end, function(outcome) finish(edit, outcome) end)
+end
+
+--- Rewrite a region; asks for the instruction if there is none.
+---@param target jumpseat.Region
+---@param instruction string
+function M.start(target, instruction)
+  if edits[target.buf] then
+    return log.warn('An edit of this buffer is open: :JumpseatAccept, :JumpseatReject or :JumpseatStop.')
+  end
+  if instruction ~= '' then return begin(target, instruction) end
+  vim.ui.input({ prompt = 'Rewrite how? ' }, function(text)
+    if text and text ~= '' then begin(target, text) end
+  end)
+end
+
+--- Show the new text beside a buffer that was changed meanwhile.
+---@param edit jumpseat.Edit
+local function offer_diff(edit)
+  local buf = edit.target.buf
+  local spans = located(edit).spans
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local merged = vim.list_slice(lines, 1, spans[1].row)
+  vim.list_extend(merged, edit.new_lines)
+  vim.list_extend(merged, vim.list_slice(lines, spans[#spans].row + 2))
+  vim.cmd('diffthis')
+  vim.cmd('vertical new')
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, merged)
+  vim.bo.buftype, vim.bo.bufhidden, vim.bo.filetype = 'nofile', 'wipe', vim.bo[buf].filetype
+  vim.cmd('diffthis')
+end
+
+--- Apply the rewritten text, in one step of undo.
+---@param buf integer
+function M.accept(buf)
+  local edit = edits[buf]
+  if not edit or not edit.new_lines then return log.warn('There is no finished edit in this buffer.') end
+  if not is_unchanged(edit) then
+    offer_diff(edit)
+    clear(buf)
+    return log.warn('The text was changed since it was sent. Nothing was applied: the new text is beside it.')
+  end
+  local row = located(edit).spans[1].row
+  clear(buf)
+  diff.apply(buf, row, edit.lines, edit.new_lines)
+end
+
+--- Drop the rewritten text.
+---@param buf integer
+function M.reject(buf)
+  local edit = edits[buf]
+  if not edit then return log.warn('There is no edit in this buffer.') end
+  if edit.turn then edit.turn:stop() end
+  clear(buf)
+  view.update(buf, { state = vim.NIL })
+end
+
+--- Rewrite the same text again.
+---@param buf integer
+---@param instruction string the one before if empty
+function M.again(buf, instruction)
+  local edit = edits[buf]
+  if not edit or edit.turn then return log.warn('There is no finished edit in this buffer.') end
+  local target = located(edit)
+  begin(target, instruction ~= '' and instruction or edit.instruction)
+end
+
+--- Stop an edit that runs.
+---@param buf integer
+---@return boolean stopped
+function M.stop(buf)
+  local edit = edits[buf]
+  if not edit or not edit.turn then return false end
+  edit.turn:stop()
+  return true
+end
+
+return M

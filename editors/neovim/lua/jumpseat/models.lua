@@ -1,0 +1,92 @@
+--- The picker of models.
+local client = require('jumpseat.client')
+local log = require('jumpseat.log')
+local providers = require('jumpseat.providers')
+local transcript = require('jumpseat.transcript')
+local view = require('jumpseat.view')
+
+local M = {}
+
+---@param tokens integer?
+---@return string?
+local function size(tokens) return tokens and ('%dk'):format(math.floor(tokens / 1000 + 0.5)) or nil end
+
+--- One line for the picker: name, limits, cost, abilities.
+---@param model table
+---@return string
+function M.describe(model)
+  local parts = { model.id }
+  if model.name ~= model.model then vim.list_extend(parts, { model.name }) end
+  local context, output = size(model.maxContextTokens), size(model.maxOutputTokens)
+  if context then
+    table.insert(parts, context .. ' context' .. (output and ', ' .. output .. ' output' or ''))
+  end
+  local billing = model.billing or {}
+  if billing.multiplier then table.insert(parts, ('%gx'):format(billing.multiplier)) end
+  local abilities = {}
+  for key, name in pairs({
+    supportsVision = 'images',
+    supportsToolUse = 'tools',
+    supportsThinking = 'thinking',
+  }) do
+    if model[key] then table.insert(abilities, name) end
+  end
+  table.sort(abilities)
+  if #abilities > 0 then table.insert(parts, table.concat(abilities, ', ')) end
+  if model.policy and model.policy ~= 'enabled' then table.insert(parts, 'terms not accepted') end
+  if model.isDefault then table.insert(parts, 'default') end
+  return table.concat(parts, ' · ')
+end
+
+--- The names of models, as far as they are known, for completion.
+---@return string[]
+function M.known()
+  return vim.tbl_map(function(model) return model.id end, providers.known_models())
+end
+
+---@param buf integer
+---@param id string
+local function use(buf, id)
+  if require('jumpseat.chat').is_chat(buf) then
+    return transcript.set_model(buf, id, function() view.update(buf, { model = id }) end)
+  end
+  client.request('settings/save', { settings = { default_model = id } }, function(err)
+    if err then return log.error(err) end
+    log.notify(id .. ' is the default model now, for all clients.')
+  end)
+end
+
+--- Accept a model's terms if it has some that are not accepted, then use it.
+---@param buf integer
+---@param model table
+local function use_with_terms(buf, model)
+  if model.policy ~= 'unconfigured' or not model.policyTerms then return use(buf, model.id) end
+  local prompt = model.policyTerms .. '\nAccept the terms for your account?'
+  vim.ui.select({ 'No', 'Accept' }, { prompt = prompt }, function(choice)
+    if choice ~= 'Accept' then return end
+    client.request('models/setPolicy', { model = model.id, state = 'enabled' }, function(err)
+      if err then return log.error(err) end
+      use(buf, model.id)
+    end)
+  end)
+end
+
+--- Choose the model of a chat, or from another buffer the default of all chats.
+---@param buf integer
+---@param name string empty to pick one
+function M.choose(buf, name)
+  if name ~= '' then return use(buf, name) end
+  providers.models(function(err, models, errors)
+    if err then return log.error(err) end
+    models = vim.tbl_filter(function(model) return model.pickerEnabled ~= false end, models)
+    if #models == 0 then
+      local reasons = vim.tbl_map(function(each) return each.error.message end, errors)
+      return log.warn('No provider has models. ' .. table.concat(reasons, ' '))
+    end
+    vim.ui.select(models, { prompt = 'Model:', format_item = M.describe }, function(model)
+      if model then use_with_terms(buf, model) end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,95 @@
+--- The window of `:JumpseatStatus`, other small windows, and the logs.
+local client = require('jumpseat.client')
+local log = require('jumpseat.log')
+local providers = require('jumpseat.providers')
+
+local M = {}
+
+--- Show lines in a window of its own; `q` closes it.
+---@param lines string[]
+---@param closed? fun() called when a person closes it
+---@return fun() close
+function M.window(lines, closed)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable, vim.bo[buf].bufhidden = false, 'wipe'
+  local width = 40
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  local columns, rows = vim.o.columns, vim.o.lines
+  width = math.min(width + 1, columns - 4)
+  local height = math.min(#lines, rows - 5)
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = 'editor',
+    width = width,
+    height = height,
+    col = math.floor((columns - width) / 2),
+    row = math.max(0, math.floor((rows - height) / 2) - 1),
+    style = 'minimal',
+    border = 'rounded',
+    title = ' jumpseat ',
+  })
+  vim.wo[win].wrap = true
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf })
+  local by_hand = true
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buf,
+    once = true,
+    callback = function()
+      if by_hand and closed then vim.schedule(closed) end
+    end,
+  })
+  return function()
+    by_hand = false
+    if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
+  end
+end
+
+---@param quota table
+---@return string
+local function quota_line(quota)
+  if quota.unlimited then return ('    %s: unlimited'):format(quota.name) end
+  local left = quota.remaining
+    and quota.entitlement
+    and (' (%d of %d)'):format(quota.remaining, quota.entitlement)
+  return ('    %s: %d %% left%s'):format(quota.name, math.floor(quota.percentRemaining), left or '')
+end
+
+---@param list table[]
+---@return string[]
+local function provider_lines(list)
+  local lines = {}
+  for _, each in ipairs(list) do
+    local auth = each.auth
+    local account = auth.login and (' as %s'):format(auth.login) or ''
+    local plan = auth.plan and (', %s'):format(auth.plan) or ''
+    local default = each.isDefault and '  (default)' or ''
+    table.insert(lines, ('  %s: %s%s%s%s'):format(each.id, auth.state:gsub('_', ' '), account, plan, default))
+    if auth.message then table.insert(lines, '    ' .. auth.message) end
+    for _, quota in ipairs(auth.quotas or {}) do
+      table.insert(lines, quota_line(quota))
+    end
+  end
+  return lines
+end
+
+--- Show providers, accounts, quotas and the daemon.
+function M.show()
+  providers.list(function(err, list)
+    if err then return log.error(err) end
+    local info = client.info()
+    local lines = { ('jumpseat %s'):format(info and info.serverInfo.version or '?'), '', 'Providers' }
+    vim.list_extend(lines, provider_lines(list))
+    M.window(lines)
+  end)
+end
+
+--- Open the plug-in's log and the daemon's.
+function M.logs()
+  log.write('the log was opened')
+  vim.cmd.tabedit(vim.fn.fnameescape(log.path()))
+  if vim.uv.fs_stat(log.daemon_path()) then vim.cmd.split(vim.fn.fnameescape(log.daemon_path())) end
+end
+
+return M

@@ -1,0 +1,186 @@
+"""Models, settings, sign-ins, status, logs and the installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import jumpseat
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import PLUGIN, running_neovim
+
+pytestmark = pytest.mark.editor
+
+WORDS = completion_stream(["Hello ", "there."])
+CATALOG = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
+
+PICK = """
+    _G.offered = {}
+    vim.ui.select = function(items, options, choose)
+      for _, item in ipairs(items) do
+        local text = (options.format_item or tostring)(item)
+        table.insert(_G.offered, text)
+        if text:find(_G.pick, 1, true) then choice = item end
+      end
+      choose(choice)
+    end
+"""
+
+
+@pytest.mark.scenario("model-change")
+def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(child, provider):
+    provider.default(CATALOG, path="/v1/models")
+    provider.script(Reply.events(WORDS), Reply.events(WORDS), path="/v1/chat/completions")
+    child.ask("First.")
+    child.idle()
+    child.lua("_G.pick = ...", "fake:other-model")
+    child.lua(PICK)
+    child.command("JumpseatModel")
+    child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: fake:other-model'")
+    assert any(
+        line.startswith("fake:fake-model") and line.endswith("default")
+        for line in child.lua("return _G.offered")
+    )
+    child.ask("Second.")
+    child.idle()
+    chats = [request for request in provider.requests if request.path == "/v1/chat/completions"]
+    assert [request.json["model"] for request in chats] == ["fake-model", "other-model"]
+    assert child.text.count("## Assistant") == 2
+
+
+def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(nvim_home: Path) -> None:
+    with running_neovim(nvim_home) as child:
+        child.command("JumpseatModel fake:other-model")
+        child.wait("#_G.messages == 1")
+        assert "is the default model now" in child.messages[0]
+
+
+def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
+    child.ask("/model fake:other-model")
+    child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: fake:other-model'")
+    assert "/model" not in child.text
+    assert provider.requests == []
+
+
+@pytest.mark.scenario("settings")
+def test_settings_are_completed_refused_with_the_rule_and_explained(child, provider):
+    child.lua(
+        "vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:fake-model', '', '---', '' })"
+    )
+    child.lua("require('jumpseat.providers').list(function() _G.listed = true end)")
+    child.wait("_G.listed")
+    child.lua("vim.api.nvim_win_set_cursor(0, { 3, 0 })")
+    child.keys("Atemp<C-x><C-o> 9<Esc>")
+    assert "temperature: 9" in child.text
+    child.wait("#vim.diagnostic.get(0) == 1")
+    found = child.lua("return vim.diagnostic.get(0)[1]")
+    assert (found["lnum"], found["message"]) == (2, "temperature: must be at most 2")
+
+    child.lua("vim.api.nvim_win_set_cursor(0, { 3, 3 })")
+    child.keys("K")
+    child.sees("Higher is more random")
+    child.keys("$r1")
+    child.wait("#vim.diagnostic.get(0) == 0")
+    assert provider.requests == []
+
+
+def test_references_files_and_prompts_are_completed(child, tmp_path):
+    child.lua(
+        "vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat, { prompts = { tidy = 'Tidy this.' } })"
+    )
+    (tmp_path / "some-file.py").write_text("")
+    words = """
+        local line = ...
+        vim.api.nvim_buf_set_lines(0, -2, -1, false, { line })
+        vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
+        vim.cmd('startinsert!')
+        vim.wait(50, function() return vim.api.nvim_get_mode().mode == 'i' end)
+        vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
+        local _, items = require('jumpseat.complete').at_cursor()
+        return vim.tbl_map(function(item) return item.word end, items)
+    """
+    child.command("set virtualedit=onemore")
+    assert child.lua(words, "see @b") == ["@buffer"]
+    assert child.lua(words, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
+    assert child.lua(words, "/ti") == ["/tidy"]
+    assert child.lua(words, "a mail@") == []
+
+
+def test_a_prompt_of_the_user_is_put_into_the_question(child, provider):
+    child.lua(
+        "vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat, { prompts = { tidy = 'Tidy this:' } })"
+    )
+    provider.script(Reply.events(WORDS))
+    child.ask("/tidy x=1")
+    child.idle()
+    assert "Tidy this: x=1" in str(provider.requests[0].json["messages"])
+    assert "Tidy this: x=1" in child.text
+
+
+def test_the_status_lists_the_providers_and_the_daemon(child):
+    child.command("JumpseatStatus")
+    child.sees("fake: configured")
+    assert f"jumpseat {jumpseat.__version__}" in child.screen()
+    assert "copilot: signed out" in child.screen()
+
+
+def test_the_logs_are_opened(child):
+    child.command("JumpseatLog")
+    child.wait("vim.api.nvim_buf_get_name(0):find('jumpseat') ~= nil")
+    assert "the log was opened" in child.lua(
+        "return table.concat(vim.fn.readfile(require('jumpseat.log').path()), ' ')"
+    )
+
+
+def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider, tmp_path):
+    (tmp_path / "a.py").write_text("first\nsecond\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("Jumpseat")
+    provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
+    child.ask("Code?")
+    child.idle()
+    child.command("JumpseatYank")
+    assert child.lua("return vim.fn.getreg('\"')") == "x = 1\ny = 2\n"
+    child.command("JumpseatInsert")
+    lines = child.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, false)")
+    assert lines == ["first", "x = 1", "y = 2", "second"]
+
+
+def test_the_health_check_names_the_program_and_the_providers(child):
+    child.command("checkhealth jumpseat")
+    assert "Program: " in child.text
+    assert f"jumpseat {jumpseat.__version__} answers" in child.text
+    assert "fake: configured" in child.text
+
+
+def test_the_plug_in_installs_its_own_version() -> None:
+    assert f"M.version = '{jumpseat.__version__}'" in (PLUGIN / "lua/jumpseat/config.lua").read_text("utf-8")
+
+
+def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home, tmp_path):
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f"#!{sys.executable}\nimport sys\nsys.exit('No such release.')\n")
+    uv.chmod(0o755)
+    with running_neovim(nvim_home, env={"PATH": f"{uv.parent}:/usr/bin:/bin"}) as child:
+        child.command("JumpseatInstall")
+        child.wait("#_G.messages == 2")
+        assert child.messages[1] == "jumpseat: The installation failed: No such release. See :JumpseatLog."
+        assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
+
+
+def test_help_tags_are_made_without_an_error(child, tmp_path):
+    doc = tmp_path / "doc"
+    doc.mkdir()
+    (doc / "jumpseat.txt").write_bytes((PLUGIN / "doc/jumpseat.txt").read_bytes())
+    child.command(f"helptags {doc}")
+    tags = (doc / "tags").read_text("utf-8")
+    commands = child.lua(
+        "return vim.tbl_filter(function(name) return vim.startswith(name, 'Jumpseat') end, "
+        "vim.tbl_keys(vim.api.nvim_get_commands({})))"
+    )
+    assert len(commands) > 15
+    assert [name for name in commands if f"\n:{name}\t" not in f"\n{tags}"] == []

@@ -1,0 +1,188 @@
+"""Edits in place, against the real daemon and a scripted provider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.child import Child, running_neovim
+
+pytestmark = pytest.mark.editor
+
+BEFORE = "def f(x):\n    if x == True:\n        return 1\n    return 2\n"
+
+
+def answer(text: str) -> Reply:
+    return Reply.events(completion_stream([text[:5], text[5:]]))
+
+
+@pytest.fixture
+def editing(nvim_home: Path, tmp_path: Path) -> Iterator[Child]:
+    """A Neovim with a Python file."""
+    file = tmp_path / "a.py"
+    file.write_text(BEFORE)
+    with running_neovim(nvim_home, str(file)) as child:
+        child.lua("""
+            _G.edits = {}
+            vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatEditEnded',
+              callback = function(args) table.insert(_G.edits, args.data.ready) end })
+        """)
+        yield child
+
+
+def ready(child: Child, number: int = 1) -> None:
+    child.wait(f"#_G.edits == {number}")
+
+
+@pytest.mark.scenario("edit-accept")
+def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(editing, provider):
+    provider.script(answer("```python\n    if x:\n        return 1\n```"))
+    editing.command("2,3JumpseatEdit Simplify.")
+    ready(editing)
+    screen = editing.screen()
+    assert screen.index("if x == True:") < screen.index("if x:\n") < screen.index("return 1")
+    assert editing.text == BEFORE.rstrip("\n")
+
+    editing.command("JumpseatAccept")
+    assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
+    assert "if x == True" not in editing.screen()
+    editing.command("undo")
+    assert editing.text == BEFORE.rstrip("\n")
+    sent = str(provider.requests[0].json["messages"])
+    assert "Simplify." in sent
+    assert "if x == True" in sent
+
+
+@pytest.mark.scenario("edit-reject")
+def test_a_rejected_edit_leaves_nothing(editing, provider):
+    provider.script(answer("    if x:\n        return 1\n"))
+    editing.command("2,3JumpseatEdit Simplify.")
+    ready(editing)
+    editing.command("JumpseatReject")
+    assert editing.text == BEFORE.rstrip("\n")
+    assert "if x:" not in editing.screen()
+    assert editing.lua("return vim.bo.modified") is False
+
+
+@pytest.mark.scenario("edit-changed-meanwhile")
+def test_an_edit_whose_text_was_changed_meanwhile_is_shown_beside_it_and_not_applied(editing, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.command("3substitute/1/99/")
+    provider.open(gate)
+    ready(editing)
+    editing.command("JumpseatAccept")
+    assert "was changed since it was sent" in editing.messages[-1]
+    buffers = editing.lua("""
+        return vim.tbl_map(function(win)
+          local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false)
+          return { table.concat(lines, '\\n'),
+            vim.wo[win].diff }
+        end, vim.api.nvim_list_wins())
+    """)
+    assert [diff for _, diff in buffers] == [True, True]
+    texts = {text for text, _ in buffers}
+    assert texts == {
+        BEFORE.replace("return 1", "return 99").rstrip("\n"),
+        "def f(x):\n    if x:\n        return 1\n    return 2",
+    }
+
+
+def test_changes_elsewhere_meanwhile_do_not_stop_an_edit(editing, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '# one', '# two' })")
+    editing.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, { '# end' })")
+    provider.open(gate)
+    ready(editing)
+    editing.command("JumpseatAccept")
+    after = "# one\n# two\ndef f(x):\n    if x:\n        return 1\n    return 2\n# end"
+    assert editing.text == after
+
+
+def test_an_edit_is_requested_again_with_another_instruction(editing, provider):
+    provider.script(answer("    if y:\n        return 1\n"), answer("    if x:\n        return 1\n"))
+    editing.command("2,3JumpseatEdit First.")
+    ready(editing)
+    editing.command("JumpseatAgain Second.")
+    ready(editing, 2)
+    editing.command("JumpseatAccept")
+    assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
+    assert "Second." in str(provider.requests[1].json["messages"])
+
+
+def test_the_diff_is_shown_while_the_answer_streams(editing, provider):
+    gate = Gate()
+    pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
+    provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    editing.sees("    if x:\n")
+    assert "```" not in editing.screen()
+    provider.open(gate)
+    ready(editing)
+
+
+def test_a_stopped_edit_applies_nothing(editing, provider):
+    provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.command("JumpseatStop")
+    ready(editing)
+    provider.wait_for_disconnect(1)
+    assert editing.lua("return _G.edits") == [False]
+    assert editing.text == BEFORE.rstrip("\n")
+
+
+def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a 😀 wörd b', 'c' })")
+    provider.script(answer("wort"))
+    editing.keys("gg0fwve:JumpseatEdit Deutsch.<CR>")
+    ready(editing)
+    editing.command("JumpseatAccept")
+    assert editing.text == "a 😀 wort b\nc"
+
+
+def test_a_block_selection_is_replaced_line_by_line(editing, provider):
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y', 'a3 z' })")
+    provider.script(answer("bb1\nbb2\nbb3"))
+    editing.keys("gg0<C-v>jjl:JumpseatEdit B.<CR>")
+    ready(editing)
+    editing.command("JumpseatAccept")
+    assert editing.text == "bb1 x\nbb2 y\nbb3 z"
+
+
+def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, provider):
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y' })")
+    provider.script(answer("one"))
+    editing.keys("gg0<C-v>jl:JumpseatEdit B.<CR>")
+    ready(editing)
+    assert "another number of lines" in editing.messages[-1]
+    assert editing.text == "a1 x\na2 y"
+
+
+def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
+    file = tmp_path / "dos.txt"
+    file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    provider.script(answer("ONE\r\nTWO\r\n"))
+    editing.command(f"edit {file}")
+    editing.command("1,2JumpseatEdit Upper.")
+    ready(editing)
+    editing.command("JumpseatAccept")
+    editing.command("write")
+    assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
+
+
+def test_an_edit_that_fails_shows_the_reason_below_the_text(editing, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
+    editing.command("2,3JumpseatEdit Simplify.")
+    ready(editing)
+    editing.sees("✗ ")
+    assert editing.text == BEFORE.rstrip("\n")
