@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -15,9 +17,16 @@ pytestmark = pytest.mark.requirement("9:run-directory")
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def base() -> Iterator[Path]:
+    """An empty directory with a short path: pytest's own may be too long for a socket."""
+    with TemporaryDirectory(dir="/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def places(base: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Two places in which the directory may be, the better one first."""
-    places = [tmp_path / name / "jumpseat" for name in ("run", "tmp")]
+    places = [base / name / "jumpseat" for name in ("run", "tmp")]
     monkeypatch.setattr(module, "candidates", lambda uid, variables: iter(places))
     return places
 
@@ -55,21 +64,21 @@ def test_a_directory_of_another_user_is_not_used(places: list[Path]) -> None:
     assert fault_of(places[0]) == "it belongs to another user"
 
 
-def test_a_link_is_not_followed(places: list[Path], tmp_path: Path) -> None:
+def test_a_link_is_not_followed(places: list[Path], base: Path) -> None:
     for place in places:
         place.parent.mkdir()
-    (tmp_path / "target").mkdir(0o700)
-    places[0].symlink_to(tmp_path / "target")
+    (base / "target").mkdir(0o700)
+    places[0].symlink_to(base / "target")
 
     assert run_directory({}) == places[1]
     assert fault_of(places[0]) == "it is a symbolic link"
 
 
-def test_a_file_and_a_path_that_is_too_long_are_not_used(places: list[Path], tmp_path: Path) -> None:
+def test_a_file_and_a_path_that_is_too_long_are_not_used(places: list[Path], base: Path) -> None:
     places[0].parent.mkdir()
     places[0].touch()
     assert fault_of(places[0]) == "it is not a directory"
-    long = tmp_path / ("x" * 100)
+    long = base / ("x" * 100)
     long.mkdir()
     places[1] = long / "jumpseat"
 
@@ -77,8 +86,8 @@ def test_a_file_and_a_path_that_is_too_long_are_not_used(places: list[Path], tmp
         run_directory({})
 
 
-def test_the_places_are_those_of_the_contract_and_never_tmpdir(tmp_path: Path) -> None:
-    variables = {"TMPDIR": str(tmp_path), "XDG_RUNTIME_DIR": "/run/other"}
+def test_the_places_are_those_of_the_contract_and_never_tmpdir(base: Path) -> None:
+    variables = {"TMPDIR": str(base), "XDG_RUNTIME_DIR": "/run/other"}
 
     found = [str(path) for path in candidates(1000, variables)]
 

@@ -55,7 +55,7 @@ def test_the_ask_is_read_as_params_of_a_chat(tmp_path):
     asked = {"messages": [{"role": "user", "content": "Hi"}], "toolChoice": {"name": "f"}, "maxTokens": 7}
     (found,) = load_recordings(write(tmp_path, request={**asked, "tools": [{"name": "f"}]}))
     request = found.request
-    assert request.messages == (Message.user("Hi"),)
+    assert list(request.messages) == [Message.user("Hi")]
     assert (request.tool_choice, request.max_tokens, request.model) == (NamedTool("f"), 7, "")
     assert [tool.name for tool in request.tools] == ["f"]
 
