@@ -87,6 +87,8 @@ def test_a_chat_is_kept_and_continued_with_its_messages_system_and_model(
     nothing_here = run("chat", "-c", "Hi", cwd=other)
     assert (nothing_here.returncode, nothing_here.stdout) == (1, "")
     assert "no conversation in this directory" in nothing_here.stderr
+    failure = json.loads(run("chat", "-c", "--json", "Hi", cwd=other).stdout)
+    assert failure["error"]["message"] == "There is no conversation in this directory to continue."
 
     named = chat("--conversation", first["conversationId"], "--model", "fake:m", "Third", cwd=other)
     assert named["conversationId"] == first["conversationId"]

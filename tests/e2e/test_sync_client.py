@@ -15,11 +15,12 @@ from tests.daemon import provider
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_a_program_without_asyncio_streams_cancels_and_lists_models(home: Path) -> None:
+def test_a_program_without_asyncio_streams_cancels_keeps_and_lists_models(home: Path) -> None:
     with ThreadedUpstream() as upstream:
         upstream.script(
             Reply.events(completion_stream(["Hel", "lo."])),
             Reply.events([chunk({"content": "Once upon "}), Gate()]),
+            Reply.events(completion_stream(["Yes."])),
             path="/v1/chat/completions",
         )
         upstream.script(Reply.json({"data": [{"id": "m"}]}), path="/v1/models")
@@ -35,5 +36,14 @@ def test_a_program_without_asyncio_streams_cancels_and_lists_models(home: Path) 
             with pytest.raises(ChatFailed) as caught:
                 story.response()
             assert (caught.value.kind, (caught.value.partial or {})["text"]) == ("cancelled", "Once upon ")
+
+            kept = client.chat("Keep this.", keep=True).response()
+            name = kept.conversation_id
+            assert name is not None
+            assert client.rename_conversation(name, "Kept")["title"] == "Kept"
+            fork = client.fork_conversation(name, messages=1)
+            assert client.get_conversation(fork["id"])["messages"][0]["content"][0]["text"] == "Keep this."
+            assert len(client.list_conversations(query="keep")["conversations"]) == 2
+            assert [client.delete_conversation(name), client.delete_conversation(name)] == [True, False]
 
             assert "fake:m" in [model["id"] for model in client.models(provider="fake")["models"]]

@@ -14,7 +14,6 @@ from jumpseat_client.cli.failures import (
     FAILED,
     OK,
     print_client_error,
-    print_failure,
     print_json,
     say,
 )
@@ -24,9 +23,9 @@ from jumpseat_client.connection import OnNotification, OnRequest
 from jumpseat_client.results import ChatResult, Delta
 
 CLIENT_NAME = "jumpseat-cli"
-LIST_HINT = "'jumpseat conversations' lists those that are kept."
 
-Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any] | None]]
+Continued: TypeAlias = Callable[[Client], Awaitable[Mapping[str, Any]]]
+"""Returns a kept conversation, or raises a ClientError."""
 
 
 def daemon(
@@ -92,10 +91,6 @@ async def ask(
         async with daemon(daemon_command) as client:
             if continued is not None:
                 kept = await continued(client)
-                if kept is None:
-                    spinner.stop()
-                    print_failure("There is no conversation in this directory to continue.", LIST_HINT)
-                    return FAILED
                 messages = [*kept["messages"], *messages]
                 given = {key: value for key, value in options.items() if value is not None}
                 options = {**_options_of(kept), **given}

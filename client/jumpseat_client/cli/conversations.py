@@ -8,14 +8,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jumpseat_client.cli.chat import CLIENT_NAME, LIST_HINT, Continued, daemon
+from jumpseat_client.cli.chat import CLIENT_NAME, Continued, daemon
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_client.cli.lists import print_rows
 from jumpseat_client.cli.output import make_output, print_text
 from jumpseat_client.cli.terminal import clean_line
 from jumpseat_client.client import Client
+from jumpseat_client.errors import ClientError
 
 LARGEST_PAGE = 200
+LIST_HINT = "'jumpseat conversations' lists those that are kept."
+
+
+class NothingToContinue(ClientError):  # noqa: N818 - reads as what happened
+    """The command line has kept no conversation in this directory."""
+
+    hint = LIST_HINT
+
+    def __init__(self) -> None:
+        super().__init__("There is no conversation in this directory to continue.")
 
 
 async def list_rows(
@@ -119,7 +130,7 @@ def continued(conversation_id: str | None, *, last: bool) -> Continued | None:
     return _last_conversation if last else None
 
 
-async def _last_conversation(client: Client) -> dict[str, Any] | None:
+async def _last_conversation(client: Client) -> dict[str, Any]:
     """The conversation of the command line that changed last in this directory or below it."""
     cursor = None
     while True:
@@ -129,7 +140,7 @@ async def _last_conversation(client: Client) -> dict[str, Any] | None:
                 return await client.get_conversation(row["id"])
         cursor = page.get("nextCursor")
         if cursor is None:
-            return None
+            raise NothingToContinue
 
 
 async def complete_ids(daemon_command: Sequence[str], incomplete: str) -> list[dict[str, Any]]:

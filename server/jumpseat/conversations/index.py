@@ -50,6 +50,7 @@ class ConversationIndex:
     def __init__(self, store: ConversationStore) -> None:
         self._store = store
         self._path = store.directory / FILE_NAME
+        self._damaged_path = store.directory / f"{FILE_NAME}.damaged"
         self._lock = threading.Lock()
         self._tables: IndexTables | None = None
         self._inode: int | None = None
@@ -160,6 +161,8 @@ class ConversationIndex:
         with transaction(tables.connection):
             if change.row is None or change.stamp is None:
                 tables.remove(change.id)
+                # It may have texts of the deleted conversation.
+                self._damaged_path.unlink(missing_ok=True)
                 return
             known = tables.stamp(change.id)
             if known == change.stamp:
@@ -222,7 +225,7 @@ class ConversationIndex:
     def _set_aside(self) -> None:
         # Only a cache, so the last damaged one is enough.
         with contextlib.suppress(OSError):
-            self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
+            self._path.replace(self._damaged_path)
             self._path.with_name(f"{FILE_NAME}-journal").unlink(missing_ok=True)
 
     def _close_file(self) -> None:

@@ -223,7 +223,14 @@ def test_a_damaged_index_is_set_aside_and_built_again(store: ConversationStore, 
     (store.directory / FILE_NAME).write_bytes(damage)
 
     assert reopened(store) == ["one"]
-    assert (store.directory / f"{FILE_NAME}.damaged").read_bytes() == damage
+    damaged = store.directory / f"{FILE_NAME}.damaged"
+    assert damaged.read_bytes() == damage
+
+    index = indexed(store)
+    store.delete("one")  # Its texts must not stay in the damaged index.
+    assert ids(index) == []
+    assert not damaged.exists()
+    index.close()
 
 
 def test_damage_that_shows_while_the_index_is_used_costs_nothing(
