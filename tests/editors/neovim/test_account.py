@@ -172,6 +172,31 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home
         assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
 
 
+def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    with running_neovim(home, env={"XDG_DATA_HOME": str(home / "data")}) as child:
+        child.lua("_G.pick = 'Not now'")
+        child.lua(PICK)
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.wait("_G.offered and #_G.offered == 3")
+        assert child.lua("return _G.offered") == ["Sign in", "Install the local model", "Not now"]
+        child.sees("✗ ")
+        assert child.text == "## Me\n\nHello?"
+
+
+def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
+    with running_neovim(nvim_home, env={"PATH": "/usr/bin:/bin"}) as child:
+        child.lua("_G.pick = 'Not now'")
+        child.lua(PICK)
+        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.wait("_G.offered and #_G.offered == 2")
+        assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
+
+
 def test_help_tags_are_made_without_an_error(child, tmp_path):
     doc = tmp_path / "doc"
     doc.mkdir()

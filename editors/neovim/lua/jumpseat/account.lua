@@ -3,6 +3,7 @@ local client = require('jumpseat.client')
 local config = require('jumpseat.config')
 local log = require('jumpseat.log')
 local status = require('jumpseat.status')
+local view = require('jumpseat.view')
 
 local M = {}
 
@@ -47,6 +48,48 @@ local function show(prompt)
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
 end
 
+--- The quota of an account that is used up most, in a few words.
+---@param account table
+---@return string?
+local function quota_of(account)
+  local least
+  for _, quota in ipairs(account.quotas or {}) do
+    local limited = not quota.unlimited and quota.percentRemaining
+    if limited and (not least or limited < least.percentRemaining) then least = quota end
+  end
+  return least and ('%s: %d %% left'):format((least.name:gsub('_', ' ')), math.floor(least.percentRemaining))
+end
+
+--- Show the quota of the provider that a chat uses in its window bar.
+---@param buf integer
+---@param model string? `provider:model`
+function M.show_quota(buf, model)
+  local provider = model and model:match('^([^:]+):')
+  if not provider then return end
+  client.request('auth/status', { provider = provider }, function(err, account)
+    if not err then view.update(buf, { quota = quota_of(account) or vim.NIL }) end
+  end)
+end
+
+--- The state of each provider's sign-in as it was last reported.
+---@type table<string, string>
+local states = {}
+
+client.on('auth/didChange', function(account)
+  local before = states[account.provider]
+  states[account.provider] = account.state
+  local lost = account.state == 'signed_out' or account.state == 'expired'
+  if lost and before ~= account.state and not M.leaving then
+    log.warn(('You are signed out of %s. %s'):format(account.provider, account.message or ''))
+  end
+  for _, buf in ipairs(require('jumpseat.chat').list()) do
+    local model = view.status(buf).model
+    if model and vim.startswith(model, account.provider .. ':') then
+      view.update(buf, { quota = quota_of(account) or vim.NIL })
+    end
+  end
+end)
+
 client.on('auth/prompt', show)
 client.on('end', over)
 
@@ -72,7 +115,9 @@ end
 
 ---@param provider string?
 function M.sign_out(provider)
+  M.leaving = true
   client.request('auth/signOut', { provider = provider }, function(err, account)
+    M.leaving = false
     if err then return log.error(err) end
     log.notify(('%s: %s.'):format(account.provider, (account.state:gsub('_', ' '))))
   end)

@@ -137,6 +137,7 @@ local function refuse(chat, err)
   view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
   if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
   view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
+  require('jumpseat.offer').after(err)
   event('TurnEnded', { buf = chat.buf, error = err })
 end
 
@@ -155,6 +156,8 @@ local function finish(chat, written, headings, outcome)
     written:close(after, err, outcome.cancelled)
     chat.turn, chat.preparing = nil, false
     view.update(chat.buf, { state = vim.NIL, detail = vim.NIL, usage = written.usage })
+    if err then require('jumpseat.offer').after(err) end
+    require('jumpseat.account').show_quota(chat.buf, written.model)
     event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
   end
   -- The daemon escapes lines of the answer that would be read as headings or blocks.

@@ -249,14 +249,6 @@ end
 ---@return table?
 function M.info() return connection and connection.info end
 
---- Whether the daemon answers this method.
----@param method string
----@return boolean
-function M.supports(method)
-  local info = M.info()
-  return info ~= nil and vim.list_contains(info.capabilities.experimental.jumpseat.methods, method)
-end
-
 --- End the process. Does not wait: the daemon ends the session also when its input closes.
 function M.stop()
   local current = connection

@@ -1,0 +1,46 @@
+--- What to do when nothing can answer yet: install the program, sign in, or take the local model.
+local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local providers = require('jumpseat.providers')
+
+local M = {}
+
+local INSTALL_MS = 600000
+
+local function install_local_model()
+  local command = vim.list_extend({}, config.command() or {})
+  vim.list_extend(command, { 'local', 'install' })
+  log.notify('Fetching the local model …')
+  vim.system(command, { text = true, timeout = INSTALL_MS }, function(result)
+    vim.schedule(function()
+      log.write('%s%s', result.stdout or '', result.stderr or '')
+      if result.code == 0 then return log.notify('The local model is installed. Send the question again.') end
+      log.warn('The local model was not installed: ' .. vim.trim(result.stderr or ''))
+    end)
+  end)
+end
+
+local SIGN_IN, LOCAL, INSTALL, NOT_NOW = 'Sign in', 'Install the local model', 'Install jumpseat', 'Not now'
+
+---@param items string[]
+---@param prompt string
+local function choose(items, prompt)
+  vim.ui.select(items, { prompt = prompt }, function(choice)
+    if choice == SIGN_IN then require('jumpseat.account').sign_in() end
+    if choice == LOCAL then install_local_model() end
+    if choice == INSTALL then require('jumpseat.install').run(false) end
+  end)
+end
+
+--- Offer a way on after an error of a chat, if no provider is ready or the program is missing.
+---@param err jumpseat.Error
+function M.after(err)
+  if not config.command() then return choose({ INSTALL, NOT_NOW }, 'jumpseat is not installed.') end
+  if not err.data or err.data.kind ~= 'authentication' then return end
+  providers.list(function(failure, list)
+    if failure or vim.iter(list):any(function(each) return each.configured end) then return end
+    choose({ SIGN_IN, LOCAL, NOT_NOW }, 'No provider is ready.')
+  end)
+end
+
+return M

@@ -1,0 +1,60 @@
+"""Long answers and long chats: the main loop of Neovim goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+LONGEST_MS = 16
+"""One frame at 60 Hz."""
+
+ROUNDS = 5
+"""The best of so many counts: another process may take the machine at any time."""
+
+WATCH = """
+    _G.longest = 0
+    local last = vim.uv.hrtime()
+    if _G.timer then _G.timer:close() end
+    _G.timer = vim.uv.new_timer()
+    _G.timer:start(0, 1, function()
+      local now = vim.uv.hrtime()
+      _G.longest, last = math.max(_G.longest, (now - last) / 1e6), now
+    end)
+"""
+
+
+@pytest.mark.scenario("many-deltas")
+def test_five_thousand_deltas_never_stall_the_main_loop_for_a_frame(child, provider):
+    words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
+    stalls = []
+    for _ in range(ROUNDS):
+        provider.script(Reply.events(completion_stream(words)))
+        child.command("Jumpseat!")
+        child.screen()
+        child.lua(WATCH)
+        child.ask("Many words.")
+        child.idle()
+        stalls.append(child.lua("return _G.longest"))
+        assert "".join(words).strip().replace(" \n", "\n") in child.text.replace(" \n", "\n")
+        if stalls[-1] <= LONGEST_MS:
+            break
+    assert min(stalls) <= LONGEST_MS, stalls
+
+
+@pytest.mark.scenario("long-chat")
+def test_a_chat_of_five_thousand_lines_is_continued_at_its_end(child, provider):
+    lines = []
+    for number in range(250):
+        role = "Me" if number % 2 == 0 else "Assistant"
+        lines += [f"## {role}", "", *(f"line {number}.{each}" for each in range(17)), ""]
+    child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", [*lines, "## Me", ""])
+    provider.script(Reply.events(completion_stream(["The ", "end."])))
+    child.ask("And?")
+    child.idle()
+    assert child.text.endswith("line 249.16\n\n## Me\nAnd?\n\n## Assistant\n\nThe end.\n\n## Me\n\n")
+    assert len(provider.requests[0].json["messages"]) == 251
+    child.sees("The end.")
