@@ -274,6 +274,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:byte-for-byte": "get gives what was sent and what was answered, byte for byte",
     "10:torn": "a crash in mid-write loses at most the turn under way",
     "10:damage": "a damaged file is read as far as it goes and set aside, never overwritten",
+    "10:newer-version": "a newer version's file is read as far as it goes, and never changed",
+    "10:ids": "every id has a file of its own, also where names are devices or are compared without case",
     "10:several-writers": "several threads and processes write at once without losing a turn",
     "10:secrets": "secrets that the daemon has read are replaced in what is kept",
     "10:private": "files are the user's own: 0600 in a directory of 0700",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any
 
 from jumpseat.conversations import lines
 from jumpseat.conversations.state import FORMAT_VERSION, DamagedError, State
+from jumpseat.system.regular_file import open_regular
 from jumpseat.system.state_file import StateError
 from jumpseat.system.watch import Stamp
 
@@ -23,6 +25,9 @@ CACHED_BYTES = 16 << 20
 SUFFIX = ".jsonl"
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names that are devices on Windows, with any extension."""
+
 _HEAD = 256
 """The first bytes of a file contain its id and the time of its creation."""
 
@@ -76,7 +81,8 @@ class Files:
 
     def path(self, conversation_id: str) -> Path:
         """Where the conversation is, or would be."""
-        return self.directory / f"{conversation_id}{SUFFIX}"
+        prefix = "~" if _RESERVED.fullmatch(conversation_id) else ""
+        return self.directory / f"{prefix}{conversation_id}{SUFFIX}"
 
     def all(self) -> Iterator[tuple[str, Stamp]]:
         """Every conversation's id with the stamp of its file."""
@@ -86,13 +92,14 @@ class Files:
             return
         with entries:
             for entry in entries:
-                name = entry.name.removesuffix(SUFFIX)
-                if name != entry.name and is_id(name):
+                name = entry.name.removeprefix("~").removesuffix(SUFFIX)
+                if is_id(name) and self.path(name).name == entry.name:
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except OSError:
                         continue  # It was deleted meanwhile.
-                    yield name, (status.st_mtime_ns, status.st_ino, status.st_size)
+                    if stat.S_ISREG(status.st_mode):
+                        yield name, (status.st_mtime_ns, status.st_ino, status.st_size)
 
     def read(self, conversation_id: str, *, cached: bool = True) -> ReadFile | None:
         """The conversation as its file is now; None if there is none.
@@ -108,8 +115,11 @@ class Files:
             return None
         path = self.path(conversation_id)
         try:
-            with path.open("rb") as file:
-                read = self._read(conversation_id, path, file.fileno())
+            descriptor = open_regular(path, follow=False)
+            try:
+                read = self._read(conversation_id, path, descriptor)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             self._cache.pop(conversation_id, None)
             return None
@@ -120,13 +130,19 @@ class Files:
     def _read(self, conversation_id: str, path: Path, descriptor: int) -> ReadFile:
         status = os.fstat(descriptor)
         read = self._cache.get(conversation_id)
-        if read is not None and read.stamp == (status.st_mtime_ns, status.st_ino, status.st_size):
+        # Damage may be what a network file system shows while another machine writes: it is read again.
+        is_sound = read is not None and not read.is_damaged
+        if (
+            read is not None
+            and is_sound
+            and read.stamp == (status.st_mtime_ns, status.st_ino, status.st_size)
+        ):
             return read
         head = os.pread(descriptor, _HEAD, 0) if hasattr(os, "pread") else os.read(descriptor, _HEAD)
         # A file that was deleted and made again may have the same inode.
         has_grown = (
             read is not None
-            and not read.is_damaged
+            and is_sound
             and read.inode == status.st_ino
             and read.size < status.st_size
             and head.startswith(read.head)
@@ -228,7 +244,8 @@ def _fold(read: ReadFile, data: bytes) -> None:
                 raise DamagedError("a line is not JSON")
             read.new_texts += read.state.apply(line)
         except DamagedError:
-            read.is_damaged = True
+            # What this version cannot read of a newer one's file is no damage.
+            read.is_damaged = read.state.version <= FORMAT_VERSION
             break
         read.offset = start + end
     read.tail = data[read.offset - start :]

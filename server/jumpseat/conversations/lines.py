@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,17 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def sync(descriptors: Collection[int]) -> None:
+    """Write the data of these files to the disk, and close them."""
+    write_through = getattr(os, "fdatasync", os.fsync)
+    try:
+        for descriptor in descriptors:
+            write_through(descriptor)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
 def set_aside(path: Path, readable: bytes) -> Path:
     """Keep a damaged file under another name, and go on in a new file with what is readable.
 
@@ -156,5 +167,6 @@ def set_aside(path: Path, readable: bytes) -> Path:
 
 def copies_of(path: Path) -> Iterator[Path]:
     """What `set_aside` has kept of this file."""
-    # A conversation may be named like a copy, but its file ends in another way.
-    return (each for each in path.parent.glob(f"{path.name}.damaged-*") if each.suffix != path.suffix)
+    # Another conversation may be named like a copy; its file, and the copies of that, have a further dot.
+    prefix = f"{path.name}.damaged-"
+    return (each for each in path.parent.glob(f"{prefix}*") if "." not in each.name.removeprefix(prefix))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import islice
 from typing import Literal, TypeAlias
 
-from jumpseat.chat import ContentBlock, Message
-from jumpseat.conversations.same_content import has_content, is_same_content
+from jumpseat.chat import ContentBlock, Message, ToolResultBlock, ToolUseBlock
+from jumpseat.conversations.same_content import Extent, extent_of, has_content, is_same_content
 
 Clean: TypeAlias = Callable[[Message], Message]
 
@@ -100,22 +100,49 @@ def _step(
         return 0, 1
     if other.role != role:
         return None
-    for count, joined in _joined(theirs, done, role):
+    for count, joined in _joined(theirs, done, role, extent_of(mine.content)):
         if is_same_content(role, joined, mine.content):
             return 1, count
-    for count, joined in _joined(ours, own, role, clean):
+    for count, joined in _joined(ours, own, role, extent_of(other.content), clean):
         if is_same_content(role, other.content, joined):
             return count, 1
     return None
 
 
 def _joined(
-    messages: Sequence[Message], start: int, role: str, clean: Clean = lambda message: message
+    messages: Sequence[Message],
+    start: int,
+    role: str,
+    extent: Extent,
+    clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """The content of two, three and more messages of this role from here on, as one."""
-    end = start
-    while end < len(messages) and messages[end].role == role:
-        end += 1
-    cleaned = [clean(message).content for message in messages[start:end]]
-    for count in range(2, end - start + 1):
-        yield count, list(chain.from_iterable(cleaned[:count]))
+    """The content of two, three and more messages of this role from here on as one, if of this extent."""
+    content: list[ContentBlock] = []
+    parts = characters = 0
+    for count, message in enumerate(islice(messages, start, None), start=1):
+        if message.role != role:
+            return
+        more = clean(message).content
+        content += more
+        parts, characters = (
+            have + add for have, add in zip((parts, characters), extent_of(more), strict=True)
+        )
+        if parts > extent[0] or characters > extent[1]:
+            return
+        if count > 1 and (parts, characters) == extent:
+            yield count, content
+
+
+def cut(messages: Sequence[Message], count: int | None) -> int:
+    """How many messages to keep, so that no kept call loses its result."""
+    end = len(messages) if count is None else min(count, len(messages))
+    unanswered: dict[str, int] = {}
+    for number, message in enumerate(messages):
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and number < end:
+                unanswered[block.id] = number
+            elif isinstance(block, ToolResultBlock):
+                call = unanswered.pop(block.tool_use_id, end)
+                if number >= end > call:
+                    return max(call, 1)
+    return end

@@ -57,24 +57,32 @@ def header_line(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str,
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
-        # The working directory of a client may be reached through links.
-        cwd=None if turn.directory is None else resolved(str(turn.directory)),
+        cwd=_directory(turn),
         client=turn.client,
     )
 
 
 def fork_header_line(
-    parent: State, messages: Sequence[Message], turn_ends: Sequence[int], conversation_id: str, now: datetime
+    parent: State,
+    messages: Sequence[Message],
+    turn_ends: Sequence[int],
+    turn: NewTurn | None,
+    conversation_id: str,
+    now: datetime,
 ) -> dict[str, Any]:
-    """The first line of a fork: it has its own copy of the messages, so its parent may be deleted."""
+    """The first line of a fork: it has its own copy of the messages, so its parent may be deleted.
+
+    `turn` is the one that it begins with; its client may be another than the parent's.
+    """
     return _form(
         version=FORMAT_VERSION,
         id=conversation_id,
         createdAt=now,
-        cwd=parent.directory,
-        client=parent.client,
+        cwd=parent.directory if turn is None else _directory(turn),
+        client=parent.client if turn is None else turn.client,
         forkOf=parent.id,
-        title=parent.title,
+        # With nothing in common, the title of the parent says nothing about the fork.
+        title=parent.title if messages else None,
         system=parent.system,
         settings=parent.settings,
         model=parent.model,
@@ -132,6 +140,11 @@ def title_line(title: str, now: datetime) -> dict[str, Any]:
 def fork_line(fork: str, now: datetime) -> dict[str, Any]:
     """The line by which a conversation names its fork."""
     return _form(type="fork", id=fork, at=now)
+
+
+def _directory(turn: NewTurn) -> str | None:
+    # The working directory of a client may be reached through links.
+    return None if turn.directory is None else resolved(str(turn.directory))
 
 
 def _form(**values: Any) -> dict[str, Any]:

@@ -26,6 +26,9 @@ from jumpseat.dialects.arguments import parse_arguments
 Segment: TypeAlias = tuple[list[ContentBlock], ToolUseBlock | None]
 """The blocks up to a tool call, and that call; None at the end."""
 
+Extent: TypeAlias = tuple[int, int]
+"""How many blocks other than texts are compared, and how many characters other than white space."""
+
 _Part: TypeAlias = list[str] | tuple[Any, ...] | ToolUseBlock
 """A run of texts; an image, a context or a result; a call."""
 
@@ -46,6 +49,13 @@ def segments(blocks: Iterable[ContentBlock]) -> list[Segment]:
 def has_content(blocks: Iterable[ContentBlock]) -> bool:
     """Whether there is anything that is compared; white space alone is nothing."""
     return any(not isinstance(part, list) or "".join(part).strip() for part in _parts(blocks))
+
+
+def extent_of(blocks: Iterable[ContentBlock]) -> Extent:
+    """The same for the same content."""
+    parts = _parts(blocks)
+    texts = [part for part in parts if isinstance(part, list)]
+    return len(parts) - len(texts), sum(len(word) for text in texts for word in "".join(text).split())
 
 
 def is_same_content(role: Role, theirs: Iterable[ContentBlock], ours: Iterable[ContentBlock]) -> bool:

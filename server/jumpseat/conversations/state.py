@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from jumpseat.chat import Message
@@ -12,6 +12,8 @@ from jumpseat.chat.json_form import message_from_json_form
 from jumpseat.conversations.rows import Row, texts_of, title_of
 
 FORMAT_VERSION = 1
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class DamagedError(Exception):
@@ -52,8 +54,8 @@ class State:
 
     id: str
     version: int = 0
-    created_at: datetime = datetime.min
-    updated_at: datetime = datetime.min
+    created_at: datetime = _NEVER
+    updated_at: datetime = _NEVER
     directory: str | None = None
     """Where its client worked."""
 
@@ -126,15 +128,19 @@ class State:
         return []
 
     def _begin_file(self, line: Mapping[str, Any]) -> list[str]:
-        created = datetime.fromisoformat(line["createdAt"])
+        # First: the rest of a newer version's header may be unreadable here.
+        self.version = int(line["version"])
+        created, stored_id = _moment(line["createdAt"]), str(line["id"])
         messages = [message_from_json_form(each) for each in line.get("messages", ())]
-        self.directory, self.client = line.get("cwd"), line.get("client")
-        self.fork_of, self.title = line.get("forkOf"), line.get("title")
-        self.system, self.settings = line.get("system"), line.get("settings", {})
-        self.model, self.turn_ends = line.get("model"), list(map(int, line.get("turnEnds", ())))
+        self.directory, self.client = _text(line, "cwd"), _text(line, "client")
+        self.fork_of, self.title = _text(line, "forkOf"), _text(line, "title")
+        self.system, self.settings = _text(line, "system"), _settings(line)
+        self.model, self.turn_ends = _text(line, "model"), list(map(int, line.get("turnEnds", ())))
         self.created_at = self.updated_at = created
         self.inputs = messages
-        self.version = int(line["version"])
+        # Where file names are compared without case, the file of `a` opens as `A` too.
+        if stored_id.casefold() == self.id.casefold():
+            self.id = stored_id
         return texts_of(messages)
 
     def _begin(self, line: Mapping[str, Any]) -> list[str]:
@@ -144,29 +150,30 @@ class State:
             raise DamagedError(f"a turn keeps {base} of {len(messages)} messages")
         turn = TurnState(
             str(line["turn"]),
-            datetime.fromisoformat(line["at"]),
+            _moment(line["at"]),
             Owner(int(line["owner"]["pid"]), str(line["owner"]["host"])),
             base + len(new),
         )
+        # Absent keys did not change.
+        system = _text(line, "system") if "system" in line else self.system
+        settings = _settings(line) if "settings" in line else self.settings
+        model = f"{line['provider']}:{line['model']}"
         is_retry = base == len(self.inputs) and not new and self.last is not None
         if not is_retry:
             self.inputs, self.answer = [*messages[:base], *new], None
         self.last = self.open_turns[turn.key] = turn
         self.turn_ends.append(turn.inputs)
-        # Absent keys did not change.
-        self.system = line.get("system", self.system)
-        self.settings = line.get("settings", self.settings)
-        self.model = f"{line['provider']}:{line['model']}"
+        self.system, self.settings, self.model = system, settings, model
         self._touch(line)
         return texts_of(new)
 
     def _end(self, line: Mapping[str, Any]) -> list[str]:
         content = message_from_json_form({"role": "assistant", "content": line["content"]})
-        failed = "error" in line
-        turn = self.open_turns.pop(str(line["turn"]), None)
+        failed, key, at = "error" in line, str(line["turn"]), _moment(line["at"])
+        turn = self.open_turns.pop(key, None)
         if turn is None:
             return []
-        self._touch(line)
+        self.updated_at = max(self.updated_at, at)
         turn.is_open, turn.failed = False, failed
         turn.answered = bool(content.content) or not failed
         last = self.last
@@ -179,4 +186,23 @@ class State:
         return texts_of([content])
 
     def _touch(self, line: Mapping[str, Any]) -> None:
-        self.updated_at = max(self.updated_at, datetime.fromisoformat(line["at"]))
+        self.updated_at = max(self.updated_at, _moment(line["at"]))
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _text(line: Mapping[str, Any], key: str) -> str | None:
+    value = line.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{key} is no text")
+
+
+def _settings(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = line.get("settings", {})
+    if isinstance(value, Mapping):
+        return value
+    raise TypeError("settings is no object")

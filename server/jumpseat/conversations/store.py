@@ -14,9 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from jumpseat.chat import ChatError, Message, RequestError, Response, ToolResultBlock, ToolUseBlock
+from jumpseat.chat import ChatError, Message, RequestError, Response
+from jumpseat.conversations import lines
 from jumpseat.conversations.files import Files, ReadFile, new_id
-from jumpseat.conversations.placing import Known, Placing, place
+from jumpseat.conversations.placing import Known, Placing, cut, place
 from jumpseat.conversations.records import (
     BegunTurn,
     NewTurn,
@@ -136,7 +137,8 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         state = self._known(conversation_id).state
-        return Kept(state.row, state.messages, state.system, state.settings)
+        with self._reading:  # Another thread may be folding a line into it.
+            return Kept(state.row, state.messages, state.system, state.settings)
 
     def row(self, conversation_id: str) -> Row | None:
         """What a list shows of it; None where there is none.
@@ -145,9 +147,11 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         try:
-            return self._known(conversation_id).state.row
+            state = self._known(conversation_id).state
         except UnknownConversationError:
             return None
+        with self._reading:
+            return state.row
 
     def files(self) -> Iterator[tuple[str, Stamp]]:
         """Every conversation's id with the stamp of its file."""
@@ -163,7 +167,8 @@ class ConversationStore:
             read = self._known(conversation_id, cached=False)
         except UnknownConversationError:
             return None
-        return Change(conversation_id, read.state.row, read.stamp, tuple(texts_of(read.state.messages)))
+        with self._reading:
+            return Change(conversation_id, read.state.row, read.stamp, tuple(texts_of(read.state.messages)))
 
     def in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs a turn of it."""
@@ -186,9 +191,9 @@ class ConversationStore:
         """
         with self._changing():
             parent = self._known(conversation_id).state
-            kept = parent.messages[: _cut(parent.messages, messages)]
+            kept = parent.messages[: cut(parent.messages, messages)]
             ends = [end for end in dict.fromkeys(parent.turn_ends) if end <= len(kept)]
-            fork = self._create_fork(parent, kept, ends, [])
+            fork = self._create_fork(parent, kept, ends, None, [])
             return fork.state.row
 
     def rename(self, conversation_id: str, title: str) -> Row:
@@ -250,17 +255,22 @@ class ConversationStore:
             return BegunTurn(state.id, key, turn)
         kept = state.messages[: placing.base]
         ends = [end for end in dict.fromkeys(state.turn_ends) if end < placing.base + len(new)]
-        fork = self._create_fork(state, kept, ends, [line])
+        fork = self._create_fork(state, kept, ends, turn, [line])
         return BegunTurn(fork.state.id, key, turn, turn.conversation_id)
 
     def _create_fork(
-        self, parent: State, messages: Sequence[Message], ends: Sequence[int], more: Sequence[dict[str, Any]]
+        self,
+        parent: State,
+        messages: Sequence[Message],
+        ends: Sequence[int],
+        turn: NewTurn | None,
+        more: Sequence[dict[str, Any]],
     ) -> ReadFile:
         now = _now()
         fork_id = new_id(now)
-        fork = self._create(fork_id, [fork_header_line(parent, messages, ends, fork_id, now), *more])
+        fork = self._create(fork_id, [fork_header_line(parent, messages, ends, turn, fork_id, now), *more])
         # Only a hint of where to look for what a turn continues: without it nothing is lost.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StateError):
             if (read := self._opened(parent.id)) is not None:
                 self._append(read, [fork_line(fork_id, now)])
         return fork
@@ -309,7 +319,7 @@ class ConversationStore:
                     finally:
                         written, self._unsynced = self._unsynced, []
             finally:
-                _sync(written)
+                lines.sync(written)
         except OSError as error:
             raise self._failed("written", error) from None
         except ValueError as error:
@@ -368,31 +378,6 @@ def _is_running(turn: TurnState) -> bool:
     if turn.owner.pid == os.getpid():
         return turn.key in _open_here
     return is_alive(turn.owner.pid)
-
-
-def _cut(messages: Sequence[Message], count: int | None) -> int:
-    """How many messages to keep, so that no kept call loses its result."""
-    end = len(messages) if count is None else min(count, len(messages))
-    unanswered: dict[str, int] = {}
-    for number, message in enumerate(messages):
-        for block in message.content:
-            if isinstance(block, ToolUseBlock) and number < end:
-                unanswered[block.id] = number
-            elif isinstance(block, ToolResultBlock):
-                call = unanswered.pop(block.tool_use_id, end)
-                if number >= end > call:
-                    return max(call, 1)
-    return end
-
-
-def _sync(descriptors: Sequence[int]) -> None:
-    sync = getattr(os, "fdatasync", os.fsync)
-    try:
-        for descriptor in descriptors:
-            sync(descriptor)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
 
 
 def _now() -> datetime:

@@ -55,6 +55,24 @@ def first_bytes(
     Raises:
         OSError: as `read_regular`.
     """
+    descriptor = open_regular(path, follow=follow, check=check)
+    try:
+        content = bytearray()
+        while len(content) < count and (part := os.read(descriptor, count - len(content))):
+            content += part
+    finally:
+        os.close(descriptor)
+    return bytes(content)
+
+
+def open_regular(
+    path: Path, *, follow: bool = True, check: Callable[[os.stat_result], None] = lambda status: None
+) -> int:
+    """A descriptor of a regular file, for reading. The arguments are those of `read_regular`.
+
+    Raises:
+        OSError: as `read_regular`.
+    """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     # The descriptor is checked, not the path: the file cannot be replaced in between.
     descriptor = os.open(path, _FLAGS | no_follow)
@@ -64,9 +82,7 @@ def first_bytes(
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise OSError(errno.EINVAL, f"it is {kind}", str(path))
         check(status)
-        content = bytearray()
-        while len(content) < count and (part := os.read(descriptor, count - len(content))):
-            content += part
-    finally:
+    except BaseException:
         os.close(descriptor)
-    return bytes(content)
+        raise
+    return descriptor

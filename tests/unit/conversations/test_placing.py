@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Literal
 
@@ -163,3 +164,17 @@ FILE = ContextBlock("x = 1", "file:///a.py")
 def test_a_question_is_compared_exactly(one: Message, other: Message, same: bool) -> None:
     assert is_same_content("user", one.content, other.content) is same
     assert is_same_content("user", other.content, one.content) is same
+
+
+@pytest.mark.requirement("10:continue")
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_time_for_many_messages_of_one_role_is_linear(swapped: bool) -> None:
+    """Another daemon waits for the lock meanwhile: quadratic, this takes minutes."""
+    sides: tuple[Sequence[Message], Sequence[Message]] = (
+        (user("x" * 50_000 + "y"), user("More")),
+        [user("x")] * 20_000,
+    )
+    kept, sent = sides[::-1] if swapped else sides
+    start = time.process_time()
+    assert place(Known(kept, None, "none"), sent).kind == "fork"
+    assert time.process_time() - start < 5

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +312,32 @@ def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationSto
     with pytest.raises(StateError, match="newer version"):
         other.begin(turn(said("Hi", "Hello", "More")))
     assert path.read_bytes() == newer
+
+
+@pytest.mark.requirement("10:cwd", "10:title")
+def test_a_fork_that_a_turn_begins_has_the_directory_and_the_client_of_the_turn(
+    store: ConversationStore, tmp_path: Path
+) -> None:
+    keep(store, said("Hi"), "Hello")
+    store.rename("a", "Greetings")
+    more = {"directory": tmp_path, "client": "nvim"}
+    unrelated = store.get(store.begin(turn(said("Bye"), **more)).id).row
+    assert (unrelated.title, unrelated.cwd, unrelated.client) == ("Bye", os.path.realpath(tmp_path), "nvim")
+    related = store.get(store.begin(turn(said("Hi", "Other", "More"), **more)).id).row
+    assert (related.title, related.client) == ("Greetings", "nvim")
+
+
+@pytest.mark.requirement("10:several-writers")
+def test_a_reader_sees_no_half_of_a_turn(store: ConversationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a line is folded, the messages and the answer change one after the other."""
+    keep(store, said("Hi"), "Hello")
+    read = store._known("a")
+    state, reader = read.state, ThreadPoolExecutor(1)
+    monkeypatch.setattr(store, "_known", lambda name: read)
+    with reader, store._reading:
+        state.inputs = [*state.messages, user("More")]
+        reading = reader.submit(store.get, "a")
+        with pytest.raises(TimeoutError):
+            reading.result(timeout=0.05)
+        state.answer = None
+    assert len(reading.result(timeout=20).messages) == 3
