@@ -36,6 +36,7 @@ command('Login', 'sign in', { nargs = '?', complete = completion('providers') })
 command('Logout', 'sign out', { nargs = '?', complete = completion('providers') })
 command('Status', 'show providers, accounts and the daemon')
 command('Log', 'show the logs')
+command('History', 'pick a kept conversation; with ! of this directory', { nargs = '*', bang = true })
 command('Yank', 'yank the code block under the cursor, or the last one')
 command('Insert', 'insert that code block into the last buffer, at its cursor')
 command('Setting', 'show what a setting of the front matter means', { nargs = '?' })
@@ -49,6 +50,7 @@ for name, keys in pairs({
   reject = 'JumpseatReject',
   again = 'JumpseatAgain',
   model = 'JumpseatModel',
+  history = 'JumpseatHistory',
   yank = 'JumpseatYank',
   insert = 'JumpseatInsert',
 }) do

@@ -18,7 +18,6 @@ import msgpack
 
 from tests.daemon import environment_of
 from tests.editors.programs import program
-from tests.hub import no_daemon_afterwards
 
 PLUGIN = Path(__file__).parents[3] / "editors" / "neovim"
 WAIT_MS = 20_000
@@ -150,7 +149,7 @@ def config_of(home: Path, base_url: str) -> None:
 def running_neovim(
     home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """A Neovim whose own directories and whose daemon's are below `home`; nothing of it remains."""
+    """A Neovim whose own directories and whose daemon's are below `home`; the daemon stays."""
     executable = program("nvim")
     variables = {
         **os.environ,
@@ -162,7 +161,7 @@ def running_neovim(
         **(env or {}),
     }
     settings = {"window": "enew", "command": [sys.executable, "-P", "-m", "jumpseat"], **(options or {})}
-    with no_daemon_afterwards(home), tempfile.TemporaryDirectory(prefix="nvim-") as directory:
+    with tempfile.TemporaryDirectory(prefix="nvim-") as directory:
         # Names of sockets are short.
         address = Path(directory) / "nvim"
         process = subprocess.Popen(

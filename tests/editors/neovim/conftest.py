@@ -9,6 +9,7 @@ import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from tests.editors.neovim.child import Child, config_of, running_neovim
+from tests.hub import no_daemon_afterwards
 
 
 @pytest.fixture
@@ -19,10 +20,19 @@ def provider() -> Iterator[ThreadedUpstream]:
 
 
 @pytest.fixture
-def nvim_home(tmp_path: Path, provider: ThreadedUpstream) -> Path:
-    """The directory of Neovim's and the daemon's files, configured for the provider."""
-    config_of(tmp_path / "home", provider.base_url)
-    return tmp_path / "home"
+def empty_home(tmp_path: Path) -> Iterator[Path]:
+    """The directory of Neovim's and the daemon's files; the daemon ends after the last Neovim."""
+    home = tmp_path / "home"
+    home.mkdir()
+    with no_daemon_afterwards(home):
+        yield home
+
+
+@pytest.fixture
+def nvim_home(empty_home: Path, provider: ThreadedUpstream) -> Path:
+    """That directory, configured for the provider."""
+    config_of(empty_home, provider.base_url)
+    return empty_home
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import PLUGIN, running_neovim
 
-pytestmark = pytest.mark.editor
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 WORDS = completion_stream(["Hello ", "there."])
 CATALOG = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
@@ -172,10 +172,8 @@ def test_a_failed_installation_says_why_and_leaves_no_half_environment(nvim_home
         assert child.lua("return vim.fn.isdirectory(require('jumpseat.config').install_directory())") == 0
 
 
-def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(tmp_path):
-    home = tmp_path / "home"
-    home.mkdir()
-    with running_neovim(home, env={"XDG_DATA_HOME": str(home / "data")}) as child:
+def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty_home):
+    with running_neovim(empty_home) as child:
         child.lua("_G.pick = 'Not now'")
         child.lua(PICK)
         child.command("Jumpseat")
@@ -195,6 +193,25 @@ def test_a_user_without_the_program_is_offered_its_installation(nvim_home):
         child.ask("Hello?")
         child.wait("_G.offered and #_G.offered == 2")
         assert child.lua("return _G.offered") == ["Install jumpseat", "Not now"]
+
+
+def test_an_installed_daemon_answers(nvim_home, provider):
+    provider.script(Reply.events(WORDS))
+    python = Path(sys.executable).resolve().parent
+    env = {"PATH": f"{python}:/usr/bin:/bin"}
+    with running_neovim(nvim_home, options={"package": str(PLUGIN.parents[1])}, env=env) as child:
+        child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
+        child.command("JumpseatInstall")
+        for _ in range(5):  # Within the time of one request of ours.
+            done = child.lua("return vim.wait(15000, function() return _G.messages[4] ~= nil end, 50)")
+            if done:
+                break
+        assert child.messages[-1] == f"jumpseat: jumpseat {jumpseat.__version__} is installed."
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.idle()
+        assert "Hello there." in child.text
+        assert "daemon-" in child.lua("return require('jumpseat.config').command()[1]")
 
 
 def test_help_tags_are_made_without_an_error(child, tmp_path):

@@ -14,7 +14,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
 from tests.hub import Hub
 
-pytestmark = pytest.mark.editor
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 WORDS = completion_stream(["Hello ", "there."])
 

@@ -14,7 +14,7 @@ from tests.copilot import configure, table
 from tests.editors.neovim.child import Child, running_neovim
 from tests.emulator import CopilotEmulator
 
-pytestmark = pytest.mark.editor
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 class Neovims:
@@ -33,19 +33,18 @@ async def run(step: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @pytest.fixture
-async def emulator(tmp_path: Path) -> AsyncIterator[CopilotEmulator]:
+async def emulator(empty_home: Path) -> AsyncIterator[CopilotEmulator]:
     async with CopilotEmulator() as running:
         running.add_account()
         running.devices.interval = 0.05
-        (tmp_path / "home").mkdir()
-        configure(tmp_path / "home", table(running))
+        configure(empty_home, table(running))
         yield running
 
 
 @pytest.fixture
-async def neovims(tmp_path: Path, emulator: CopilotEmulator) -> AsyncIterator[Neovims]:
+async def neovims(empty_home: Path, emulator: CopilotEmulator) -> AsyncIterator[Neovims]:
     stack = ExitStack()
-    yield Neovims(tmp_path / "home", stack)
+    yield Neovims(empty_home, stack)
     await asyncio.to_thread(stack.close)
 
 

@@ -15,6 +15,7 @@ local M = {}
 ---@field private mark integer? the text behind the heading
 ---@field model string? the provider and model that answer
 ---@field usage table?
+---@field conversation string? the kept conversation that the turn belongs to
 ---@field private notices string[]
 local Answer = {}
 Answer.__index = Answer
@@ -74,6 +75,7 @@ function Answer:write(deltas)
     local type = delta.type
     if type == 'start' then
       self.model = delta.provider .. ':' .. delta.model
+      self.conversation = delta.conversationId
       state = { state = 'waiting', model = self.model, detail = vim.NIL }
     elseif type == 'response' and self.blocks > 0 then
       -- The provider starts again: the blocks so far are void.

@@ -11,7 +11,7 @@ local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field id string groups the turns of the conversation for the daemon
+---@field id string? the kept conversation; the daemon names it
 ---@field turn jumpseat.Turn?
 ---@field preparing boolean the question is being read
 ---@field stopped boolean the user stopped it while it was prepared
@@ -57,7 +57,7 @@ function M.attach(buf)
   if chat then return chat end
   if next(chats) == nil then watch_sources() end
   count = count + 1
-  chat = { buf = buf, id = ('nvim-%d-%d'):format(vim.uv.hrtime(), count), preparing = false, stopped = false }
+  chat = { buf = buf, preparing = false, stopped = false }
   chats[buf] = chat
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
@@ -97,7 +97,7 @@ local function show(buf)
 end
 
 --- Open a chat: a file, a new one, or else the one that was used last.
----@param options? { file?: string, new?: boolean }
+---@param options? { file?: string, new?: boolean, id?: string } `id` is a kept conversation, for a new chat
 ---@return integer buf
 function M.open(options)
   options = options or {}
@@ -125,7 +125,7 @@ function M.open(options)
   local lines = model and { '---', 'model: ' .. model, '---', '' } or {}
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.list_extend(lines, { '## Me', '', '' }))
   vim.bo[buf].modified = false
-  M.attach(buf)
+  M.attach(buf).id = options.id
   show(buf)
   return buf
 end
@@ -186,6 +186,7 @@ local function begin(chat, params, headings, named)
   end
   chat.turn = turns.start('chat/start', params, function(deltas)
     written:write(deltas)
+    chat.id = written.conversation or chat.id
     -- The conversation goes on with the model that it began with, also when the default changes.
     if written.model and not named then
       named = true
@@ -249,6 +250,7 @@ function M.send(buf)
           model = parsed.model,
           settings = parsed.settings,
           conversationId = chat.id,
+          keep = config.get().keep,
         }, headings, parsed.model ~= nil)
       end)
     end)

@@ -44,6 +44,8 @@ function M.Status() require('jumpseat.status').show() end
 
 function M.Log() require('jumpseat.status').logs() end
 
+function M.History(args) require('jumpseat.history').pick(args.args, args.bang) end
+
 function M.Yank() require('jumpseat.code').yank(current()) end
 
 function M.Insert() require('jumpseat.code').insert(current()) end

@@ -146,13 +146,14 @@ function M.foldtext() return ('▸ Thinking (%d lines)'):format(vim.v.foldend - 
 --- Options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer
 ---@param buf integer
-function M.window(win, buf)
+---@param again? boolean fold again, because the text is new
+function M.window(win, buf, again)
   local options = vim.wo[win][0]
   options.winbar = "%{%v:lua.require'jumpseat.view'.winbar()%}"
   options.wrap, options.linebreak = true, true
   options.foldmethod, options.foldenable, options.foldlevel = 'manual', true, 0
   options.foldtext = "v:lua.require'jumpseat.view'.foldtext()"
-  if vim.w[win].jumpseat_folded == buf then return end
+  if vim.w[win].jumpseat_folded == buf and not again then return end
   vim.w[win].jumpseat_folded = buf
   local first
   for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do

@@ -1,0 +1,113 @@
+--- Kept conversations: pick one, look at it, continue it, fork it, delete it.
+local chat = require('jumpseat.chat')
+local client = require('jumpseat.client')
+local log = require('jumpseat.log')
+local transcript = require('jumpseat.transcript')
+
+local M = {}
+
+local CONTINUE, PREVIEW, FORK, DELETE = 'Continue', 'Preview', 'Fork', 'Delete'
+local MORE = { title = '… more' }
+
+---@param row table
+---@return string
+local function describe(row)
+  if row == MORE then return row.title end
+  local when = row.updatedAt:sub(1, 16):gsub('T', ' ')
+  local parts = { when, row.title, ('%d turns'):format(row.turns) }
+  vim.list_extend(parts, { row.model })
+  return table.concat(parts, ' · ')
+end
+
+--- The text of a kept conversation.
+---@param id string
+---@param callback fun(text: string, conversation: table)
+local function read(id, callback)
+  client.request('conversations/get', { id = id }, function(err, conversation)
+    if err then return log.error(err) end
+    client.request('transcript/render', {
+      messages = conversation.messages,
+      model = conversation.model,
+      system = conversation.system,
+      settings = conversation.settings,
+    }, function(failure, result)
+      if failure then return log.error(failure) end
+      callback(result.text, conversation)
+    end)
+  end)
+end
+
+---@param id string
+local function continue(id)
+  read(id, function(text, conversation)
+    transcript.headings(conversation.model, function(err, headings)
+      if err then return log.error(err) end
+      local lines = vim.split(text, '\n', { plain = true })
+      local buf = chat.open({ new = true, id = id })
+      -- After a turn that failed, the last message is the question itself.
+      local messages = conversation.messages
+      if #messages == 0 or messages[#messages].role == 'assistant' then
+        vim.list_extend(lines, { headings.user, '', '' })
+      end
+      vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+      vim.bo[buf].modified = false
+      require('jumpseat.view').window(vim.api.nvim_get_current_win(), buf, true)
+      vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+    end)
+  end)
+end
+
+---@param row table
+local function preview(row)
+  read(row.id, function(text)
+    vim.cmd('botright new')
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text, '\n', { plain = true }))
+    vim.bo.buftype, vim.bo.bufhidden, vim.bo.filetype, vim.bo.modifiable = 'nofile', 'wipe', 'markdown', false
+  end)
+end
+
+---@param row table
+local function delete(row)
+  vim.ui.select({ 'No', DELETE }, { prompt = ('Delete "%s"?'):format(row.title) }, function(choice)
+    if choice ~= DELETE then return end
+    client.request('conversations/delete', { id = row.id }, function(err, result)
+      if err then return log.error(err) end
+      log.notify(result.deleted and 'The conversation was deleted.' or 'It was deleted already.')
+    end)
+  end)
+end
+
+---@param row table
+local function act(row)
+  vim.ui.select({ CONTINUE, PREVIEW, FORK, DELETE }, { prompt = row.title }, function(choice)
+    if choice == CONTINUE then continue(row.id) end
+    if choice == PREVIEW then preview(row) end
+    if choice == DELETE then delete(row) end
+    if choice ~= FORK then return end
+    client.request('conversations/fork', { id = row.id }, function(err, fork)
+      if err then return log.error(err) end
+      continue(fork.id)
+    end)
+  end)
+end
+
+--- Pick a kept conversation, of all directories or of the current one.
+---@param query string words that it has; empty for all
+---@param here boolean
+---@param cursor? string the page to show
+function M.pick(query, here, cursor)
+  local params =
+    { query = query ~= '' and query or nil, cwd = here and vim.fn.getcwd() or nil, cursor = cursor }
+  client.request('conversations/list', params, function(err, result)
+    if err then return log.error(err) end
+    local rows = result.conversations
+    if #rows == 0 then return log.notify('No conversation was found.') end
+    if result.nextCursor then table.insert(rows, MORE) end
+    vim.ui.select(rows, { prompt = 'Conversation:', format_item = describe }, function(row)
+      if row == MORE then return M.pick(query, here, result.nextCursor) end
+      if row then act(row) end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,101 @@
+"""Kept conversations in Neovim, against the real daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import Child, running_neovim
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+CHOOSE = """
+    _G.choices = {}
+    vim.ui.select = function(items, options, choose)
+      local wanted = table.remove(_G.choices, 1)
+      for _, item in ipairs(items) do
+        if (options.format_item or tostring)(item):find(wanted, 1, true) then return choose(item) end
+      end
+      choose(nil)
+    end
+"""
+
+
+def history(child: Child, *choices: str, words: str = "") -> None:
+    """Run the command, and choose the first item with each of these texts."""
+    child.lua(CHOOSE)
+    child.lua("_G.choices = ...", list(choices))
+    child.command(f"JumpseatHistory {words}")
+    child.wait("#_G.choices == 0")
+
+
+def kept(home: Path) -> list[str]:
+    return sorted(path.stem for path in (home / "conversations").glob("*.jsonl"))
+
+
+def asked(home: Path, provider) -> None:
+    """Ask a question in a Neovim of its own."""
+    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])))
+    with running_neovim(home) as first:
+        first.command("Jumpseat")
+        first.ask("Which colour is the sky?")
+        first.idle()
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(nvim_home, provider):
+    asked(nvim_home, provider)
+    (name,) = kept(nvim_home)
+    provider.script(Reply.events(completion_stream(["Really."])))
+    with running_neovim(nvim_home) as child:
+        history(child, "Which colour is the sky?", "Continue")
+        child.sees("▸ Thinking (5 lines)")
+        assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
+        child.ask("Really?")
+        child.idle()
+        assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
+    assert kept(nvim_home) == [name]
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_forked_and_the_fork_continued(nvim_home, provider):
+    asked(nvim_home, provider)
+    provider.script(Reply.events(completion_stream(["Other."])))
+    with running_neovim(nvim_home) as child:
+        history(child, "Which colour", "Fork", words="sky")
+        child.sees("Blue.")
+        child.ask("And the sea?")
+        child.idle()
+    assert len(kept(nvim_home)) == 2
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_previewed_and_deleted(nvim_home, provider):
+    asked(nvim_home, provider)
+    with running_neovim(nvim_home) as child:
+        history(child, "Which colour", "Preview")
+        child.sees("Which colour is the sky?")
+        assert "Blue." in child.text
+        assert child.lua("return vim.bo.modifiable") is False
+        history(child, "Which colour", "Delete", "Delete")
+        child.wait("#_G.messages == 1")
+        assert child.messages == ["jumpseat: The conversation was deleted."]
+        child.command("JumpseatHistory")
+        child.wait("#_G.messages == 2")
+        assert child.messages[1] == "jumpseat: No conversation was found."
+    assert kept(nvim_home) == []
+
+
+def test_a_user_can_keep_nothing(nvim_home, provider):
+    provider.script(Reply.events(completion_stream(["Blue."])))
+    with running_neovim(nvim_home, options={"keep": False}) as child:
+        child.command("Jumpseat")
+        child.ask("Which colour?")
+        child.idle()
+        assert "✗" not in child.screen()
+    assert kept(nvim_home) == []
