@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.chat import ConfigError
@@ -42,7 +42,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_([A-Z0-9]+_)*(KEY|TOKEN|SECRET|PASSWORD)
 
 @dataclass(slots=True)
 class _Remembered:
-    value: str = field(repr=False)
+    value: Secret
     changed: int
     """The number of the first reading that gave this value, counted from 1."""
 
@@ -70,6 +70,7 @@ class Values:
         self._table = table
         self._source_keys = {"api_key", *source_keys}
         self._remembered: dict[str, _Remembered] = {}
+        self._held: dict[str, Secret] = {}
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[_Remembered]] = {}
         self.readings = 0
         """The number of slow reads; a caller whose request was refused passes it to `renewed`."""
@@ -97,11 +98,11 @@ class Values:
             # A workspace may have brought the table: it must not make the daemon read the user's data.
             if source is not None:
                 raise self._wrong(key, f"may not use the source {source.prefix}")
-            return _as_secret(key, value)
+            return self._as_secret(key, value)
         if source is None and value in self._table.origin.environment.variables:
             source, value = ENVIRONMENT, f"{ENVIRONMENT.prefix}{value}"
         if source is None:
-            return _as_secret(key, value)
+            return self._as_secret(key, value)
         if source.read_now is None:
             return None
         name = value.removeprefix(source.prefix)
@@ -109,7 +110,7 @@ class Values:
             found = source.read_now(name, self._table)
         except SourceError as error:
             raise failed(self._provider, key, value, error) from None
-        return hidden(found) if names_credential(name) else _as_secret(key, found)
+        return self._hidden(found) if names_credential(name) else self._as_secret(key, found)
 
     async def filled(self, key: str, text: str, model: str | None = None) -> str:
         """The text with its `${name}` replaced.
@@ -164,7 +165,7 @@ class Values:
             if source_prefix(value) is not None or not is_template(value):
                 headers[name.lower()] = (await self.resolve(key, value)).reveal()
             elif model is not None or not needs_model(value):
-                headers[name.lower()] = _as_secret(key, await self.filled(key, value, model)).reveal()
+                headers[name.lower()] = self._as_filled(key, await self.filled(key, value, model)).reveal()
         return headers
 
     async def query(self, model: str | None = None) -> dict[str, str]:
@@ -178,7 +179,7 @@ class Values:
             key = f"query.{name}"
             text = as_text(value)
             if model is not None or not needs_model(text):
-                query[name] = _as_secret(key, await self.filled(key, text, model)).reveal()
+                query[name] = self._as_filled(key, await self.filled(key, text, model)).reveal()
         return query
 
     async def body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
@@ -218,7 +219,7 @@ class Values:
             return known
         source = source_of(value)
         if source is None or source.refer is None:
-            return hidden((await self._slow(key, value)).value)
+            return (await self._slow(key, value)).value
         try:
             if value in path:
                 raise SourceError("that leads back to itself", "Name another key.")
@@ -227,7 +228,7 @@ class Values:
             raise failed(self._provider, key, value, error) from None
         if source_prefix(text) is not None:
             return await self._resolved(key, text, (*path, value))
-        return _as_secret(key, text)
+        return self._as_secret(key, text)
 
     async def _slow(self, key: str, source: str, *, again: bool = False) -> _Remembered:
         known = self._remembered.get(source)
@@ -245,10 +246,14 @@ class Values:
                 del self._flights[place]
 
     async def _read(self, source: str) -> _Remembered:
-        value = await read_source(source, self._table)
+        value = self._hidden(await read_source(source, self._table), short_lived=True)
         before = self._remembered.get(source)
         self.readings += 1
-        changed = before.changed if before is not None and before.value == value else self.readings
+        changed = (
+            before.changed
+            if before is not None and before.value.reveal() == value.reveal()
+            else self.readings
+        )
         self._remembered[source] = _Remembered(value, changed, self.readings)
         return self._remembered[source]
 
@@ -293,7 +298,9 @@ class Values:
         path = (*path, place)
         if name in env:
             if source_prefix(env[name]) is None and is_template(env[name]):
-                return _as_secret(place, await self._filled(place, env[name], model, path, known)).reveal()
+                return self._as_filled(
+                    place, await self._filled(place, env[name], model, path, known)
+                ).reveal()
             return (await self._resolved(place, env[name], path)).reveal()
         value = own_value(self._table, name)
         if isinstance(value, str) and name in _TEMPLATES:
@@ -301,10 +308,25 @@ class Values:
         if isinstance(value, str) and (name in self._source_keys or source_prefix(value) is not None):
             return (await self._resolved(name, value, path)).reveal()
         if isinstance(value, str | int | float):
-            return _as_secret(name, as_text(value)).reveal()
+            return self._as_secret(name, as_text(value)).reveal()
         if name == "model" and model is not None:
             return model
         raise self._wrong(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
+
+    def _as_secret(self, key: str, value: str) -> Secret:
+        return self._hidden(value) if names_credential(key) else Secret(value)
+
+    def _as_filled(self, key: str, value: str) -> Secret:
+        """As `_as_secret`, of a template. A part of it may change, so only the latest value is held."""
+        if not names_credential(key):
+            return Secret(value)
+        self._held[key] = self._hidden(value, short_lived=True)
+        return self._held[key]
+
+    def _hidden(self, value: str, *, short_lived: bool = False) -> Secret:
+        secret = hidden(value, short_lived=short_lived)
+        self._table.origin.environment.keep_back(secret)
+        return secret
 
     def _wrong(self, key: str, why: str) -> ConfigError:
         return ConfigError(
@@ -315,7 +337,7 @@ class Values:
 
 
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
-    """The value of a configured text, read now and not cached.
+    """The value of a configured text, read now and not cached. Hold the `Secret` for as long as it is used.
 
     Blocks for up to ten seconds, so call it on a thread. Use `Values` on the event loop, and for a value that
     is needed more than once.
@@ -354,7 +376,3 @@ def is_unset_variable(value: str, environment: Environment) -> bool:
 def needs_model(text: str) -> bool:
     """Whether a template names the request's model; malformed texts are reported elsewhere."""
     return "model" in names_in(text)
-
-
-def _as_secret(key: str, value: str) -> Secret:
-    return hidden(value) if names_credential(key) else Secret(value)

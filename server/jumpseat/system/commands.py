@@ -14,7 +14,6 @@ from pathlib import Path
 from jumpseat.system.bounded import in_time
 from jumpseat.system.child import Child
 from jumpseat.system.environment import Environment
-from jumpseat.system.secrets import is_hidden
 
 COMMAND_SECONDS = 10.0
 """Long enough for a helper that asks a service for a token; too short for a prompt to a person."""
@@ -135,6 +134,5 @@ def environment_of_commands(environment: Environment) -> dict[str, str]:
             name in environment.kept_back
             or name.upper() in _GITHUB_TOKENS
             or name.upper().endswith("_API_KEY")
-            or is_hidden(value.strip())
         )
     }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jumpseat.system.paths import Places, places_of_process
+from jumpseat.system.secrets import SHORTEST_HIDDEN, Secret
 from jumpseat.system.shared import Shared
 
 _ROOT = Path(Path(sys.prefix).anchor)
@@ -44,6 +45,12 @@ class Environment:
         """The value of an environment variable."""
         # Windows ignores the case of names; `os.environ` has them in upper case there.
         return self.variables.get(name.upper() if sys.platform == "win32" else name, default)
+
+    def keep_back(self, secret: Secret) -> None:
+        """No command gets the variables with this value from now on."""
+        value = secret.reveal()
+        if len(value) >= SHORTEST_HIDDEN:
+            self.kept_back.update(name for name, each in self.variables.items() if each.strip() == value)
 
     def which(self, program: str) -> str | None:
         """The absolute path of a program on the `PATH`.

@@ -13,7 +13,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.secrets import redact
+from jumpseat.system.secrets import RECENT, hidden, redact
 from tests.environments import environment_with
 
 KEY = "key-of-the-file-4711"
@@ -148,6 +148,21 @@ async def test_a_refused_value_is_read_again_once_for_all_refused_requests(funct
     assert await of_x.renewed(since)  # A refusal from before, reported late.
     assert function.calls == 3
     assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
+
+
+@pytest.mark.requirement("6:no-secrets")
+async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function: Function) -> None:
+    function.value = "value-of-the-source"
+    of_x = values(headers={"authorization": "Bearer ${token}"}, env={"token": SOURCE})
+    for number in range(2 * RECENT):
+        function.value = f"value-of-the-source-{number}"
+        await of_x.renewed(of_x.readings)
+        await of_x.headers("m")
+    first, latest = "value-of-the-source-0", function.value
+    for number in range(RECENT):
+        hidden(f"value-of-others-{number}", short_lived=True)
+
+    assert redact(f"{first} Bearer {latest} {latest}") == f"{first} *** ***"
 
 
 @pytest.mark.requirement("7:expired-credential")

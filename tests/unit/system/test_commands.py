@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig, Values, load_config
+from jumpseat.config import ProviderConfig, Values, load_config, resolve
 from jumpseat.system import commands as commands_module
 from jumpseat.system.commands import COMMAND_SECONDS, CommandError, environment_of_commands, output_of
 from jumpseat.system.environment import environment_of_process
-from jumpseat.system.secrets import hidden
 from tests.environments import environment_with
 
 SECRET = "sk-test-hunter2-4711"
@@ -104,8 +103,7 @@ async def test_the_output_of_a_failing_command_is_neither_logged_nor_reported(
     assert "no entry for" not in caplog.text + caught.value.message + str(caught.value.hint)
 
 
-async def test_the_environment_of_a_child_has_no_known_key(tmp_path: Path) -> None:
-    hidden(SECRET)
+async def test_the_environment_of_a_child_has_no_known_key() -> None:
     given = {
         "PATH": "/bin",
         "VAULT_TOKEN": "another-secret-of-vault",
@@ -113,8 +111,19 @@ async def test_the_environment_of_a_child_has_no_known_key(tmp_path: Path) -> No
         "GH_TOKEN": "a-token",
         "MINE": f" {SECRET}\n",
     }
+    own, other = environment_with(given), environment_with(given)
+    table = ProviderConfig().within(own)
+    resolve("p", "api_key", SECRET, table)
 
-    assert set(environment_of_commands(environment_with(given))) == {"PATH", "VAULT_TOKEN"}
+    assert set(environment_of_commands(own)) == {"PATH", "VAULT_TOKEN"}
+    assert set(environment_of_commands(other)) == {"PATH", "VAULT_TOKEN", "MINE"}
+
+
+def test_a_dummy_key_keeps_no_variable_back() -> None:
+    environment = environment_with({"USER": "ollama"})
+    resolve("p", "api_key", "ollama", ProviderConfig().within(environment))
+
+    assert set(environment_of_commands(environment)) == {"USER"}
 
 
 async def test_the_variables_of_providers_keys_are_removed(

@@ -123,7 +123,7 @@ class DeviceFlow:
             expires_at=datetime.fromtimestamp(self._clock.now() + lifetime, UTC),
             interval_seconds=_interval(body.get("interval")),
         )
-        return DeviceCode(prompt, hidden(device_code), started + lifetime)
+        return DeviceCode(prompt, hidden(device_code, short_lived=True), started + lifetime)
 
     async def wait(self, device: DeviceCode) -> Secret:
         """Poll until the user has signed in, and return the GitHub token.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
@@ -36,7 +36,7 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
-from jumpseat.system.secrets import names_credential
+from jumpseat.system.secrets import Secret, names_credential
 from jumpseat.system.worker import compute
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ class EndpointAdapter(Adapter):
         # As configured, including `${name}`; empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
         self._values = Values(provider, config)
+        self._credentials_of_url: Sequence[Secret] = ()
         self.account = KeyAccount(
             provider,
             config,
@@ -263,7 +264,7 @@ class EndpointAdapter(Adapter):
     async def _with_query(self, url: str, model: str | None) -> str:
         """The URL with the configured query; its secrets are redacted in logs."""
         url = with_query(url, await self._values.query(model))
-        hide_credentials(url)
+        self._credentials_of_url = hide_credentials(url)
         return url
 
     async def _url_of_chat(self, request: ChatRequest) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urlsplit
 
-from jumpseat.system.secrets import hidden, names_credential
+from jumpseat.system.secrets import Secret, hidden, names_credential
 
 
 def joined(base: str, path: str) -> str:
@@ -31,18 +31,20 @@ def with_query(url: str, query: Mapping[str, str]) -> str:
     return f"{address}?{'&'.join([*kept, *added])}"
 
 
-def hide_credentials(url: str) -> None:
-    """Redact the credentials of a URL in logs and errors: its password, and parameters named like one."""
+def hide_credentials(url: str) -> Sequence[Secret]:
+    """Redact the credentials of a URL in logs and errors: its password, and parameters named like one.
+
+    Returns:
+        The credentials, to be held while the URL is used.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
-        return  # Sending it raises the error.
+        return ()  # Sending it raises the error.
+    values = [value for name, value in parse_qsl(parts.query) if names_credential(name)]
     if parts.password:
-        hidden(parts.password)
-        hidden(unquote(parts.password))
-    for name, value in parse_qsl(parts.query):
-        if names_credential(name):
-            hidden(value)
+        values += [parts.password, unquote(parts.password)]
+    return [hidden(value, short_lived=True) for value in values]
 
 
 def host_of_template(url: str) -> str:

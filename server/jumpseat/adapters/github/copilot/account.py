@@ -258,8 +258,18 @@ class CopilotAccount(Account):
     async def _find(self, *, general: bool = True) -> FoundSignIns:
         raw = self._options.github_token
         configured = None if raw is None else await self._values.resolve("github_token", raw)
-        places = self._hosts, self._store, self._config.origin.environment
-        return await find_sign_ins(*places, configured=configured, rejected=self._rejected, general=general)
+        environment = self._config.origin.environment
+        found = await find_sign_ins(
+            self._hosts,
+            self._store,
+            environment,
+            configured=configured,
+            rejected=self._rejected,
+            general=general,
+        )
+        for sign_in in found.sign_ins:
+            environment.keep_back(sign_in.token)
+        return found
 
     async def _use(self, sign_in: SignIn) -> None:
         network = await self._http.network_of(self._hosts.api)

@@ -174,7 +174,7 @@ class CopilotCatalogue:
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
         # By the service's clock, which may differ from ours, so never longer than a list is fresh.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
-        return AutoSession(model, hidden(token), Moment.now(), left)
+        return AutoSession(model, hidden(token, short_lived=True), Moment.now(), left)
 
 
 def auto_row(provider: str) -> ModelInfo:

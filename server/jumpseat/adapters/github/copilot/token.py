@@ -80,7 +80,7 @@ class CopilotToken:
         obtained_at, refresh_at, expires_at = (float(each) for each in times if each is not None)
         sku, chat = content.get("sku"), content.get("chat_enabled")
         return cls(
-            secret=hidden(token),
+            secret=hidden(token, short_lived=True),
             data_host=data_host,
             obtained_at=obtained_at,
             refresh_at=refresh_at,
@@ -142,7 +142,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, *, now: float, jitter: fl
     # A short-lived token is not replaced at once, or every call would request one.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
-        secret=hidden(token),
+        secret=hidden(token, short_lived=True),
         data_host=hosts.data_host(endpoints.get("api") if isinstance(endpoints, dict) else None),
         obtained_at=now,
         refresh_at=now + refresh_in,

@@ -117,7 +117,7 @@ async def environment_of(provider: str, config: ProviderConfig, values: Values) 
     own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
     for name, value in own.items():
         if names_credential(name):
-            hidden(value.strip())  # The program may write it to its stderr.
+            environment.keep_back(hidden(value.strip()))  # The program may write it to its stderr.
     env = environment_of_commands(environment) | own
     if config.ca_file is not None:
         certificates = environment.expanded(config.ca_file)

@@ -29,6 +29,7 @@ class Harness:
     """One `LanguageServer` as the adapter creates it; records its notifications."""
 
     def __init__(self, provider: str, config: ProviderConfig) -> None:
+        self.environment = config.origin.environment
         self.client: ClientInfo | None = ClientInfo("Neovim", "0.11.0")
         self.notifications: list[tuple[str, Any]] = []
         self.now = 1000.0

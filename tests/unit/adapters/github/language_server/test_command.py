@@ -58,8 +58,9 @@ def fault(home: Path, text: str) -> str:
 def environment(
     config: ProviderConfig, environ: Mapping[str, str], *, kept_back: Collection[str] = ()
 ) -> dict[str, str]:
-    """The environment of the program of a client with these variables, some of them kept back."""
+    """The environment of the program of a client with these variables; some, and `SECRET`, are kept back."""
     of_client = environment_with(environ)
+    of_client.keep_back(hidden(SECRET))
     of_client.kept_back.update(config.origin.environment.kept_back, kept_back)
     config.within(of_client)
     return asyncio.run(environment_of("cls", config, Values("cls", config)))
@@ -199,7 +200,6 @@ def test_a_workspace_names_no_program(home: Path) -> None:
 
 @pytest.mark.requirement("language-server:environment")
 def test_the_process_gets_the_environment_without_keys_of_other_providers(home: Path) -> None:
-    hidden(SECRET)
     kept = {"PATH": "/bin", "HOME": "/h", "HTTPS_PROXY": "http://proxy:1", "XDG_CONFIG_HOME": "/x"}
     others = {
         "OPENAI_API_KEY": "a",
@@ -216,7 +216,6 @@ def test_the_process_gets_the_environment_without_keys_of_other_providers(home: 
 
 @pytest.mark.requirement("language-server:environment")
 def test_the_process_gets_the_servers_own_variables_and_secrets(home: Path) -> None:
-    hidden(SECRET)
     own = {
         "GH_COPILOT_TOKEN": SECRET,
         "GITHUB_COPILOT_TOKEN": "t",

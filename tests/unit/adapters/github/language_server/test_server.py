@@ -150,11 +150,13 @@ async def test_no_other_providers_key_is_in_the_environment_and_no_key_in_the_ar
     harnesses: Harnesses, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    monkeypatch.setenv("UNRELATED", hidden(SECRET).reveal())
+    monkeypatch.setenv("UNRELATED", SECRET)
     monkeypatch.setenv("GITHUB_TOKEN", GITHUB_TOKEN)
     monkeypatch.setenv("GH_COPILOT_TOKEN", "its-own")
     table = {"env": {"FOR_IT": "alone"}, "proxy": f"http://me:{SECRET}@proxy.corp:1"}
-    await harnesses.make(**table).connection()
+    harness = harnesses.make(**table)
+    harness.environment.keep_back(hidden(SECRET))
+    await harness.connection()
     (start,) = fake.starts
     assert start.env["GH_COPILOT_TOKEN"] == "its-own"
     assert start.env["FOR_IT"] == "alone"
