@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from jumpseat.chat import Message, TextBlock
+from jumpseat.chat.transcript import render
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
@@ -107,6 +109,19 @@ def no_collections() -> Iterator[None]:
     gc.enable()
 
 
+async def measured(client: SessionClient) -> tuple[float, float]:
+    """CPU seconds until response 2: of the longest step of the event loop, and of all threads."""
+    answer = asyncio.create_task(client.response(2))
+    all_before = time.process_time()
+    longest, before = 0.0, time.thread_time()
+    while not answer.done():
+        await asyncio.sleep(0.001)
+        # CPU time of this thread alone, so that a busy machine does not matter.
+        now = time.thread_time()
+        longest, before = max(longest, now - before), now
+    return longest, time.process_time() - all_before
+
+
 @pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize(
     "messages",
@@ -119,15 +134,23 @@ async def test_a_long_conversation_leaves_the_event_loop_to_others(messages: Any
         client = SessionClient()
         await client.initialize(provider(upstream.base_url))
         client.start(2, "chat/start", {"messages": messages})
-        answer = asyncio.create_task(client.response(2))
-        all_before = time.process_time()
-        longest, before = 0.0, time.thread_time()
-        while not answer.done():
-            await asyncio.sleep(0.001)
-            # CPU time of this thread alone, so that a busy machine does not matter.
-            now = time.thread_time()
-            longest, before = max(longest, now - before), now
-        total = time.process_time() - all_before
-        assert ("result" in await answer) == (messages[0]["role"] != "nobody")
+        longest, total = await measured(client)
+        assert ("result" in await client.response(2)) == (messages[0]["role"] != "nobody")
         await client.close()
     assert longest < total / 8
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize("method", ["transcript/parse", "transcript/render"])
+async def test_a_long_transcript_leaves_the_event_loop_to_others(method: str) -> None:
+    client = SessionClient()
+    await client.initialize()
+    params: Any = {"messages": plain(20_000)}
+    if method == "transcript/parse":
+        params = {"text": render([Message(each["role"], (TextBlock("Hi."),)) for each in params["messages"]])}
+    client.start(2, method, params)
+    longest, total = await measured(client)
+    assert "result" in await client.response(2)
+    await client.close()
+
+    assert longest < total / 6, (longest, total)

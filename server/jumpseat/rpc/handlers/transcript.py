@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from jumpseat.chat import ChatError
+from jumpseat.chat.long import is_long
 from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
 from jumpseat.engine import restore_answers
 from jumpseat.providers import resolve_model
@@ -13,16 +13,25 @@ from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
 from jumpseat.rpc.session import Session
+from jumpseat.system.worker import compute
+
+LONG_TEXT = 128 * 1024
+"""Characters that take more than a few milliseconds."""
 
 
 async def transcript_parse(session: Session, call: MethodCall[TranscriptParseParams]) -> dict[str, Any]:
     """Parse a conversation; answers that the daemon remembers are restored."""
     text = call.params.text
-    front = await asyncio.to_thread(parse_front_matter, text)
+    takes_long = len(text) > LONG_TEXT
+    front = await compute(takes_long, parse_front_matter, text)
     roles = await _roles(session, front.model)
-    read = await asyncio.to_thread(parse, text, roles=roles, front=front)
-    messages = restore_answers(read.messages, session.memory)
-    result: dict[str, Any] = {"messages": to_wire(messages), "turns": to_wire(read.turns)}
+    read = await compute(takes_long, parse, text, roles=roles, front=front)
+
+    def to_result() -> dict[str, Any]:
+        messages = restore_answers(read.messages, session.memory)
+        return {"messages": to_wire(messages), "turns": to_wire(read.turns)}
+
+    result = await compute(takes_long, to_result)
     if read.system is not None:
         result["system"] = read.system
     if read.model is not None:
@@ -35,7 +44,8 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParsePar
 async def transcript_render(session: Session, call: MethodCall[TranscriptRenderParams]) -> dict[str, Any]:
     """Write a conversation as a text."""
     params = call.params
-    text = await asyncio.to_thread(
+    text = await compute(
+        is_long(params.messages),
         render,
         params.messages,
         system=params.system,
