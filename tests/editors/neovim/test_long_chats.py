@@ -12,37 +12,33 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 LONGEST_MS = 16
 """One frame at 60 Hz."""
 
-ROUNDS = 5
-"""The best of so many counts: another process may take the machine at any time."""
-
+# The time of the processor, because on a busy machine other processes hold up the loop for longer than that.
 WATCH = """
     _G.longest = 0
-    local last = vim.uv.hrtime()
-    if _G.timer then _G.timer:close() end
+    local function used()
+      local usage = vim.uv.getrusage()
+      return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+    end
+    local last = used()
     _G.timer = vim.uv.new_timer()
     _G.timer:start(0, 1, function()
-      local now = vim.uv.hrtime()
-      _G.longest, last = math.max(_G.longest, (now - last) / 1e6), now
+      local now = used()
+      _G.longest, last = math.max(_G.longest, now - last), now
     end)
 """
 
 
 @pytest.mark.scenario("many-deltas")
-def test_five_thousand_deltas_never_stall_the_main_loop_for_a_frame(child, provider):
+def test_five_thousand_deltas_never_keep_the_main_loop_for_a_frame(child, provider):
     words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
-    stalls = []
-    for _ in range(ROUNDS):
-        provider.script(Reply.events(completion_stream(words)))
-        child.command("Jumpseat!")
-        child.screen()
-        child.lua(WATCH)
-        child.ask("Many words.")
-        child.idle()
-        stalls.append(child.lua("return _G.longest"))
-        assert "".join(words).strip().replace(" \n", "\n") in child.text.replace(" \n", "\n")
-        if stalls[-1] <= LONGEST_MS:
-            break
-    assert min(stalls) <= LONGEST_MS, stalls
+    provider.script(Reply.events(completion_stream(words)))
+    child.lua("vim.treesitter.start(0, 'markdown')")
+    child.screen()
+    child.lua(WATCH)
+    child.ask("Many words.")
+    child.idle()
+    assert 0 < child.lua("return _G.longest") <= LONGEST_MS
+    assert "".join(words).split() == child.text.split()[10:-2]
 
 
 @pytest.mark.scenario("long-chat")

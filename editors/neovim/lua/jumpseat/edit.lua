@@ -127,7 +127,7 @@ local function finish(edit, outcome)
   if new_lines then
     edit.new_lines = new_lines
     diff.show(buf, row, edit.lines, new_lines)
-    log.notify('Review the change: :JumpseatAccept, :JumpseatReject or :JumpseatAgain.')
+    log.notify('Review the change: :JumpseatAccept or :JumpseatReject.')
   else
     clear(buf)
     if outcome.cancelled then
