@@ -1,0 +1,63 @@
+"""Eight daemons that keep turns at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.conversations import ConversationStore, conversations_directory
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
+from tests.daemon import Daemon, provider, running_daemon, user
+from tests.unit.conversations.support import texts
+
+DAEMONS, TURNS, NAMES = 8, 50, 50
+
+
+def echo(request: RecordedRequest) -> Reply:
+    """An answer that names its question."""
+    return Reply.events(completion_stream([f"answer to {request.json['messages'][-1]['content']}"]))
+
+
+async def one_for_all(daemon: Daemon, writer: int) -> None:
+    """A growing conversation under a name that all use."""
+    messages: list[dict[str, Any]] = []
+    for number in range(TURNS):
+        messages.append(user(f"{writer}-{number}"))
+        asked = {"messages": messages, "keep": True, "conversationId": "all"}
+        result = (await daemon.request("chat/start", asked)).result
+        assert "conversationId" in result, result
+        messages.append({"role": "assistant", "content": result["text"]})
+
+
+async def one_each(daemon: Daemon, writer: int) -> None:
+    """One turn of each of many conversations, whose names all use."""
+    for number in range(TURNS):
+        name = f"c{number % NAMES}"
+        asked = {"messages": [user(f"{writer}-{number}")], "keep": True, "conversationId": name}
+        assert "conversationId" in (await daemon.request("chat/start", asked)).result
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("10:several-writers")
+@pytest.mark.parametrize("work", [one_for_all, one_each])
+async def test_eight_daemons_lose_no_turn(home: Path, upstream: FakeUpstream, work: Any) -> None:
+    upstream.default(echo)
+    async with contextlib.AsyncExitStack() as stack, asyncio.timeout(300):
+        daemons = [await stack.enter_async_context(running_daemon(home)) for _ in range(DAEMONS)]
+        for each in daemons:
+            await each.initialize(provider(upstream.base_url))
+        await asyncio.gather(*(work(each, writer) for writer, each in enumerate(daemons)))
+    store = ConversationStore(conversations_directory(home))
+    found = Counter(text for name, _ in store.files() for text in texts(store, name))
+    questions = [f"{writer}-{number}" for writer in range(DAEMONS) for number in range(TURNS)]
+    assert set(found) == {*questions, *(f"answer to {each}" for each in questions)}
+    # Each turn is in one conversation only: no question has found another's beginning.
+    assert set(found.values()) == {1}
+    assert len(list(store.files())) == (DAEMONS if work is one_for_all else DAEMONS * NAMES)
+    assert not list(store.directory.glob("*.damaged-*"))

@@ -1,0 +1,164 @@
+"""What is kept when the daemon, its client or the disk fails."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.conversations import ConversationStore, conversations_directory
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
+from tests.daemon import SERVE, Daemon, provider, running_daemon
+from tests.hub import Hub
+from tests.processes import is_gone
+from tests.unit.conversations.support import texts
+
+
+def answer(text: str) -> Reply:
+    """A whole answer."""
+    return Reply.events(completion_stream([text]))
+
+
+def said(*words: str) -> dict[str, Any]:
+    """A kept turn of the conversation `a`; the user's message is first."""
+    roles = ("user", "assistant")
+    messages = [{"role": roles[number % 2], "content": each} for number, each in enumerate(words)]
+    return {"messages": messages, "keep": True, "conversationId": "a"}
+
+
+def kept(home: Path, name: str = "a") -> list[str]:
+    """What another process reads."""
+    return texts(ConversationStore(conversations_directory(home)), name)
+
+
+async def stalled_turn(client: Daemon, upstream: FakeUpstream) -> None:
+    """A whole turn, and one whose answer has begun."""
+    await client.initialize(provider(upstream.base_url))
+    upstream.script(answer("Hello"), Reply.events([*completion_stream(["Hel"])[:2], Gate()]))
+    assert (await client.request("chat/start", said("Hi"))).result["text"] == "Hello"
+    client.start("chat/start", said("Hi", "Hello", "More"))
+    await client.read_delta("text_delta")
+
+
+@pytest.mark.requirement("10:torn", "10:before-response")
+async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream: FakeUpstream) -> None:
+    async with running_daemon(home) as daemon:
+        await stalled_turn(daemon, upstream)
+        daemon.process.kill()
+        await daemon.exit_code()
+    assert kept(home) == ["Hi", "Hello", "More"]
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        upstream.script(answer("Yes"))
+        # The client has a partial that the daemon could not keep.
+        result = (await daemon.request("chat/start", said("Hi", "Hello", "More", "Hel", "Again"))).result
+        assert result["conversationId"] == "a"
+    assert kept(home) == ["Hi", "Hello", "More", "Hel", "Again", "Yes"]
+
+
+@pytest.mark.requirement("10:client-dies")
+@pytest.mark.parametrize("way", ["pipes", "signal"])
+async def test_the_partial_of_a_killed_attached_client_is_kept(
+    hub: Hub, upstream: FakeUpstream, way: str
+) -> None:
+    async with hub.client() as client, hub.client() as other:
+        await other.initialize(provider(upstream.base_url))
+        await stalled_turn(client, upstream)
+        if way == "signal":
+            client.process.kill()
+        else:
+            for descriptor in (0, 1):  # As the kernel does for an editor that dies.
+                client.process._transport.get_pipe_transport(descriptor).close()  # type: ignore[attr-defined]
+        assert await is_gone(client.process.pid)
+        await upstream.wait_for_disconnect(2)
+        async with asyncio.timeout(20):
+            while len(kept(hub.home)) < 4:  # The end of a session is nothing that another client can see.
+                await other.request("providers/list")
+        assert kept(hub.home) == ["Hi", "Hello", "More", "Hel"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prlimit")
+@pytest.mark.requirement("10:not-written")
+async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpstream) -> None:
+    import resource
+
+    path = conversations_directory(home) / "a.jsonl"
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        upstream.script(answer("Hello"))
+        await daemon.request("chat/start", said("Hi"))
+        _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+        outcomes = set()
+        question = ["Hi", "Hello"]
+        # A write stops in the middle of the turn's beginning, or of its end.
+        for room in (0, 10, 150, 400, 600, 800):
+            size = path.stat().st_size
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (size + room, hard))
+            upstream.script(answer("x" * 300))
+            name = f"More {room}"
+            result = (await daemon.request("chat/start", said(*question, name))).result
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+            assert result["text"] == "x" * 300
+            codes = [each["code"] for each in result.get("warnings", ())]
+            assert set(codes) <= {"conversation_not_kept"}
+            is_whole = kept(home)[-1] == "x" * 300
+            outcomes.add((result.get("conversationId"), is_whole))
+            question = [*question, name, "x" * 300]
+            # With room again, the client's next turn brings what is missing.
+            upstream.script(answer("Yes"))
+            result = (await daemon.request("chat/start", said(*question, "And?"))).result
+            question = [*question, "And?", "Yes"]
+            assert kept(home, result["conversationId"])[-5:] == [*question[-5:]]
+        assert "Traceback" not in await daemon.whole_log()
+    assert (None, False) in outcomes
+    assert ("a", False) in outcomes
+
+
+SLOW = """
+import os, pathlib, sys, time
+real = os.fdatasync
+
+def slow(descriptor):
+    while pathlib.Path(os.environ["SLOW_DISK"]).exists():
+        time.sleep(0.05)
+    real(descriptor)
+
+os.fdatasync = slow
+sys.argv = ["jumpseat", *sys.argv[1:]]
+from jumpseat_client.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="fdatasync is POSIX")
+@pytest.mark.requirement("10:client-dies")
+@pytest.mark.parametrize("when", ["begin", "end"])
+async def test_a_session_ends_in_time_although_the_disk_hangs(
+    home: Path, upstream: FakeUpstream, tmp_path: Path, when: str
+) -> None:
+    flag = tmp_path / "slow"
+    variables: Mapping[str, str] = {"SLOW_DISK": str(flag)}
+    command = (SERVE[0], "-c", SLOW, "serve")
+    async with running_daemon(home, command=command, env=variables) as daemon:
+        if when == "end":
+            await stalled_turn(daemon, upstream)
+            flag.touch()
+        else:
+            await daemon.initialize(provider(upstream.base_url))
+            flag.touch()
+            daemon.start("chat/start", said("Hi"))
+            await daemon.request("providers/list")
+        start = time.monotonic()
+        daemon.close_stdin()
+        await daemon.exit_code()
+        assert time.monotonic() - start < 8
+    expected = ["Hi", "Hello", "More", "Hel"] if when == "end" else ["Hi"]
+    assert kept(home) == expected
