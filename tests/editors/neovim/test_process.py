@@ -90,6 +90,15 @@ def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(ch
     assert sent == ["A story.", "Half an ans", "Go on."]
 
 
+def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, nvim_home):
+    provider.script(Reply.events([chunk({"content": "Write\n## Me\nfor a question"}), Gate()]))
+    child.ask("How?")
+    child.sees("for a question")
+    os.kill(Hub(nvim_home).pid, signal.SIGKILL)
+    child.idle()
+    assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
+
+
 def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_path):
     answer = (
         '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"9"},"capabilities":'

@@ -16,6 +16,7 @@ local M = {}
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
+---@field private parts { type: 'text'|'thinking', pieces: string[] }[] the blocks so far
 ---@field private notices string[]
 local Answer = {}
 Answer.__index = Answer
@@ -38,6 +39,7 @@ function M.new(buf, heading)
     question_row = last - 1,
     blocks = 0,
     folded = false,
+    parts = {},
     notices = {},
   }, Answer)
   -- Blank lines that follow would come behind the answer.
@@ -81,7 +83,7 @@ function Answer:write(deltas)
       -- The provider starts again: the blocks so far are void.
       flush()
       self.writer:replace(self.heading)
-      self.blocks, self.thinking_row, self.folded = 0, nil, false
+      self.blocks, self.thinking_row, self.folded, self.parts = 0, nil, false, {}
     elseif type == 'retry' then
       local detail = ('attempt %d of %d in %.1f s: %s'):format(
         delta.attempt,
@@ -92,6 +94,7 @@ function Answer:write(deltas)
       state = { state = 'retrying', detail = detail }
     elseif type == 'text_start' or type == 'thinking_start' then
       table.insert(text, self:_begin(type))
+      table.insert(self.parts, { type = type == 'text_start' and 'text' or 'thinking', pieces = {} })
       state = { state = type == 'text_start' and 'streaming' or 'thinking', detail = vim.NIL }
       if type == 'thinking_start' then
         flush()
@@ -99,6 +102,8 @@ function Answer:write(deltas)
       end
     elseif type == 'text_delta' or type == 'thinking_delta' then
       table.insert(text, delta.text)
+      local part = self.parts[#self.parts]
+      if part then table.insert(part.pieces, delta.text) end
     elseif type == 'thinking_done' then
       -- An insertion into the last line of a fold would shorten it, so the line below is begun first.
       table.insert(text, '\n\n</details>\n')
@@ -116,6 +121,15 @@ function Answer:write(deltas)
   end
   flush()
   if state then view.update(self.buf, state) end
+end
+
+--- The blocks that the deltas had, for an answer whose end never came.
+---@return table[]
+function Answer:content()
+  return vim.tbl_map(function(part)
+    local text = table.concat(part.pieces)
+    return { type = part.type, [part.type] = text }
+  end, self.parts)
 end
 
 ---@return boolean

@@ -1,0 +1,146 @@
+--- Sending a chat: the question is read, its references are put in, and the answer is written below it.
+local answer = require('jumpseat.answer')
+local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local transcript = require('jumpseat.transcript')
+local turns = require('jumpseat.turn')
+local view = require('jumpseat.view')
+
+local M = {}
+
+---@param name string
+---@param data table
+local function event(name, data)
+  vim.api.nvim_exec_autocmds('User', { pattern = 'Jumpseat' .. name, data = data, modeline = false })
+end
+
+---@param chat jumpseat.Chat
+---@param err jumpseat.Error
+local function refuse(chat, err)
+  chat.preparing = false
+  view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
+  if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
+  view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
+  require('jumpseat.offer').after(err)
+  event('TurnEnded', { buf = chat.buf, error = err })
+end
+
+--- Write the end of a turn into the buffer.
+---@param chat jumpseat.Chat
+---@param written jumpseat.Answer
+---@param headings { user: string, assistant: string }
+---@param outcome jumpseat.Outcome
+local function finish(chat, written, headings, outcome)
+  local result = outcome.result or {}
+  written.usage = result.usage or written.usage
+  local err = not outcome.cancelled and outcome.error or nil
+  local function close()
+    local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
+    if after == '' then written:remove() end
+    written:close(after, err, outcome.cancelled)
+    chat.turn, chat.preparing = nil, false
+    view.update(chat.buf, { state = vim.NIL, detail = vim.NIL, usage = written.usage })
+    if err then require('jumpseat.offer').after(err) end
+    require('jumpseat.account').show_quota(chat.buf, written.model)
+    event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
+  end
+  -- The daemon escapes lines of the answer that would be read as headings or blocks.
+  -- A daemon that ended has sent no content; what its deltas had is rendered by the next one.
+  local content = outcome.content or written:content()
+  if #content == 0 then return close() end
+  transcript.render({ role = 'assistant', content = content }, written.model, function(failure, text)
+    if not failure then written:settle(text) end
+    close()
+  end)
+end
+
+---@param chat jumpseat.Chat
+---@param params table
+---@param headings { user: string, assistant: string }
+---@param named boolean whether the front matter names the model
+local function begin(chat, params, headings, named)
+  local written = answer.new(chat.buf, headings.assistant)
+  view.update(chat.buf, { state = 'waiting' })
+  event('TurnStarted', { buf = chat.buf })
+  local function pin(model)
+    transcript.front_matter(chat.buf, vim.tbl_extend('force', params, { model = model }), function(err, lines)
+      if err then return end
+      local last = transcript.front_matter_end(chat.buf)
+      if last == 0 then table.insert(lines, '') end
+      written:edit(function() vim.api.nvim_buf_set_lines(chat.buf, 0, last, false, lines) end)
+    end)
+  end
+  chat.turn = turns.start('chat/start', params, function(deltas)
+    written:write(deltas)
+    chat.id = written.conversation or chat.id
+    -- The conversation goes on with the model that it began with, also when the default changes.
+    if written.model and not named then
+      named = true
+      pin(written.model)
+    end
+  end, function(outcome) finish(chat, written, headings, outcome) end)
+  if chat.stopped then chat.turn:stop() end
+end
+
+--- Obey a question that is `/model`, with or without a name, and take it out of the chat.
+---@param chat jumpseat.Chat
+---@param parsed jumpseat.Parsed
+---@return boolean done
+local function obey(chat, parsed)
+  local content = parsed.messages[#parsed.messages].content
+  local name = #content == 1 and (content[1].text or ''):match('^/model%s*(%S*)%s*$')
+  if not name then return false end
+  for _, turn in ipairs(parsed.turns) do
+    if turn.message == #parsed.messages - 1 then
+      vim.api.nvim_buf_set_lines(chat.buf, turn.startLine + 1, turn.endLine, false, { '', '' })
+    end
+  end
+  chat.preparing = false
+  view.update(chat.buf, { state = vim.NIL })
+  require('jumpseat.models').choose(chat.buf, name)
+  return true
+end
+
+--- Send the conversation in the buffer of a chat.
+---@param chat jumpseat.Chat
+function M.send(chat)
+  local buf = chat.buf
+  if chat.turn or chat.preparing then
+    return log.warn('An answer is being written; :JumpseatStop stops it.')
+  end
+  chat.preparing, chat.stopped = true, false
+  view.clear_messages(buf)
+  view.update(buf, { state = 'preparing' })
+  local function fail(err) refuse(chat, err) end
+  transcript.parse(transcript.text(buf), function(err, parsed)
+    if err then return fail(err) end
+    local last = parsed.messages[#parsed.messages]
+    if not last or last.role ~= 'user' then
+      chat.preparing = false
+      view.update(buf, { state = vim.NIL })
+      return log.warn('There is no question: write one at the end of the chat.')
+    end
+    if obey(chat, parsed) then return end
+    require('jumpseat.references').expand(buf, parsed, function(expand_failure)
+      if expand_failure then return fail(expand_failure) end
+      transcript.headings(parsed.model, function(failure, headings)
+        if failure then return fail(failure) end
+        if not vim.api.nvim_buf_is_loaded(buf) then return end
+        if chat.stopped then
+          chat.preparing = false
+          return view.update(buf, { state = vim.NIL, detail = vim.NIL })
+        end
+        begin(chat, {
+          messages = parsed.messages,
+          system = parsed.system,
+          model = parsed.model,
+          settings = parsed.settings,
+          conversationId = chat.id,
+          keep = config.get().keep,
+        }, headings, parsed.model ~= nil)
+      end)
+    end)
+  end)
+end
+
+return M
