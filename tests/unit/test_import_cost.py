@@ -141,5 +141,7 @@ def test_a_first_reply_imports_and_compiles_little(tmp_path: Path) -> None:
     assert "jumpseat.rpc.process" in modules, done.stderr
     slow = {"importlib.metadata", "email.message", "zipfile", "sqlite3", "http.client", "httpx2", "difflib"}
     assert slow & set(modules) == set()
+    # A client that keeps nothing does not wait for the store.
+    assert not {"jumpseat.conversations.store", "jumpseat.conversations.state"} & set(modules)
     # Only the called ones of about 900 methods of dataclasses.
     assert compiled < 150

@@ -1,8 +1,9 @@
-"""Working directories as the index compares them: whole components, links resolved."""
+"""The directory of the kept conversations; working directories as the index compares them, links resolved."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 
 def directory_key(directory: str) -> str:
@@ -18,3 +19,8 @@ def resolved(directory: str) -> str:
         return os.path.realpath(directory)
     except (OSError, ValueError):  # A null byte, or on Windows a loop of links.
         return directory
+
+
+def conversations_directory(state_dir: Path) -> Path:
+    """Where a state directory has its kept conversations."""
+    return state_dir / "conversations"

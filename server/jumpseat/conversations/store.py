@@ -353,11 +353,6 @@ class ConversationStore:
         return StateError(f"The conversations in {self.directory} cannot be {action}: {reason}.")
 
 
-def conversations_directory(state_dir: Path) -> Path:
-    """Where a state directory has its kept conversations."""
-    return state_dir / "conversations"
-
-
 def _placed(state: State, messages: Sequence[Message]) -> Placing:
     last: Literal["none", "open", "unfinished", "finished"] = "finished"
     if state.last is None:

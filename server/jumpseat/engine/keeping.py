@@ -7,11 +7,13 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jumpseat.chat import ChatCancelled, ChatError, Response, WarningEvent
-from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
 from jumpseat.system.state_file import StateError
+
+if TYPE_CHECKING:
+    from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
 
 logger = logging.getLogger(__name__)
 

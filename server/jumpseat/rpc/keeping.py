@@ -12,7 +12,6 @@ from typing import Any
 from pygls.uris import to_fs_path
 
 from jumpseat.chat import Message
-from jumpseat.conversations import NewTurn, new_id
 from jumpseat.engine import Keeper, TurnAsk
 from jumpseat.rpc.params import InitializeParams
 from jumpseat.rpc.session import Session
@@ -29,6 +28,8 @@ def keeper_of(
         turn_id: its id.
         messages: what is kept, if it differs from the messages of the turn.
     """
+    from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may keep nothing.
+
     client = session.client_info
     turn = NewTurn(
         conversation_id=ask.conversation_id or new_id(datetime.now(UTC)),

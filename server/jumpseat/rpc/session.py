@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from jumpseat.conversations import ConversationLibrary, ConversationStore, conversations_directory
 from jumpseat.engine import BlockMemory, Keeper, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.rpc.client_requests import ClientRequests
@@ -25,6 +24,7 @@ from jumpseat.system.shared import Held
 from jumpseat.wire import INVALID_REQUEST, RequestId
 
 if TYPE_CHECKING:
+    from jumpseat.conversations import ConversationLibrary, ConversationStore
     from jumpseat.rpc.batch import BatchResponse
 
 
@@ -153,6 +153,9 @@ class Session:
     def library(self) -> ConversationLibrary:
         """The kept conversations of the user, which all clients with the same state directory share."""
         if self._library is None:
+            # Deferred: a client may keep nothing.
+            from jumpseat.conversations import ConversationLibrary, conversations_directory
+
             directory = conversations_directory(self.environment.places.state_dir)
             self._library = self.environment.shared.hold(
                 ("conversations", directory),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from jumpseat.chat import ConfigError
-from jumpseat.conversations import ConversationLibrary, Row, conversations_directory
+from jumpseat.conversations import conversations_directory
 from jumpseat.rpc.conversation_params import (
     ConversationForkParams,
     ConversationParams,
@@ -24,6 +24,9 @@ from jumpseat.system.watch import INTERVAL_SECONDS, stamp_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from jumpseat.conversations import ConversationLibrary, Row
 
 DID_CHANGE = "conversations/didChange"
 
