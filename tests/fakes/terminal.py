@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import pty
 import re
+import select
 import subprocess
 import termios
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.processes import take_interrupts
 
 REPOSITORY = Path(__file__).parents[2]
+
+LIMIT_SECONDS = 50.0
+"""The time after which a test stops reading from a command, on a busy machine."""
 
 _PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
 
@@ -37,6 +42,7 @@ class Terminal:
         )
         os.close(near)
         self.output = b""
+        self._deadline = time.monotonic() + LIMIT_SECONDS
 
     def read_until(self, done: Callable[[bytes], bool]) -> None:
         """Read until the output meets the condition."""
@@ -61,6 +67,10 @@ class Terminal:
         return self.process.wait(20), self.output.decode()
 
     def _read(self) -> bytes:
+        left = self._deadline - time.monotonic()
+        if left <= 0 or not select.select([self.screen], [], [], left)[0]:
+            self.process.kill()
+            raise AssertionError(f"The command has not ended after {LIMIT_SECONDS} s: {self.output!r}")
         try:
             return os.read(self.screen, 65_536)
         except OSError:  # Linux reports a closed other end like this

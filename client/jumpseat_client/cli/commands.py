@@ -23,14 +23,14 @@ from jumpseat_client.cli.settings_commands import settings
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # An answer must not fail on a character that the terminal's encoding lacks.
             stream.reconfigure(errors="replace")
     try:
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
-        if sys.stdout is not None:  # It is closed, in some scripts.
-            sys.stdout.flush()  # Here, where a failure is reported.
+        sys.stdout.flush()  # Here, where a failure is reported.
     except click.ClickException as error:
         error.show()
         return USAGE
@@ -46,6 +46,13 @@ def run(argv: Sequence[str]) -> int:
         print_failure(f"The output cannot be written: {error.strerror or error}.", None)
         return FAILED
     return code if isinstance(code, int) else OK
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device for standard streams that are closed, as in some scripts."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
 
 
 @click.group(context_settings=HELP, no_args_is_help=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 import click
@@ -39,10 +42,26 @@ def accept(model: str, *, yes: bool, daemon_command: Sequence[str], as_json: boo
                 "Add --yes if you accept the terms above.",
             )
             return USAGE
-        # No event loop runs here: it would handle Ctrl-C itself.
-        if not click.confirm("Do you accept these terms?", err=True):
-            return FAILED
+        code = run_work(confirm("Do you accept these terms?"), as_json=as_json)
+        if code != OK:
+            return code
     return run_work(_accept(model, daemon_command, as_json=as_json), as_json=as_json)
+
+
+async def confirm(question: str) -> int:
+    """Ask on the terminal; `OK` for yes, `FAILED` for no."""
+
+    answer: Future[bool] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(click.confirm(question, err=True))
+        except Exception as error:
+            answer.set_exception(error)
+
+    # In the main thread, Python loses a Ctrl-C that arrives just before `input` blocks.
+    Thread(target=ask, daemon=True).start()
+    return OK if await asyncio.wrap_future(answer) else FAILED
 
 
 async def _look_up(

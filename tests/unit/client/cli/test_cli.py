@@ -372,26 +372,3 @@ def test_the_shell_gets_completions(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout == "plain,status\n"
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize(
-    ("redirection", "code", "message"),
-    [
-        (">/dev/full", 1, "jumpseat: The output cannot be written: No space left on device.\n"),
-        (">&-", 0, ""),
-        ("2>&-", 0, ""),
-    ],
-)
-def test_output_that_a_command_leaves_to_its_end_is_written_or_reported(
-    redirection: str, code: int, message: str
-) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'"$0" -m jumpseat config path {redirection}', sys.executable],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env={**os.environ, "PYTHONUNBUFFERED": ""},
-    )
-    assert (done.returncode, done.stderr) == (code, message)
