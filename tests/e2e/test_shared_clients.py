@@ -54,6 +54,7 @@ async def test_commands_share_the_daemon_and_keep_their_environments(
 
 
 @pytest.mark.requirement("9:commands")
+@pytest.mark.slow
 @pytest.mark.usefixtures("config")
 async def test_a_command_with_own_starts_no_shared_daemon(hub: Hub) -> None:
     assert await ask(hub, "--own") == (0, "hello\n")
@@ -63,6 +64,7 @@ async def test_a_command_with_own_starts_no_shared_daemon(hub: Hub) -> None:
 
 
 @pytest.mark.requirement("9:commands")
+@pytest.mark.slow
 @pytest.mark.usefixtures("config")
 async def test_files_in_the_working_directory_replace_no_module_of_the_command(
     hub: Hub, tmp_path: Path

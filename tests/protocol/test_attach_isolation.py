@@ -26,7 +26,14 @@ def pipe(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("9:hostile")
-@pytest.mark.parametrize("key", ["ca_file", "client_cert", "model_path", "SSL_CERT_FILE"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ca_file",
+        "model_path",
+        *(pytest.param(key, marks=pytest.mark.slow) for key in ("client_cert", "SSL_CERT_FILE")),
+    ],
+)
 async def test_a_client_whose_configuration_names_a_pipe_hangs_no_other(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path, pipe: Path, key: str
 ) -> None:

@@ -167,6 +167,9 @@ KINDS: Sequence[Opener] = (
     full_pipe,
 )
 
+QUICK = (one_socket, terminal, fifos)
+"""Those of the quick suite: each run starts two daemons."""
+
 
 @contextlib.contextmanager
 def opening(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[Streams]:
@@ -233,7 +236,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 
 @pytest.mark.parametrize("blocking", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in KINDS]
+)
 def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
     shared: Hub, tmp_path: Path, kind: Opener, blocking: bool
 ) -> None:
@@ -249,8 +254,8 @@ def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
     assert len(shared.processes()) == 1
 
 
-@pytest.mark.parametrize("victim", ["attach", "daemon"])
-@pytest.mark.parametrize("kind", [one_socket, terminal])
+@pytest.mark.parametrize("victim", [pytest.param("attach", marks=pytest.mark.slow), "daemon"])
+@pytest.mark.parametrize("kind", [pytest.param(one_socket, marks=pytest.mark.slow), terminal])
 def test_streams_are_left_as_they_were_when_a_process_is_killed(
     shared: Hub, tmp_path: Path, kind: Opener, victim: str
 ) -> None:
@@ -290,7 +295,10 @@ def has_open(pid: int, descriptor: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed",
+    ["<&-", *(pytest.param(each, marks=pytest.mark.slow) for each in (">&-", "2>&-", "<&- >&- 2>&-"))],
+)
 def test_a_closed_stream_does_what_it_does_with_serve(shared: Hub, tmp_path: Path, closed: str) -> None:
     results = []
     for command in (SERVE, ATTACH):

@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
 
-pytestmark = pytest.mark.editor
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 WORDS = completion_stream(["Hello ", "there."])
 

@@ -161,7 +161,9 @@ def _arguments(text):
 
 
 @pytest.mark.requirement("6:bounds-packed")
-@pytest.mark.parametrize("make", [_body, _event, _arguments])
+@pytest.mark.parametrize(
+    "make", [_event, *(pytest.param(make, marks=pytest.mark.slow) for make in (_body, _arguments))]
+)
 async def test_other_work_goes_on_while_a_million_small_values_are_read(http, upstream, turns, make):
     reply = make("Hello")
     assert len(reply.body) > LARGE_JSON_BYTES

@@ -244,6 +244,7 @@ def test_the_outline_of_any_text_is_the_same_at_any_split(
     assert fault_in(text)[0] is None
 
 
+@pytest.mark.slow
 def test_the_values_are_counted_exactly_at_the_limit() -> None:
     most = b"[[" + b"1," * (MAX_VALUES - 3) + b"1]]"
     assert Outline().read(most, 0, len(most)) is None
