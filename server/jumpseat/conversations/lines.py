@@ -125,11 +125,11 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def sync(descriptors: Collection[int]) -> None:
-    """Write the data of these files to the disk, and close them."""
+def close(descriptors: Collection[int], *, synced: bool) -> None:
+    """Close these files; with `synced`, first write all data of each to the disk, earlier writes included."""
     write_through = getattr(os, "fdatasync", os.fsync)
     try:
-        for descriptor in descriptors:
+        for descriptor in descriptors if synced else ():
             write_through(descriptor)
     finally:
         for descriptor in descriptors:

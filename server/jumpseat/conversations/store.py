@@ -91,6 +91,7 @@ class ConversationStore:
         self._reading = threading.RLock()
         self._lock_file = StateFile(directory / "store")
         self._unsynced: list[int] = []
+        self._created = False
 
     def begin(self, turn: NewTurn) -> BegunTurn:
         """Write a turn's messages, into the named conversation, into a fork that it continues, or a new fork.
@@ -101,7 +102,9 @@ class ConversationStore:
         key = secrets.token_hex(8)
         _open_here.add(key)
         try:
-            with self._changing():
+            # A killed daemon loses nothing that is written. Only the end of a turn is also safe from a power
+            # failure, so that no chat waits for the disk before its request.
+            with self._changing(synced=False):
                 return self._begin(turn, key)
         except BaseException:
             _open_here.discard(key)
@@ -308,8 +311,12 @@ class ConversationStore:
         return read
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the store. Writes are on the disk when this ends, which is after others may go on."""
+    def _changing(self, *, synced: bool = True) -> Iterator[None]:
+        """Hold the store.
+
+        Args:
+            synced: whether to return only when the writes are on the disk, which is after others may go on.
+        """
         written: list[int] = []
         try:
             try:
@@ -319,7 +326,10 @@ class ConversationStore:
                     finally:
                         written, self._unsynced = self._unsynced, []
             finally:
-                lines.sync(written)
+                lines.close(written, synced=synced)
+                if synced and self._created:
+                    self._created = False
+                    sync_directory(self.directory)
         except OSError as error:
             raise self._failed("written", error) from None
         except ValueError as error:
@@ -328,7 +338,7 @@ class ConversationStore:
     def _create(self, conversation_id: str, lines: Sequence[Mapping[str, Any]]) -> ReadFile:
         read, descriptor = self._files.create(conversation_id, lines)
         self._unsynced.append(descriptor)
-        sync_directory(self.directory)
+        self._created = True
         self._changed(read)
         return read
 
