@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-import stat
 from collections.abc import Callable
 
 from jumpseat.system.unblocked import Unblocked
@@ -97,7 +96,6 @@ class PolledWriter:
         self._limit = 0
         self._buffer = bytearray()
         self._closed = False
-        self._is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
         self._output = _without_blocking(fd, os.O_WRONLY)
         self.ended = asyncio.Event()
         # The write end becomes "readable" when its last reader closes it.
@@ -156,9 +154,9 @@ class PolledWriter:
             self._on_progress()
 
     def _reader_changed(self) -> None:
-        if self._is_socket and not self._hung_up():
-            # Unexpected data, or a half-closed socket: writing may go on. Stop polling; a later write
-            # detects a closed socket.
+        if not self._hung_up():
+            # Unexpected data, a half-closed socket, or a named pipe that is open for reading too: writing may
+            # go on. Stop polling; a later write detects a closed reader.
             self._loop.remove_reader(self._output.fileno)
         else:
             self._lose()

@@ -329,6 +329,26 @@ async def test_a_named_pipe_whose_writer_left_before_is_an_input_that_has_ended(
     await transport.aclose(10)
 
 
+async def test_a_named_pipe_that_is_open_for_reading_too_is_not_a_lost_reader(
+    tmp_path: Path,
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    write_fd = os.open(tmp_path / "fifo", os.O_RDWR | os.O_NONBLOCK)
+    read_fd = os.dup(write_fd)
+    near, far = os.pipe()
+    recorder = Recorder()
+    transport = await recorder.open(near, write_fd)
+    transport.write(b"one")
+    os.write(far, b"input")
+    await recorder.until(lambda: recorder.data == b"input")
+    await asyncio.sleep(0)
+    transport.write(b"two")
+    assert (os.read(read_fd, 100), recorder.ends) == (b"onetwo", 0)
+    await transport.aclose(10)
+    for descriptor in (read_fd, far):
+        os.close(descriptor)
+
+
 async def test_opening_closes_both_descriptors_if_one_is_not_open() -> None:
     read_fd, write_fd = os.pipe()
     os.close(write_fd)
