@@ -229,6 +229,8 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
 
     assert hub.processes() == {pid}
     assert after[0] <= descriptors + 2
-    assert after[1] <= threads + 1
+    # The pool for blocking work starts a thread whenever more work than before comes at once. A leak of one
+    # thread in one of the six cases would leave 80.
+    assert after[1] <= threads + 10
     assert after[2] < memory + (3 << 20)
     assert "Traceback" not in hub.log
