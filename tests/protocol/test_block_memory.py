@@ -14,6 +14,8 @@ from jumpseat.testing.answers.responses import function_call, message, reasoning
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, Exchange, provider, running_daemon, user
 
+pytestmark = pytest.mark.slow
+
 MODEL = "claude-haiku-4-5"
 SIGNATURE = "EqQBCgIYAhIM+/=="
 ENCRYPTED = "gAAAAAB+/=\\u00e9=="

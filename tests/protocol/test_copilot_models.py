@@ -11,6 +11,8 @@ from jumpseat.testing.upstream import Reply
 from tests.copilot import ask, configure, copilot_daemon, table
 from tests.emulator import CopilotEmulator, faults
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:

@@ -11,6 +11,8 @@ import pytest
 from tests.copilot import ask, configure, copilot_daemon, next_notification, prompted, sign_in, table
 from tests.emulator import CopilotEmulator
 
+pytestmark = pytest.mark.slow
+
 COPILOT = {"provider": "copilot"}
 
 

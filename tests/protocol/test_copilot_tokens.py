@@ -14,6 +14,8 @@ from jumpseat.testing.upstream import Reply
 from tests.copilot import ask, configure, copilot_daemon, table
 from tests.emulator import CopilotEmulator, faults
 
+pytestmark = pytest.mark.slow
+
 CHAT = ask(model="copilot:gpt-4.1")
 EXCHANGE = "/copilot_internal/v2/token"
 

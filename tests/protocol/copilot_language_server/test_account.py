@@ -16,6 +16,8 @@ from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, MODELS
 from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, listed, next_notification
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.requirement("language-server:sign-in", "language-server:sign-out", "language-server:did-change")
 async def test_a_person_signs_in_with_a_code_chats_and_signs_out(

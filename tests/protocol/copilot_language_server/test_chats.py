@@ -13,6 +13,8 @@ from tests.fakes.language_server import FakeLanguageServer
 from tests.fakes.language_server_answers import begin, end, round_reply, token_usage, turn
 from tests.protocol.copilot_language_server.daemons import CLS, KIND, chat, listed, started
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.requirement("language-server:conversation", "language-server:second-turn")
 async def test_a_whole_conversation_from_the_first_question_to_the_second_answer(

@@ -24,6 +24,8 @@ from tests.protocol.copilot_language_server.daemons import (
     started,
 )
 
+pytestmark = pytest.mark.slow
+
 SECRET = "gho_thisIsTheChildsOwnSecret0123456789"
 
 
