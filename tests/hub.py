@@ -115,12 +115,27 @@ class Hub:
 
     def clean_up(self) -> None:
         """Kill what still runs, and remove the sockets, which are outside of the test's directories."""
-        for pid in self.processes():
+        # A client that is about to attach would start another daemon.
+        for pid in [*attach_processes(self.home), *self.processes()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             assert ends(pid, WAIT_SECONDS)
         for path in self.sockets():
             path.unlink()
+
+
+def attach_processes(home: Path) -> list[int]:
+    """The `attach` processes of this state directory. Empty without a /proc."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            is_attach = b"attach" in path.read_bytes().split(b"\0")
+            if (
+                is_attach
+                and b"JUMPSEAT_HOME=%b\0" % os.fsencode(home) in path.with_name("environ").read_bytes()
+            ):
+                found.append(int(path.parent.name))
+    return found
 
 
 def running_daemons() -> dict[int, Path]:
