@@ -128,6 +128,22 @@ def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(nvim
         child.sees("Half")
         child.quit()
         provider.wait_for_disconnect(1)
+    assert Hub(nvim_home).processes()
+
+
+def test_a_neovim_that_ends_starts_no_process(nvim_home, tmp_path):
+    written = tmp_path / "written"
+    with running_neovim(nvim_home) as child:
+        child.lua(
+            """
+            vim.api.nvim_create_autocmd('VimLeave', { callback = function()
+              local err = require('jumpseat.client').start()
+              vim.fn.writefile({ err and err.message or 'started' }, ...)
+            end })
+            """.replace("...", f"'{written}'")
+        )
+        child.quit()
+    assert written.read_text("utf-8") == "Neovim is ending.\n"
 
 
 @pytest.mark.scenario("two-editors")

@@ -156,6 +156,8 @@ end
 ---@return jumpseat.Error?
 function M.start()
   if connection then return end
+  -- A process that starts now would outlive Neovim for moments, and might start a daemon for no one.
+  if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is ending.') end
   local command = config.command()
   if not command then return missing() end
   local options = config.get()
