@@ -76,7 +76,7 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _no_form) -> Any:
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(to_json_form(item, other))  # noqa: PERF401
+            items.append(to_json_form(item, other))  # noqa: PERF401 - as above
         return items
     if is_dataclass(value) and not isinstance(value, type):
         discriminator, keys = _plan(type(value))
@@ -96,7 +96,7 @@ def from_json_form(cls: type[T], form: Mapping[str, Any]) -> T:
         TypeError: a field is missing.
     """
     values: dict[str, Any] = {}
-    for name, key, _ in _plan(cls)[1]:  # type: ignore[arg-type]
+    for name, key, _ in _plan(cls)[1]:  # type: ignore[arg-type]  # A class is hashable.
         if key in form:
             value = form[key]
             part = _PARTS.get(name)

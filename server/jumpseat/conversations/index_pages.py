@@ -32,7 +32,7 @@ _HAS_WORD = (
     " AND instr(text, ?))"
 )
 # Few candidates for a rare word; for a common one the list is filled by the first rows, and ends early.
-_MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608
+_MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - as above
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _select(
 ) -> list[_Found]:
     # Only constants of this module are put into the statement.
     rows = connection.execute(
-        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608
+        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - as above
         f" ORDER BY {order} LIMIT ?",
         [*values, *conditions.values, limit],
     )

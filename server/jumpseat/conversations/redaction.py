@@ -23,7 +23,7 @@ def redacted_form(value: Any) -> Any:
     if isinstance(value, list | tuple):
         items = []
         for item in value:
-            items.append(redacted_form(item))  # noqa: PERF401
+            items.append(redacted_form(item))  # noqa: PERF401 - as above
         return items
     return value
 

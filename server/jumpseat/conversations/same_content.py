@@ -139,7 +139,7 @@ def _is_same_json(one: Any, other: Any) -> bool:
         if left.keys() != right.keys():
             return False
         # A loop, because a generator would take a second frame of the stack for each level of a deep value.
-        for key in left:  # noqa: SIM110
+        for key in left:  # noqa: SIM110 - as above
             if not _is_same_json(left[key], right[key]):
                 return False
         return True

@@ -205,4 +205,4 @@ def _settings(line: Mapping[str, Any]) -> Mapping[str, Any]:
     value = line.get("settings", {})
     if isinstance(value, Mapping):
         return value
-    raise TypeError("settings is no object")
+    raise TypeError("settings is not an object")
