@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,52 @@ async def test_a_daemon_that_hangs_costs_five_seconds_and_loses_no_input(hub: Hu
             assert "the daemon does not answer" in await alone.whole_log()
         assert (await client.request("providers/list")).result["providers"]
         assert len((await hub.status())["clients"]) == 1
+
+
+def _contents(directory: Path) -> list[tuple[Path, int, int]]:
+    return sorted((path, path.lstat().st_mode, path.lstat().st_uid) for path in directory.rglob("*"))
+
+
+def _of_another_user(place: Path) -> Path:
+    (place / "jumpseat").mkdir(0o700)
+    os.chown(place / "jumpseat", 65534, 65534)
+    return place
+
+
+def _linked(place: Path) -> Path:
+    (place / "target").mkdir(0o700)
+    (place / "jumpseat").symlink_to(place / "target")
+    return place
+
+
+def _too_long(place: Path) -> Path:
+    long = place / ("x" * 100)
+    long.mkdir()
+    return long
+
+
+def _a_file(place: Path) -> Path:
+    (place / "jumpseat").touch(0o700)
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory to another user")
+@pytest.mark.requirement("9:run-directory")
+@pytest.mark.parametrize("make", [_of_another_user, _linked, _too_long, _a_file])
+async def test_an_unsafe_run_directory_is_passed_over_and_left_as_it_was(
+    hub: Hub, make: Callable[[Path], Path]
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        place = make(Path(name))
+        before = _contents(Path(name))
+        async with hub.client(env={"XDG_RUNTIME_DIR": str(place)}) as client:
+            await client.initialize()
+            assert hub.processes()
+            assert Path(name) not in hub.socket.parents
+        after = _contents(Path(name))
+        assert after == before
 
 
 @pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
