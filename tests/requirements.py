@@ -139,6 +139,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:settings-two-processes": "concurrent saves of daemons lose nothing, a killed one leaves a whole file",
     "5:settings-broken-file": "a broken file of settings is set aside, logged, and stops nothing",
     "5:settings-precedence": "a chat's values override the configuration's, and those the saved ones",
+    "5:prompts": "prompts/list has the prompts of the configuration; prompts/get puts the input in the text",
+    "5:prompts-did-change": "prompts/didChange is notified when a new configuration has other prompts",
     "5:count-tokens": "chat/countTokens counts what a chat would send, by the provider where it counts",
     "5:estimate-tokens": "without a provider's count the daemon estimates, better after a reported number",
     "5:transcript": "transcript/parse and transcript/render, the one Markdown form of a conversation",
@@ -171,6 +173,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     # Section 7: configuration.
     "7:file": "--config, else $JUMPSEAT_CONFIG, else config.toml of JUMPSEAT_HOME; a missing one is fine",
     "7:unknown-keys": "unknown keys are warned about with path and line, and the nearest known key",
+    "7:prompts": "[prompts.NAME] is checked like other tables; an overlay adds prompts and replaces none",
     "7:own-keys": "each kind has keys of its own; a wrong one faults its table, another kind's is unknown",
     "7:recipes": "every table of docs/recipes.md makes a provider and sends what the page promises",
     "7:reread": "a changed file or overlay is reread; turns go on, a broken one changes nothing",

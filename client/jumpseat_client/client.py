@@ -10,13 +10,11 @@ from typing import Any, Literal, Self
 
 from jumpseat.wire import RequestId
 from jumpseat_client.connection import DaemonConnection, OnNotification, OnProgress, OnRequest
+from jumpseat_client.requests import REQUEST_TIMEOUT, Requests
 from jumpseat_client.stream import ChatStream
 
 START_TIMEOUT = 30.0
 """Seconds for the daemon to start and answer `initialize`; with a cold disk cache it needs a few."""
-
-REQUEST_TIMEOUT = 120.0
-"""Seconds for the result of a request other than a chat; lists need requests to providers."""
 
 PROTOCOL_VERSION = 1
 
@@ -27,7 +25,7 @@ def default_command(*, shared: bool = False) -> list[str]:
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
-class Client:
+class Client(Requests):
     """A daemon, or a session of the shared one, that runs for as long as the `async with` block."""
 
     def __init__(
@@ -240,148 +238,6 @@ class Client:
             return connection.start_turn(method, chat, given, on_progress)
 
         return ChatStream(start, connection.cancel, connection.closed_error)
-
-    async def parse_transcript(self, text: str) -> dict[str, Any]:
-        """The conversation in a Markdown text: `{"messages", "system"?, "model"?, "settings"?, "turns"}`."""
-        return dict(await self.request("transcript/parse", {"text": text}))
-
-    async def render_transcript(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> str:
-        """A conversation as Markdown, for people to edit and for `parse_transcript` to read."""
-        params = {"messages": list(messages), "system": system, "model": model, "settings": settings}
-        return str((await self.request("transcript/render", params))["text"])
-
-    async def count_tokens(
-        self,
-        messages: str | Sequence[Mapping[str, Any]],
-        *,
-        model: str | None = None,
-        system: str | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        allow_estimate: bool = True,
-        **more: Any,
-    ) -> dict[str, Any]:
-        """The length of a chat: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
-
-        Args:
-            messages, model, system, tools: as for `chat`.
-            allow_estimate: whether to estimate if the provider does not count; else `tokens` is -1.
-            more: any other param of `chat/start`, by its name on the wire.
-        """
-        if isinstance(messages, str):
-            messages = [{"role": "user", "content": messages}]
-        params: dict[str, Any] = {
-            "messages": list(messages),
-            "model": model,
-            "system": system,
-            "tools": tools,
-            "allowEstimate": allow_estimate,
-            **more,
-        }
-        params = {key: value for key, value in params.items() if value is not None}
-        return dict(await self.request("chat/countTokens", params))
-
-    async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """`{"models": [...], "errors": [...]}`: section 3 of the protocol page."""
-        params: dict[str, Any] = {"refresh": refresh}
-        if provider is not None:
-            params["provider"] = provider
-        return dict(await self.request("models/list", params))
-
-    async def list_providers(self, *, probe: bool = False) -> list[dict[str, Any]]:
-        """Every configured provider with its capabilities and its authentication state."""
-        return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
-
-    async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """The authentication state of a provider; None for the default one."""
-        params: dict[str, Any] = {"refresh": refresh}
-        if provider is not None:
-            params["provider"] = provider
-        return dict(await self.request("auth/status", params))
-
-    async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
-        """Wait until the user has signed in, and return the authentication state.
-
-        The notification `auth/prompt` has the code and the page. It and the request `window/showDocument` go
-        to the callbacks of `spawn`.
-
-        Args:
-            provider: None for GitHub Copilot.
-            open_browser: let the daemon send `window/showDocument` with the page.
-
-        Raises:
-            RequestFailed: the user refused, the code expired, or the provider has no sign-in.
-        """
-        params: dict[str, Any] = {"openBrowser": open_browser}
-        if provider is not None:
-            params["provider"] = provider
-        # The daemon ends the request when the code expires.
-        return dict(await self.request("auth/signIn", params, timeout=None))
-
-    async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
-        """Delete the credential of a sign-in and return the authentication state."""
-        params = {} if provider is None else {"provider": provider}
-        return dict(await self.request("auth/signOut", params))
-
-    async def settings(self) -> dict[str, Any]:
-        """The saved settings: `default_provider`, `default_model`, `max_tokens`, and `providers` by id."""
-        return dict((await self.request("settings/get"))["settings"])
-
-    async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge these deeply into the saved settings and return the whole; None deletes.
-
-        After a change the daemon notifies `settings/didChange` to this client and to others.
-
-        Raises:
-            RequestFailed: a value is invalid (-32602), or the file cannot be written (1010).
-        """
-        return dict((await self.request("settings/save", {"settings": settings}))["settings"])
-
-    async def list_conversations(
-        self,
-        *,
-        cwd: str | None = None,
-        query: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> dict[str, Any]:
-        """Kept conversations, the last changed first: `{"conversations": [...], "nextCursor"?}`.
-
-        Args:
-            cwd: only those of this directory and below it.
-            query: only those that have all these words.
-            limit: the most of one page, up to 200.
-            cursor: `nextCursor` of the page before.
-        """
-        params = {"cwd": cwd, "query": query, "limit": limit, "cursor": cursor}
-        return dict(await self.request("conversations/list", params))
-
-    async def get_conversation(self, conversation_id: str) -> dict[str, Any]:
-        """A kept conversation: its row, `messages`, and `system` and `settings` as last sent.
-
-        Raises:
-            RequestFailed: there is none with this id (1004); so for the methods that change one.
-        """
-        return dict(await self.request("conversations/get", {"id": conversation_id}))
-
-    async def fork_conversation(self, conversation_id: str, *, messages: int | None = None) -> dict[str, Any]:
-        """Copy a kept conversation, or its first messages, and return the row of the copy."""
-        params = {"id": conversation_id, "messages": messages}
-        return dict(await self.request("conversations/fork", params))
-
-    async def rename_conversation(self, conversation_id: str, title: str) -> dict[str, Any]:
-        """Give a kept conversation another title and return its row."""
-        return dict(await self.request("conversations/rename", {"id": conversation_id, "title": title}))
-
-    async def delete_conversation(self, conversation_id: str) -> bool:
-        """Delete a kept conversation; False if there was none."""
-        return bool((await self.request("conversations/delete", {"id": conversation_id}))["deleted"])
 
     @property
     def _open(self) -> DaemonConnection:

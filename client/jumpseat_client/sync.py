@@ -10,7 +10,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from jumpseat_client.client import REQUEST_TIMEOUT, Client
+from jumpseat_client.client import Client
+from jumpseat_client.requests import REQUEST_TIMEOUT
 from jumpseat_client.results import ChatResult, Delta
 from jumpseat_client.stream import ChatStream
 

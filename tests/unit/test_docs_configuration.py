@@ -8,6 +8,7 @@ from itertools import chain
 import pytest
 
 from jumpseat.config.own_keys import own_keys
+from jumpseat.config.prompts import Prompt
 from jumpseat.config.schema import CapabilityOverrides, Config, ConfiguredModel, ProviderConfig
 from jumpseat.config.sources import SOURCES
 from jumpseat.providers import KINDS
@@ -23,6 +24,7 @@ from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table
             {*ProviderConfig.model_fields, *chain(*(own_keys(spec.options) for spec in KINDS.values()))},
             id="keys of a provider",
         ),
+        pytest.param("key of a prompt", list(Prompt.model_fields), id="keys of a prompt"),
     ],
 )
 def test_the_names_in_a_table_are_the_schemas(header: str, expected: Collection[str]) -> None:

@@ -1,6 +1,7 @@
 """The configuration: the TOML file, a client's overlay, value sources, settings schemas, saved settings."""
 
 from jumpseat.config.load import load_config
+from jumpseat.config.prompts import Prompt, prompt_named
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
 from jumpseat.config.schema import Config, ProviderConfig, TableOrigin
@@ -10,6 +11,7 @@ from jumpseat.system.secrets import Secret, SecretFilter, hidden, redact
 
 __all__ = [
     "Config",
+    "Prompt",
     "ProviderConfig",
     "SavedSettings",
     "Secret",
@@ -23,6 +25,7 @@ __all__ = [
     "hidden",
     "load_config",
     "mapped",
+    "prompt_named",
     "redact",
     "resolve",
     "saved_settings_file",

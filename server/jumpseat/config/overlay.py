@@ -1,7 +1,7 @@
 """Merges a client's overlay into the file's tables, and refuses keys that an overlay may not set.
 
 The overlay may come from a workspace of another author. It may choose a default provider and model, set
-values of settings, and add providers of literal values (docs/configuration.md, Trust).
+values of settings, and add providers of literal values, and prompts (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jumpseat.config.sources import source_prefix
 
 SOURCE = "initializationOptions.config"
 
-TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers"})
+TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers", "prompts"})
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
 
 LONGEST_ID = 100
@@ -49,7 +49,8 @@ def overlaid(
     for key in overlay:
         if key not in TOP_LEVEL:
             raise OverlayError(key, "may not be set by a client")
-    _refuse_sources(overlay, "")
+    # No text of a prompt is read as a source.
+    _refuse_sources({key: value for key, value in overlay.items() if key != "prompts"}, "")
     added = overlay.get("providers", {})
     if not isinstance(added, Mapping):
         raise OverlayError("providers", "must be a table of providers")
@@ -76,6 +77,8 @@ def overlaid(
         result["providers"] = providers
     if values:
         result["settings"] = merge_patch(base.get("settings", {}), values)
+    if prompts := _added_prompts(base.get("prompts", {}), overlay.get("prompts", {})):
+        result["prompts"] = prompts
     defaults = {key: overlay[key] for key in ("default_provider", "default_model") if key in overlay}
     return {**result, **defaults}
 
@@ -114,6 +117,17 @@ def _values_of_settings(settings: Any, where: str) -> Mapping[str, Any]:
             why = "must be a value: a client cannot change the settings rows of an existing provider"
             raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
     return settings
+
+
+def _added_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
+    """The prompts of the file with those of the overlay, which may replace none."""
+    if not isinstance(added, Mapping):
+        raise OverlayError("prompts", "must be a table of prompts")
+    for name in added:
+        # A person who chooses a prompt of their own by its name must get that one.
+        if name in base:
+            raise OverlayError(f"prompts.{name}", "is already defined in the configuration file")
+    return {**base, **added}
 
 
 def _refuse_changes(table: Mapping[str, Any], where: str) -> None:

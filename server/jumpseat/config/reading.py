@@ -204,13 +204,20 @@ _SENTENCES = {
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
     "literal_error": "must be one of {expected}",
+    "invalid-json-value": "must be a text, a number, true, false, an array or a table",
     "value_error": "{error}",
 }
 _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
 """By the type of an error, the name of the type that pydantic appends to the path."""
 
+_NAMES = {
+    "providers": "is not a valid name of a provider; it must have no colon and no white space",
+    "prompts": "is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, underscores or "
+    "hyphens",
+}
+"""For the names of tables, by the table that has them: the sentence that replaces pydantic's."""
+
 _FORMS = {
-    "[key]": "is not a valid name of a provider; it must have no colon and no white space",
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
     "mapping": "must be parameters, a place below it as in parameters.options, or chat",
@@ -220,7 +227,8 @@ _FORMS = {
 
 def _sentence(error: ErrorDetails) -> str:
     """An error of pydantic in the words of TOML."""
-    form = _FORMS.get(str(error["loc"][-1]))
+    key = str(error["loc"][-1])
+    form = _NAMES.get(str(error["loc"][0])) if key == "[key]" else _FORMS.get(key)
     if error["type"] == "string_pattern_mismatch" and form is not None:
         return form
     known = _SENTENCES.get(error["type"])

@@ -21,6 +21,7 @@ from pydantic import (
 
 from jumpseat.config.faults import Fault
 from jumpseat.config.options import ConversationOptions, DaemonOptions
+from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.setting_rows import CHAT, CHAT_PARAMS, SettingRow
 from jumpseat.config.templates import fault_of_address, marked
 from jumpseat.system.environment import Environment, empty_environment
@@ -313,6 +314,7 @@ class Config(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values in the form of saved settings (`max_tokens`, `providers.ID.KEY`), which they precede."""
 
+    prompts: dict[PromptName, Prompt] = Field(default_factory=dict)
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
     conversations: ConversationOptions = Field(default_factory=ConversationOptions)
 

@@ -19,7 +19,7 @@ from jumpseat.config.reading import read, sound_part
 from jumpseat.config.suggestions import alternatives
 from jumpseat.providers.checkup_values import faults_of_values, located, warnings_of_values
 from jumpseat.providers.kinds import KINDS
-from jumpseat.providers.names import fault_of_model
+from jumpseat.providers.names import configured_provider, fault_of_model
 from jumpseat.providers.registry import Registry
 from jumpseat.system.environment import Environment
 
@@ -101,6 +101,9 @@ async def _further_faults(
                 _check(registry.adapter(named))
             except ChatError as error:
                 yield ("default_provider",), _with_hint(error.message.rstrip("."), error), True
+        for name, prompt in config.prompts.items():
+            if prompt.model is not None and (mistyped := await fault_of_model(registry, prompt.model)):
+                yield ("prompts", name, "model"), mistyped, True
         for path, message in _settings_faults(registry, incomplete):
             yield path, message, True
     finally:
@@ -116,8 +119,14 @@ def _with_hint(message: str, error: ChatError) -> str:
 
 
 def _settings_faults(registry: Registry, incomplete: Collection[str | int]) -> Iterator[tuple[KeyPath, str]]:
-    """Values under `settings` that chats would ignore."""
+    """Values under `settings` that chats would ignore, and those of prompts that would fail."""
     settings = registry.config.settings
+    for name, prompt in registry.config.prompts.items():
+        provider = configured_provider(registry, prompt.model)
+        if provider is not None and provider not in incomplete:
+            for problem in check_settings(registry.settings_rows(provider), prompt.settings):
+                key = problem.path.removeprefix("settings.")
+                yield ("prompts", name, "settings", key), problem.message
     limit = settings.get("max_tokens")
     if limit is not None and not (type(limit) is int and limit > 0):
         yield ("settings", "max_tokens"), "must be an integer of at least 1"

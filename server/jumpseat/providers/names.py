@@ -147,6 +147,14 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
     return ResolvedModel(provider, adapter, model, known.info, known.sources, listed)
 
 
+def configured_provider(registry: Registry, name: str | None) -> str | None:
+    """The provider of a model's name by the configuration alone; None if that takes more."""
+    config = registry.config
+    provider, _ = _split(registry, name or config.default_model)
+    named = config.default_provider if provider is None else provider
+    return named if named in registry.ids else None
+
+
 async def fault_of_model(registry: Registry, name: str) -> str | None:
     """Why a chat would refuse a model's name, as the end of a sentence; None if it would not."""
     provider, model = _split(registry, name)

@@ -84,6 +84,13 @@ class TranscriptRenderParams(Params):
     settings: JsonObject = Field(default_factory=dict)
 
 
+class PromptsGetParams(Params):
+    """`prompts/get`."""
+
+    name: str
+    input: str = ""
+
+
 class ChatCancelParams(Params):
     """`chat/cancel`."""
 

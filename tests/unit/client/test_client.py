@@ -282,6 +282,8 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         "providers/list": {"providers": [{"id": "fake"}]},
         "auth/status": status,
         "chat/countTokens": {"tokens": 17, "method": "estimate"},
+        "prompts/list": {"prompts": [{"name": "review", "usesInput": True}]},
+        "prompts/get": {"name": "review", "text": "Review: x"},
     }
     scenario = Scenario(tmp_path, answers=answers)
     async with client(scenario) as daemon:
@@ -289,9 +291,12 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         assert await daemon.list_providers() == [{"id": "fake"}]
         assert await daemon.auth_status() == status
         assert await daemon.count_tokens("Hi", system="S", thinking="low") == answers["chat/countTokens"]
+        assert await daemon.list_prompts() == [{"name": "review", "usesInput": True}]
+        assert await daemon.get_prompt("review", "x") == answers["prompts/get"]
         with pytest.raises(RequestFailed) as caught:
             await daemon.request("no/such")
     assert caught.value.code == -32601
+    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x"}
     assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
     assert scenario.received("chat/countTokens")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],

@@ -161,3 +161,21 @@ async def test_hints_name_the_file_that_was_read_and_fit_every_front_end(
     assert unset.value.hint == (
         "Set UNSET_KEY in the environment that jumpseat is started in, and start it again."
     )
+
+
+@pytest.mark.requirement("7:prompts")
+async def test_the_model_and_the_settings_of_prompts_are_checked(home: Path) -> None:
+    table = "[providers.mine]\nkind = 'openai'\nbase_url = 'http://localhost:1/v1'\ndefault_model = 'm'\n"
+    prompts = (
+        "[prompts.a]\ntext = 'x'\nmodel = 'mnie:m'\n"
+        "[prompts.b]\ntext = 'x'\nmodel = 'mine:m'\nsettings.temperature = 9\nsettings.speed = 1\n"
+        "[prompts.c]\ntext = 'x'\nsettings.temperature = 1\n"
+    )
+    found = await checked(home, f"default_provider = 'mine'\n{table}{prompts}")
+
+    faults = [(fault.line, fault.key, fault.message.partition(";")[0]) for fault in found.errors]
+    assert faults == [
+        (8, "prompts.a.model", "begins with 'mnie', which is not a provider"),
+        (12, "prompts.b.settings.temperature", "must be at most 2"),
+        (13, "prompts.b.settings.speed", "is not a setting of this provider"),
+    ]

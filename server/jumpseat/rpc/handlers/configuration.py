@@ -14,6 +14,7 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config import Config, error_of, load_config
 from jumpseat.providers import BUILT_IN, KINDS
+from jumpseat.rpc.handlers.prompts import DID_CHANGE as PROMPTS_DID_CHANGE
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import DidChangeConfigurationParams
 from jumpseat.rpc.session import Session
@@ -85,9 +86,11 @@ async def reread(session: Session, overlay: Mapping[str, Any] | None = None) -> 
             logger.exception("the configuration stays as it was, because reading it failed")
             return
         session.overlay = overlay
-        known = session.registry.config.faults
+        known, prompts = session.registry.config.faults, session.registry.config.prompts
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
+        if config.prompts != prompts:
+            session.outbox.notify(PROMPTS_DID_CHANGE, {})
         show_faults(session, (provider for provider in config.faults if provider not in known))
     if retired:
 

@@ -1,0 +1,36 @@
+"""`prompts/list` and `prompts/get`. Section 5 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jumpseat.config import prompt_named
+from jumpseat.rpc.method import MethodCall
+from jumpseat.rpc.params import NoParams, PromptsGetParams
+from jumpseat.rpc.session import Session
+
+DID_CHANGE = "prompts/didChange"
+
+
+async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
+    """The prompts of the configuration, by name."""
+    rows = []
+    for name, prompt in sorted(session.registry.config.prompts.items()):
+        facts = {"name": name, "description": prompt.description, "model": prompt.model}
+        given = {key: value for key, value in facts.items() if value is not None}
+        rows.append({**given, "usesInput": prompt.uses_input})
+    return {"prompts": rows}
+
+
+async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> dict[str, Any]:
+    """One prompt, with the input in its text."""
+    name = call.params.name
+    prompt = prompt_named(session.registry.config.prompts, name)
+    result: dict[str, Any] = {"name": name, "text": prompt.filled(call.params.input)}
+    if prompt.system is not None:
+        result["system"] = prompt.system
+    if prompt.model is not None:
+        result["model"] = prompt.model
+    if prompt.settings:
+        result["settings"] = prompt.settings
+    return result

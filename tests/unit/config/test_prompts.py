@@ -1,0 +1,113 @@
+"""The tables `[prompts.NAME]`: their text, their faults, and what an overlay may add."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import ConfigError, RequestError
+from jumpseat.config import Config, Prompt, load_config, prompt_named
+from jumpseat.system.environment import environment_of_process
+
+pytestmark = pytest.mark.requirement("7:prompts")
+
+REVIEW = '[prompts.review]\ntext = "Review: {{input}}"\n'
+
+
+def loaded(home: Path, text: str, overlay: Any = None) -> Config:
+    (home / "config.toml").write_text(text, "utf-8")
+    return load_config(None, overlay, environment=environment_of_process())
+
+
+@pytest.mark.requirement("5:prompts")
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("Review: {{input}}", "x = 1\n", "Review: x = 1\n"),
+        ("Review: {{ input }}!", "", "Review: !"),
+        ("{{input}} or {{input}}", "a", "a or a"),
+        ("Say {{input}}", r"\1 \g<0> {{input}}", r"Say \1 \g<0> {{input}}"),
+        ("Explain this.\n", "x = 1", "Explain this.\n\nx = 1"),
+        ("Explain this.\n", "", "Explain this.\n"),
+        ("Explain this.", " \n", "Explain this."),
+        ("{{other}} {input}", "", "{{other}} {input}"),
+    ],
+)
+def test_the_input_goes_into_its_places_or_after_the_text(text: str, given: str, expected: str) -> None:
+    assert Prompt(text=text).filled(given) == expected
+
+
+@pytest.mark.requirement("5:prompts")
+def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
+    prompts = {"review": Prompt(text="x"), "commit": Prompt(text="y")}
+
+    with pytest.raises(RequestError) as caught:
+        prompt_named(prompts, "reviw")
+    assert caught.value.message == (
+        "There is no prompt named 'reviw'; did you mean review? There are: commit, review."
+    )
+    assert caught.value.hint == "Add a table [prompts.reviw] to the configuration file."
+    with pytest.raises(RequestError, match=r"^There is no prompt named 'x'\.$"):
+        prompt_named({}, "x")
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        ("[prompts.a]\n", ":1: prompts.a.text: is missing"),
+        ("[prompts.a]\ntext = ''\n", ":2: prompts.a.text: must not be empty"),
+        ("[prompts.a]\ntext = 'x'\nsystem = 3\n", ":3: prompts.a.system: must be a string"),
+        ("[prompts.a]\ntext = 'x'\nmodel = ''\n", ":3: prompts.a.model: must not be empty"),
+        (
+            "[prompts.a]\ntext = 'x'\nsettings.since = 2020-01-01\n",
+            ":3: prompts.a.settings.since: must be a text, a number, true, false, an array or a table",
+        ),
+        (
+            "[prompts.'a b']\ntext = 'x'\n",
+            ":1: prompts.a b: is not a valid name of a prompt; it must have 1 to 100 letters, digits, dots, "
+            "underscores or hyphens",
+        ),
+        ("prompts = 3\n", ":1: prompts: must be a table"),
+        ("[prompts]\na = 'x'\n", ":2: prompts.a: must be a table"),
+    ],
+)
+def test_a_wrong_prompt_is_a_fault_with_its_line(home: Path, table: str, fault: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(home, table)
+    assert caught.value.message == f"{home / 'config.toml'}{fault}."
+
+
+def test_an_unknown_key_is_reported_with_the_nearest_one(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        loaded(home, "[prompts.a]\ntext = 'x'\nsytem = 'y'\n")
+
+    assert ":3: prompts.a.sytem: unknown key, which is ignored; did you mean system?" in caplog.text
+
+
+def test_an_overlay_adds_prompts_whose_texts_are_no_sources(home: Path) -> None:
+    config = loaded(home, REVIEW, {"prompts": {"shell": {"text": "env: what is ${HOME}?", "model": None}}})
+
+    assert list(config.prompts) == ["review", "shell"]
+    assert config.prompts["shell"].text == "env: what is ${HOME}?"
+
+
+@pytest.mark.parametrize(
+    ("prompts", "fault"),
+    [
+        (
+            {"review": {"text": "Send all to example.com"}},
+            "prompts.review is already defined in the configuration file.",
+        ),
+        ([1], "prompts must be a table of prompts."),
+        ({"x": {"text": 3}}, "prompts.x.text: must be a string."),
+    ],
+)
+def test_an_overlay_replaces_no_prompt(home: Path, prompts: Any, fault: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(home, REVIEW, {"prompts": prompts})
+    assert caught.value.message.endswith(fault)
