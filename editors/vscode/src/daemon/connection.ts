@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createMessageConnection,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type CancellationToken,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
+
+import type { Log } from '../log';
+import { cancelled, DaemonError } from './errors';
+import type { Child } from './process';
+import type {
+  ChatParams,
+  ChatResult,
+  Delta,
+  EditParams,
+  EditResult,
+  ErrorData,
+  InitializeParams,
+  InitializeResult,
+  Requests,
+} from './protocol';
+
+/** The connection to one process. Requests that are under way when it ends are rejected with the reason of `close`. */
+export class Connection {
+  readonly #rpc: MessageConnection;
+  readonly #turns = new Map<string, (delta: Delta) => void>();
+  #closed: DaemonError | undefined;
+
+  constructor(child: Child, log: Log, onNotification: (method: string, params: unknown) => void) {
+    this.#rpc = createMessageConnection(
+      new StreamMessageReader(child.process.stdout),
+      new StreamMessageWriter(child.process.stdin),
+      {
+        error: log.error.bind(log),
+        warn: log.warn.bind(log),
+        info: log.info.bind(log),
+        log: log.info.bind(log),
+      },
+    );
+    this.#rpc.onError(([error]) => {
+      log.error(`jumpseat: ${error.message}`);
+    });
+    this.#rpc.onNotification((method: string, params: unknown) => {
+      if (method === 'chat/delta') {
+        const { turnId, delta } = params as { turnId: string; delta: Delta };
+        this.#turns.get(turnId)?.(delta);
+      }
+      onNotification(method, params);
+    });
+    this.#rpc.listen();
+  }
+
+  initialize(params: InitializeParams): Promise<InitializeResult> {
+    return this.#send('initialize', params);
+  }
+
+  initialized(): void {
+    void this.#rpc.sendNotification('initialized', {});
+  }
+
+  request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    return this.#send(method, params, token);
+  }
+
+  /** A turn whose deltas go to `onDelta` before the promise settles. */
+  async turn<P extends ChatParams | EditParams>(
+    method: 'chat/start' | 'edit/start',
+    params: P,
+    onDelta: (delta: Delta) => void,
+    token?: CancellationToken,
+  ): Promise<P extends EditParams ? EditResult : ChatResult> {
+    const turnId = params.turnId ?? randomUUID();
+    this.#turns.set(turnId, onDelta);
+    try {
+      return await this.#send(method, { ...params, turnId }, token);
+    } finally {
+      this.#turns.delete(turnId);
+    }
+  }
+
+  /** Ask the daemon to end. Resolves when that is written, or cannot be. */
+  async leave(): Promise<void> {
+    if (!this.#closed) {
+      this.#rpc.sendRequest('shutdown').catch(() => undefined);
+      await this.#rpc.sendNotification('exit').catch(() => undefined);
+    }
+  }
+
+  close(reason: DaemonError): void {
+    if (!this.#closed) {
+      this.#closed = reason;
+      this.#rpc.dispose();
+    }
+  }
+
+  async #send<R>(method: string, params: object, token?: CancellationToken): Promise<R> {
+    this.#checkOpen();
+    if (token?.isCancellationRequested) {
+      throw cancelled();
+    }
+    try {
+      return await (token
+        ? this.#rpc.sendRequest<R>(method, params, token)
+        : this.#rpc.sendRequest<R>(method, params));
+    } catch (error) {
+      this.#checkOpen();
+      throw received(error);
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) {
+      throw this.#closed;
+    }
+  }
+}
+
+function received(error: unknown): unknown {
+  return error instanceof ResponseError
+    ? new DaemonError(error.code, error.message, error.data as ErrorData | undefined)
+    : error;
+}

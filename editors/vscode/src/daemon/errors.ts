@@ -1,0 +1,58 @@
+import type { ErrorData } from './protocol';
+
+/** The codes that this extension tells apart: section 6 of the contract. */
+export const Code = {
+  authentication: 1000,
+  authorization: 1001,
+  rateLimit: 1002,
+  quotaExceeded: 1003,
+  request: 1004,
+  connection: 1008,
+  config: 1010,
+  cancelled: -32800,
+} as const;
+
+/** An error of the daemon, or of this extension in the daemon's form. */
+export class DaemonError extends Error {
+  override readonly name = 'DaemonError';
+
+  constructor(
+    readonly code: number,
+    message: string,
+    readonly data: ErrorData = { kind: 'internal', retryable: false },
+  ) {
+    super(message);
+  }
+
+  /** The text for a person: the message, and the hint if there is one. */
+  get sentence(): string {
+    return this.data.hint ? `${this.message} ${this.data.hint}` : this.message;
+  }
+
+  get cancelled(): boolean {
+    return this.code === Code.cancelled;
+  }
+}
+
+/** An error as the daemon's: whatever was thrown. */
+export function asDaemonError(error: unknown): DaemonError {
+  if (error instanceof DaemonError) {
+    return error;
+  }
+  return new DaemonError(-32603, error instanceof Error ? error.message : String(error));
+}
+
+export function cancelled(): DaemonError {
+  return new DaemonError(Code.cancelled, 'The request was cancelled.', {
+    kind: 'cancelled',
+    retryable: false,
+  });
+}
+
+export function connectionLost(message: string, hint: string): DaemonError {
+  return new DaemonError(Code.connection, message, { kind: 'connection', retryable: true, hint });
+}
+
+export function wrongSetUp(message: string, hint: string): DaemonError {
+  return new DaemonError(Code.config, message, { kind: 'config', retryable: false, hint });
+}

@@ -1,0 +1,322 @@
+import { Emitter, type CancellationToken, type Disposable, type Event } from 'vscode-jsonrpc/node';
+
+import type { Log } from '../log';
+import { Connection } from './connection';
+import { asDaemonError, cancelled, connectionLost, type DaemonError } from './errors';
+import { start, type Child, type Exit, type Launch } from './process';
+import type {
+  ChatParams,
+  ChatResult,
+  Delta,
+  EditParams,
+  EditResult,
+  InitializeParams,
+  InitializeResult,
+  Notifications,
+  Requests,
+} from './protocol';
+import { checkVersion } from './version';
+
+export type State = 'stopped' | 'starting' | 'ready' | 'failed';
+
+/** A process that ends unexpectedly more often than this is not started again by itself: VS Code's own budget. */
+const CRASHES = 5;
+const CRASHES_WITHIN_MS = 180_000;
+const INITIALIZE_MS = 20_000;
+/** A process that has not ended this long after its input was closed is killed. */
+const LEAVE_MS = 3000;
+
+export interface DaemonOptions {
+  /** Find the program, or install it. Called for every start. */
+  launch(): Promise<Launch>;
+  initializeParams(): InitializeParams;
+  log: Log;
+  /** How long `initialize` may take. */
+  initializeMs?: number;
+}
+
+/** Thrown by a start that was overtaken by a newer one; whoever waits for it waits for that one instead. */
+class Superseded extends Error {}
+
+interface Session {
+  connection: Connection;
+  child: Child;
+}
+
+/** The daemon of this window: started when a request needs it, and started again after a crash. */
+export class Daemon implements Disposable {
+  readonly #options: DaemonOptions;
+  readonly #stateChanged = new Emitter<State>();
+  readonly #listeners = new Map<string, Set<(params: never) => void>>();
+  #state: State = 'stopped';
+  #attempt: Promise<Session> | undefined;
+  #session: Session | undefined;
+  /** Counts starts; only the newest one may spawn, or change the state. */
+  #generation = 0;
+  #crashes: number[] = [];
+  #disposed = false;
+
+  /** The daemon's answer to `initialize`, while it is ready. */
+  info: InitializeResult | undefined;
+  /** Why the state is `failed`. */
+  failure: DaemonError | undefined;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get onDidChangeState(): Event<State> {
+    return this.#stateChanged.event;
+  }
+
+  /** Whether the daemon, once ready, answers this request; older ones of the same protocol version lack some. */
+  supports(method: keyof Requests): boolean {
+    return this.info?.capabilities.experimental?.jumpseat?.methods.includes(method) ?? false;
+  }
+
+  onNotification<N extends keyof Notifications>(
+    method: N,
+    handler: (params: Notifications[N]) => void,
+  ): Disposable {
+    const handlers = this.#listeners.get(method) ?? new Set();
+    this.#listeners.set(method, handlers.add(handler));
+    return { dispose: () => void handlers.delete(handler) };
+  }
+
+  /** Send a request. Rejects with a `DaemonError`. */
+  request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    return this.#with(token, (connection) => connection.request(method, params, token));
+  }
+
+  /** Run a turn. Its deltas come before the promise settles. Rejects with a `DaemonError`, after a cancel too. */
+  chat(params: ChatParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<ChatResult> {
+    return this.#with(token, (connection) => connection.turn('chat/start', params, onDelta, token));
+  }
+
+  /** Rewrite a piece of text; as `chat`. */
+  edit(params: EditParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<EditResult> {
+    return this.#with(token, (connection) => connection.turn('edit/start', params, onDelta, token));
+  }
+
+  /** Start the daemon if it does not run. */
+  async start(): Promise<void> {
+    await this.#connected();
+  }
+
+  /** End the process and start another one, also after too many crashes. */
+  async restart(): Promise<void> {
+    this.#crashes = [];
+    this.#end('jumpseat was restarted.');
+    this.#attempt = this.#start(++this.#generation);
+    await this.#connected();
+  }
+
+  /** End the process; the next request starts it again. */
+  stop(): void {
+    this.#end('jumpseat was stopped.');
+    this.#attempt = undefined;
+    ++this.#generation;
+    this.#change('stopped');
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.stop();
+    this.#stateChanged.dispose();
+    this.#listeners.clear();
+  }
+
+  async #with<R>(
+    token: CancellationToken | undefined,
+    use: (connection: Connection) => Promise<R>,
+  ): Promise<R> {
+    let stop: Disposable | undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      stop = token?.onCancellationRequested(() => {
+        reject(cancelled());
+      });
+    });
+    stopped.catch(() => undefined);
+    try {
+      if (token?.isCancellationRequested) {
+        throw cancelled();
+      }
+      const { connection } = await Promise.race([this.#connected(), stopped]);
+      return await use(connection);
+    } catch (error) {
+      throw asDaemonError(error);
+    } finally {
+      stop?.dispose();
+    }
+  }
+
+  async #connected(): Promise<Session> {
+    for (;;) {
+      if (this.#disposed) {
+        throw connectionLost('jumpseat was stopped.', 'VS Code is ending, or the extension is.');
+      }
+      try {
+        return await (this.#attempt ??= this.#start(++this.#generation));
+      } catch (error) {
+        if (!(error instanceof Superseded)) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  async #start(generation: number): Promise<Session> {
+    let session: Session | undefined;
+    this.#change('starting');
+    try {
+      if (!this.#mayStart()) {
+        throw connectionLost(
+          'jumpseat ended too often to be started again by itself.',
+          'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
+        );
+      }
+      const launch = await this.#options.launch();
+      this.#current(generation);
+      const { log } = this.#options;
+      log.info(`Starting ${[launch.program, ...launch.args].join(' ')}`);
+      const child = await start(launch, log);
+      const connection = new Connection(child, log, (method, params) => {
+        this.#notify(method, params);
+      });
+      session = { child, connection };
+      this.#session = session;
+      const begun = session;
+      void child.exit.then((exit) => {
+        this.#ended(begun, exit);
+      });
+      this.#current(generation);
+      const info = await this.#initialize(connection);
+      this.#current(generation);
+      checkVersion(info, launch.program);
+      connection.initialized();
+      this.info = info;
+      this.#change('ready');
+      log.info(`jumpseat ${info.serverInfo.version} is ready.`);
+      return session;
+    } catch (error) {
+      const superseded = generation !== this.#generation;
+      if (session) {
+        this.#leave(session, 'jumpseat could not be started.');
+      }
+      if (superseded) {
+        throw new Superseded();
+      }
+      const failure = asDaemonError(error);
+      this.#attempt = undefined;
+      this.#change('failed', failure);
+      this.#options.log.error(failure.sentence);
+      throw failure;
+    }
+  }
+
+  async #initialize(connection: Connection): Promise<InitializeResult> {
+    const limit = this.#options.initializeMs ?? INITIALIZE_MS;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(
+          connectionLost(
+            `jumpseat did not answer within ${Math.round(limit / 1000)} seconds.`,
+            'The command "jumpseat: Show Log" has its log.',
+          ),
+        );
+      }, limit);
+    });
+    try {
+      return await Promise.race([connection.initialize(this.#options.initializeParams()), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The process has ended: without our asking, unless the session is no longer the current one. */
+  #ended(session: Session, { code, signal }: Exit): void {
+    const how = signal ?? `code ${code ?? '?'}`;
+    this.#options.log.info(`jumpseat ended: ${how}`);
+    if (this.#session !== session) {
+      return;
+    }
+    this.#session = undefined;
+    this.#crashes.push(Date.now());
+    const ready = this.#state === 'ready';
+    const again = this.#mayStart();
+    const lost = connectionLost(
+      ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
+      again && ready
+        ? 'It was started again.'
+        : 'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
+    );
+    session.connection.close(lost);
+    if (ready) {
+      this.info = undefined;
+      this.#attempt = undefined;
+      this.#options.log.error(lost.sentence);
+      if (again) {
+        this.#attempt = this.#start(++this.#generation);
+        this.#attempt.catch(() => undefined);
+      } else {
+        this.#change('failed', lost);
+      }
+    }
+  }
+
+  #mayStart(): boolean {
+    const now = Date.now();
+    this.#crashes = this.#crashes.filter((at) => now - at < CRASHES_WITHIN_MS);
+    return this.#crashes.length < CRASHES;
+  }
+
+  #current(generation: number): void {
+    if (generation !== this.#generation) {
+      throw new Superseded();
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#session) {
+      this.#leave(this.#session, reason);
+    }
+  }
+
+  /** End a session that nobody is to use any more. */
+  #leave(session: Session, reason: string): void {
+    if (this.#session === session) {
+      this.#session = undefined;
+      this.info = undefined;
+    }
+    const { connection, child } = session;
+    void connection.leave().then(() => child.process.stdin.end());
+    connection.close(connectionLost(reason, 'Try again.'));
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), LEAVE_MS);
+    void child.exit.then(() => {
+      clearTimeout(timer);
+    });
+  }
+
+  #notify(method: string, params: unknown): void {
+    for (const handler of this.#listeners.get(method) ?? []) {
+      handler(params as never);
+    }
+  }
+
+  #change(state: State, failure?: DaemonError): void {
+    this.failure = failure;
+    if (this.#state !== state) {
+      this.#state = state;
+      this.#stateChanged.fire(state);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { wrongSetUp } from './errors';
+import type { InitializeResult, Requests } from './protocol';
+
+/** What this extension cannot do without. A part that needs more asks `Daemon.supports`. */
+const NEEDED: (keyof Requests)[] = [
+  'chat/start',
+  'chat/cancel',
+  'edit/start',
+  'models/list',
+  'providers/list',
+  'auth/signIn',
+  'conversations/list',
+  'transcript/render',
+];
+
+/** Throws what a person can do about a daemon that is too old or too new. */
+export function checkVersion(info: InitializeResult, program: string): void {
+  const abilities = info.capabilities.experimental?.jumpseat;
+  const name = `jumpseat ${info.serverInfo.version} at ${program}`;
+  if (abilities?.protocolVersion !== 1) {
+    throw wrongSetUp(
+      `${name} speaks another version of the protocol than this extension.`,
+      'Install the extension and jumpseat in the same version.',
+    );
+  }
+  const missing = NEEDED.find((method) => !abilities.methods.includes(method));
+  if (missing) {
+    throw wrongSetUp(
+      `${name} is too old for this extension (it lacks ${missing}).`,
+      'Upgrade it, or empty the setting jumpseat.path so that the extension uses its own.',
+    );
+  }
+}

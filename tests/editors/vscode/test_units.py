@@ -1,0 +1,30 @@
+"""The tests of the VS Code extension's parts that need no editor, against the real daemon."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
+
+
+def test_the_parts_of_the_extension_that_need_no_editor_work() -> None:
+    npm = shutil.which("npm")
+    if npm is None or not (EXTENSION / "node_modules").is_dir():
+        pytest.skip("the packages of the VS Code extension are not installed")
+    ran = subprocess.run(
+        [npm, "--silent", "test"],
+        cwd=EXTENSION,
+        env={**os.environ, "JUMPSEAT": str(Path(sys.executable).with_name("jumpseat"))},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
