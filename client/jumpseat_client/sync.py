@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -16,6 +16,9 @@ from jumpseat_client.results import ChatResult, Delta
 from jumpseat_client.stream import ChatStream
 
 T = TypeVar("T")
+
+INTERRUPTIBLE_SECONDS = 0.5
+"""Ctrl-C ends a wait within this time."""
 
 
 class SyncClient:
@@ -115,6 +118,9 @@ class SyncClient:
             raise RuntimeError(f"the client is used {where}")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
+            # A signal that arrives just before a wait does not wake it, and on Windows Ctrl-C never does.
+            while not future.done():
+                wait([future], timeout=INTERRUPTIBLE_SECONDS)
             return future.result()
         except BaseException:
             future.cancel()  # After Ctrl-C the request is still running; cancelling it also tells the daemon.

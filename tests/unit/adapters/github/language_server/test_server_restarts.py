@@ -101,22 +101,19 @@ async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
 async def test_a_server_is_not_started_before_the_last_one_has_exited(
     harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends: list[asyncio.Task[str]] = []
+    children: list[FramedChild] = []
     had_exited: list[bool] = []
 
     async def start(*argv: Any, **more: Any) -> FramedChild:
-        had_exited.extend(end.done() for end in ends)
-        child = await start_child(*argv, **more)
-        ends.append(asyncio.ensure_future(child.ended()))
-        return child
+        had_exited.extend(child.return_code is not None for child in children)
+        children.append(await start_child(*argv, **more))
+        return children[-1]
 
     monkeypatch.setattr(server_module, "start_child", start)
     task = await started_request(await harness.connection(), fake)
     fake.send_bytes(b"Hello?\r\n\r\n")
     await failure_of(task)
     await harness.connection()
-    await harness.server.aclose()
-    await asyncio.gather(*ends)
     assert had_exited == [True]
 
 
