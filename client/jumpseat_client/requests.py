@@ -76,6 +76,10 @@ class Requests(ABC):
         """Every configured provider with its capabilities and its authentication state."""
         return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
 
+    async def diagnose(self, provider: str) -> list[dict[str, Any]]:
+        """What works of one provider: `[{"name", "ok", "message", "hint"?, "durationMs"?}]`."""
+        return list((await self.request("providers/diagnose", {"provider": provider}))["checks"])
+
     async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
         """The authentication state of a provider; None for the default one."""
         params: dict[str, Any] = {"refresh": refresh}

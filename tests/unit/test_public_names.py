@@ -25,8 +25,8 @@ from tests.unit.pages import names_in, table
 
 CHAT = """
 BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS AuthenticationError AuthorizationError Billing
-BlockDoneEvent ChatCancelled ChatError ChatRequest CitationEvent ConfigError ConnectionError ContentBlock
-ContentFilterError ContextBlock ContextExceededError Cost DoneEvent Fold ImageBlock Initiator
+BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent ConfigError ConnectionError
+ContentBlock ContentFilterError ContextBlock ContextExceededError Cost DoneEvent Fold ImageBlock Initiator
 InvalidRequestError JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState
 Position Problem ProgressEvent ProtocolError QuotaExceededError Range RateLimitError RedactedThinkingBlock
 RequestError Response ResponseEvent RetryEvent Role ServerError StartEvent StopReason StreamEvent TextBlock

@@ -20,6 +20,7 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.chat.check import Check
 from jumpseat.chat.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -86,6 +87,7 @@ __all__ = [
     "ChatCancelled",
     "ChatError",
     "ChatRequest",
+    "Check",
     "CitationEvent",
     "ConfigError",
     "ConnectionError",

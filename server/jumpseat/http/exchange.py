@@ -180,6 +180,18 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
         return HttpAnswer(response.status_code, response.headers, content)
 
 
+async def head_of(client: HttpClient, call: HttpCall, *, provider: str) -> tuple[int, Mapping[str, str], Any]:
+    """The status and the headers of any answer to the request, and its TLS connection or None.
+
+    Raises:
+        ChatError: the request failed.
+    """
+    async with _opened(client, call, provider) as (response, _):
+        stream = response.extensions.get("network_stream")
+        tls = None if stream is None else stream.get_extra_info("ssl_object")
+        return response.status_code, response.headers, tls
+
+
 async def _whole_body(body: Body, provider: str) -> bytes:
     content = bytearray()
     async with contextlib.aclosing(body.pieces()) as pieces:

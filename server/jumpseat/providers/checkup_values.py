@@ -29,7 +29,7 @@ def faults_of_values(provider: str, table: ProviderConfig) -> Iterator[tuple[Key
         provider: its id.
         table: read from the user's own file.
     """
-    for path, value in _sources(table):
+    for path, value in sources_of(table):
         if (fault := fault_of_source(value, table)) is not None:
             yield path, fault
     for path, text in _templates(table):
@@ -51,14 +51,14 @@ _FILLED = ("env", "headers")
 def warnings_of_values(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
     """Values that are probably mistakes, in the form of `faults_of_values`."""
     environment = table.origin.environment
-    for path, value in _sources(table):
+    for path, value in sources_of(table):
         prefix = source_prefix(value)
         name = value.removeprefix("env:")
         if prefix == "env:" and name and not environment.get(name).strip():
             yield path, f"names the variable {name}, which is not set here"
         elif prefix in (None, "file:") and _is_literal(value, filled=prefix is None and path[0] in _FILLED):
             yield path, _LITERAL
-        elif path[0] in _credential_keys(table) and is_unset_variable(value, environment):
+        elif path[0] in credential_keys(table) and is_unset_variable(value, environment):
             yield (
                 path,
                 "looks like the name of a variable, which is not set here; the name would be sent",
@@ -89,9 +89,9 @@ def located(provider: str, message: str) -> tuple[KeyPath, str]:
     return (), message.rstrip(".")
 
 
-def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Every value that may name a source."""
-    for key in (*_credential_keys(table), "proxy"):
+def sources_of(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Every value that may name a source, with its path below the table."""
+    for key in (*credential_keys(table), "proxy"):
         if isinstance(value := getattr(table, key, None), str):
             yield (key,), value
     for key in ("env", "headers"):
@@ -101,7 +101,8 @@ def _sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
         yield ("client_cert", "password"), table.client_cert.password
 
 
-def _credential_keys(table: ProviderConfig) -> tuple[str, ...]:
+def credential_keys(table: ProviderConfig) -> tuple[str, ...]:
+    """The keys of a table that hold a credential."""
     spec = KINDS.get(table.kind)
     return ("api_key", *(spec.source_keys if spec is not None else ()))
 

@@ -123,6 +123,12 @@ class ProvidersListParams(Params):
     probe: bool = False
 
 
+class ProvidersDiagnoseParams(Params):
+    """`providers/diagnose`."""
+
+    provider: str
+
+
 class AuthStatusParams(Params):
     """`auth/status`."""
 

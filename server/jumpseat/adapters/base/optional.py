@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from jumpseat.chat import ModelInfo
+from jumpseat.chat import Check, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,5 +87,18 @@ class ChecksSetup(Protocol):
 
         Raises:
             ConfigError: a program or file is missing, or cannot be used.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksHosts(Protocol):
+    """Makes its requests to hosts that it can name before."""
+
+    async def check_hosts(self) -> Sequence[Check]:
+        """Whether its hosts can be reached, as `jumpseat.http.diagnosis.check_hosts` finds out.
+
+        Raises:
+            ChatError: the table has no usable URL.
         """
         ...

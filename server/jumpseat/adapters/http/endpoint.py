@@ -27,6 +27,7 @@ from jumpseat.chat import (
     AuthorizationError,
     ChatError,
     ChatRequest,
+    Check,
     ModelInfo,
     RequestError,
     StreamEvent,
@@ -36,6 +37,7 @@ from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.templates import names_in
 from jumpseat.config.values import is_unset_variable, needs_model
 from jumpseat.http import HttpCall, HttpClient, get_json, stream_events
+from jumpseat.http.diagnosis import check_hosts
 from jumpseat.system.secrets import Secret, names_credential
 from jumpseat.system.worker import compute
 
@@ -189,6 +191,16 @@ class EndpointAdapter(Adapter):
         """
         models = await self._list_if_any()
         return None if models is None else capabilities_of(models)
+
+    async def check_hosts(self) -> Sequence[Check]:
+        """Whether the endpoint can be reached; no credential is sent.
+
+        Raises:
+            ConfigError: the URL cannot be resolved.
+        """
+        key, url = ("url", self._config.url) if self._config.url else ("base_url", self._base_url)
+        model = self._config.default_model or next(iter(self._config.model_names), "model")
+        return await check_hosts(self._http, [await self._values.filled_url(key, url, model)], self._provider)
 
     async def aclose(self) -> None:
         """Release what is shared with other sessions; an override must call this too."""

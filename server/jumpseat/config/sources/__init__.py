@@ -33,6 +33,7 @@ __all__ = [
     "failed",
     "fault_of_source",
     "read_source",
+    "shown_source",
     "source_of",
     "source_prefix",
 ]
@@ -60,12 +61,18 @@ def fault_of_source(value: str, table: ProviderConfig) -> str | None:
     return None if argument else f"has nothing after {source.prefix}"
 
 
+def shown_source(value: str) -> str:
+    """A value that names a source, without what may be a secret in it."""
+    source = source_of(value)
+    return value if source is None else source.prefix + source.shown(value.removeprefix(source.prefix))
+
+
 def failed(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
     """The error for a source without a value."""
-    source = source_of(value)
-    shown = value if source is None else source.prefix + source.shown(value.removeprefix(source.prefix))
     return ConfigError(
-        f"providers.{provider}.{key} is {shown}, but {error}.", provider=provider, hint=error.hint
+        f"providers.{provider}.{key} is {shown_source(value)}, but {error}.",
+        provider=provider,
+        hint=error.hint,
     )
 
 

@@ -1,4 +1,4 @@
-"""`providers/list`. Section 5 of the protocol page."""
+"""`providers/list`, `providers/diagnose`. Section 5 of the protocol page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from jumpseat.chat import ChatError
 from jumpseat.providers import default_provider, describe
-from jumpseat.rpc.encode import provider_to_wire
+from jumpseat.rpc.encode import provider_to_wire, to_wire
 from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.params import ProvidersListParams
+from jumpseat.rpc.params import ProvidersDiagnoseParams, ProvidersListParams
 from jumpseat.rpc.session import Session
 
 
@@ -21,3 +21,12 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
         default = None  # A faulty default is an error of chats only: the list shows what to choose.
     rows = await describe(registry, default, probe=call.params.probe)
     return {"providers": [provider_to_wire(row) for row in rows]}
+
+
+async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnoseParams]) -> dict[str, Any]:
+    """What works of one provider, and what to do about the rest."""
+    from jumpseat.providers.diagnosis import diagnose  # Deferred: rarely needed.
+
+    checks = await diagnose(session.registry, call.params.provider)
+    # `ok` is a value when it is None, too.
+    return {"checks": [{**to_wire(check), "ok": check.ok} for check in checks]}

@@ -45,13 +45,14 @@ from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.routes.messages import MessagesRoute
 from jumpseat.adapters.http.routes.responses import ResponsesRoute
 from jumpseat.adapters.http.shared_answers import SharedAnswers
-from jumpseat.chat import ChatError, ChatRequest, ModelInfo, StreamEvent
+from jumpseat.chat import ChatError, ChatRequest, Check, ModelInfo, StreamEvent
 from jumpseat.chat.long import is_long
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.chat_completions import EndpointFacts
 from jumpseat.dialects.responses import ResponsesFacts, without_item_ids
 from jumpseat.http import HttpCall, HttpClient, Refine, get_json, stream_events
+from jumpseat.http.diagnosis import check_hosts
 from jumpseat.system.worker import compute
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
@@ -212,6 +213,15 @@ class CopilotAdapter(Adapter):
         """The model's context length in the last list."""
         row = self._catalogue.row(model)
         return row.max_context_tokens if row is not None else None
+
+    async def check_hosts(self) -> Sequence[Check]:
+        """Whether GitHub's hosts can be reached; no credential is sent."""
+        try:
+            data_host = (await self.account.credential())[0].data_host
+        except ChatError:
+            data_host = self._hosts.copilot
+        urls = (self._hosts.github, self._hosts.api, data_host)
+        return await check_hosts(self._http, urls, self._provider)
 
     async def aclose(self) -> None:
         """End requests under way."""

@@ -1,0 +1,156 @@
+"""Checks whether hosts can be reached through a provider's network options, without its credential."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from jumpseat.chat import ChatError, Check, ConnectionError
+from jumpseat.http.client import HttpClient
+from jumpseat.http.exchange import HttpCall, head_of
+from jumpseat.http.failures import host_of
+from jumpseat.http.network import UrlOrigin, origin_of
+from jumpseat.http.proxies import Proxy
+from jumpseat.system.bounded import in_time
+
+NAME_SECONDS = 3.0
+ANSWER_SECONDS = 4.0
+CLOCK_SECONDS = 120.0
+"""A clock that is further off breaks tokens and certificates."""
+
+_BLOCKED = "Check the network connection, and whether a firewall blocks the host or requires a proxy."
+
+
+async def check_hosts(
+    http: HttpClient, urls: Iterable[str], provider: str, *, now: Callable[[], float] = time.time
+) -> list[Check]:
+    """Check proxy, name, connection and TLS of each URL's host, and this machine's clock.
+
+    One request is sent to each host, `HEAD /` without a credential. Takes at most about seven seconds.
+
+    Args:
+        http: the provider's client.
+        urls: any URLs of the hosts.
+        provider: the configured provider's id, for messages.
+        now: the wall clock.
+    """
+    hosts = list(dict.fromkeys(_root_of(url) for url in urls))
+    checked = await asyncio.gather(*(_check_host(http, url, provider, now) for url in hosts))
+    checks = [check for of_host, _ in checked for check in of_host]
+    clocks = [clock for _, clock in checked if clock is not None]
+    return [*checks, *clocks[:1]]
+
+
+def _root_of(url: str) -> str:
+    origin = origin_of(url) or UrlOrigin("", "", 0)
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    return f"{origin.scheme}://{host}:{origin.port}/"
+
+
+async def _check_host(
+    http: HttpClient, url: str, provider: str, now: Callable[[], float]
+) -> tuple[list[Check], Check | None]:
+    host, origin = host_of(url), origin_of(url)
+    if origin is None or not origin.host:
+        return [Check("dns", False, f"{provider} has no valid URL.")], None
+    try:
+        async with asyncio.timeout(NAME_SECONDS):
+            proxy = (await http.network_of(url)).proxy
+    except ChatError as error:
+        return [Check("proxy", False, error.message, error.hint)], None
+    except TimeoutError:
+        return [Check("proxy", False, f"The proxy for {host} was not known within {NAME_SECONDS:g} s.")], None
+    checks = [_proxy_check(host, proxy)]
+    checks.append(await _name_check(origin.host if proxy is None else proxy.host, provider, proxy))
+    if checks[-1].ok is False:
+        return checks, None
+    begin = time.monotonic()
+    call = HttpCall("HEAD", url, {"user-agent": "jumpseat"}, timeout=ANSWER_SECONDS)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            status, headers, tls = await head_of(http, call, provider=provider)
+    except TimeoutError:
+        silent = f"{host} did not answer within {ANSWER_SECONDS:g} s."
+        return [*checks, Check("connection", False, silent, _BLOCKED, _since(begin))], None
+    except ChatError as error:
+        name = "tls" if _is_of_tls(error) else "connection"
+        hint = error.hint or (_BLOCKED if isinstance(error, ConnectionError) else None)
+        return [*checks, Check(name, False, error.message, hint, _since(begin))], None
+    checks.append(Check("connection", True, f"{host} answers (HTTP {status}).", None, _since(begin)))
+    if origin.scheme == "https":
+        checks.append(Check("tls", True, _tls_message(host, tls)))
+    return checks, _clock_check(host, headers, now())
+
+
+def _proxy_check(host: str, proxy: Proxy | None) -> Check:
+    if proxy is None:
+        return Check("proxy", True, f"{host} is reached without a proxy.")
+    return Check("proxy", True, f"{host} is reached through the proxy {proxy.address} of {proxy.named_by}.")
+
+
+async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:
+    begin = time.monotonic()
+    where = f"providers.{provider}.base_url" if proxy is None else proxy.named_by
+    hint = f"Check the network connection, and the spelling of the host in {where}."
+    try:
+        found = await in_time(
+            lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM), NAME_SECONDS, "host name"
+        )
+    except TimeoutError:
+        message = f"The name {name} was not resolved within {NAME_SECONDS:g} s."
+        return Check("dns", False, message, hint, _since(begin))
+    except (OSError, UnicodeError):
+        return Check("dns", False, f"The name {name} cannot be resolved.", hint, _since(begin))
+    addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
+    more = f" and {len(addresses) - 2} more" if len(addresses) > 2 else ""
+    message = f"{name} is {', '.join(addresses[:2])}{more}."
+    return Check("dns", True, message, None, _since(begin))
+
+
+def _tls_message(host: str, tls: Any) -> str:
+    """Names the issuer: a proxy that inspects TLS shows there."""
+    if not isinstance(tls, ssl.SSLObject | ssl.SSLSocket):
+        return f"The certificate of {host} is trusted."
+    rows: Any = (tls.getpeercert() or {}).get("issuer", ())
+    issuer = dict(pair for row in rows for pair in row)
+    by = issuer.get("organizationName") or issuer.get("commonName") or "an unnamed authority"
+    return f"The certificate of {host}, issued by {by}, is trusted ({tls.version()})."
+
+
+def _is_of_tls(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _clock_check(host: str, headers: Mapping[str, str], now: float) -> Check | None:
+    from email.utils import parsedate_to_datetime  # Deferred: a heavy import.
+
+    try:
+        moment = parsedate_to_datetime(headers.get("date", ""))
+        # RFC 9111 section 5.1: the age of an answer from a cache.
+        theirs = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() + int(headers.get("age", "0"))
+    except (ValueError, OverflowError):
+        return None
+    ahead = round(now - theirs)
+    if abs(ahead) <= CLOCK_SECONDS:
+        return Check("clock", True, f"This machine's clock agrees with that of {host}.")
+    shown = datetime.fromtimestamp(theirs, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    way = "ahead of" if ahead > 0 else "behind"
+    return Check(
+        "clock",
+        False,
+        f"This machine's clock is {abs(ahead)} s {way} that of {host}, which says {shown}.",
+        "Set the clock: tokens and certificates are valid only at certain times.",
+    )
+
+
+def _since(begin: float) -> int:
+    return round((time.monotonic() - begin) * 1000)

@@ -1,0 +1,113 @@
+"""Checks one provider: its table, the sources of its values, its hosts, and its sign-in or key."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterable
+
+from jumpseat.adapters.base import Adapter, AuthStatus, ChecksSetup
+from jumpseat.adapters.base.optional import ChecksHosts
+from jumpseat.chat import ChatError, Check
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.sources import shown_source, source_prefix
+from jumpseat.providers.checkup_values import credential_keys, sources_of
+from jumpseat.providers.registry import Registry
+
+PART_SECONDS = 8.0
+"""The time limit of each part; they run at the same time."""
+
+
+async def diagnose(registry: Registry, provider: str) -> list[Check]:
+    """Every check of one provider. What fails is a check with `ok` false, not an exception.
+
+    Reads its credentials, which may run a program, and sends requests to its hosts.
+
+    Raises:
+        RequestError: there is no such provider.
+    """
+    table = registry.table(provider)
+    await registry.prepare(provider)
+    try:
+        adapter = registry.adapter(provider)
+        notes = adapter.check() if isinstance(adapter, ChecksSetup) else ()
+    except ChatError as error:
+        return [Check("configuration", False, error.message, error.hint)]
+    sound = Check("configuration", True, f"The configuration of {provider} has no errors.")
+    ignored = [Check("configuration", None, note) for note in notes]
+    parts = await asyncio.gather(
+        _in_time("credential", _credentials(provider, table)),
+        _in_time("connection", _hosts(adapter)),
+        _in_time("signIn", _sign_in(registry, provider)),
+    )
+    return [*([] if ignored else [sound]), *ignored, *(check for part in parts for check in part)]
+
+
+async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:
+    begin = time.monotonic()
+    try:
+        async with asyncio.timeout(PART_SECONDS):
+            return list(await part)
+    except TimeoutError:
+        message = f"There was no result within {PART_SECONDS:g} s."
+    except ChatError as error:
+        return [Check(name, False, error.message, error.hint)]
+    return [Check(name, False, message, None, round((time.monotonic() - begin) * 1000))]
+
+
+async def _credentials(provider: str, table: ProviderConfig) -> list[Check]:
+    """Whether each source in the table has a value."""
+    values = Values(provider, table)
+    variables = table.origin.environment.variables
+
+    async def check(path: tuple[str | int, ...], value: str) -> Check | None:
+        key = ".".join(map(str, path))
+        place = f"providers.{provider}.{key}"
+        is_source = source_prefix(value) is not None
+        if not is_source and value not in variables:
+            if path[0] not in credential_keys(table):
+                return None
+            hint = (
+                f"`jumpseat keys set {provider}` stores it outside of the file." if key == "api_key" else None
+            )
+            return Check("credential", None, f"{place} is written in the configuration itself.", hint)
+        try:
+            await values.resolve(key, value)
+        except ChatError as error:
+            return Check("credential", False, error.message, error.hint)
+        source = shown_source(value) if is_source else f"the variable {value}"
+        return Check("credential", True, f"{place} is {source}, which has a value.")
+
+    found = await asyncio.gather(*(check(path, value) for path, value in sources_of(table)))
+    return [each for each in found if each is not None]
+
+
+async def _hosts(adapter: Adapter) -> Iterable[Check]:
+    return await adapter.check_hosts() if isinstance(adapter, ChecksHosts) else ()
+
+
+async def _sign_in(registry: Registry, provider: str) -> list[Check]:
+    begin = time.monotonic()
+    status = await registry.auth_status(provider, refresh=True)
+    return [_check_of(status, round((time.monotonic() - begin) * 1000))]
+
+
+def _check_of(status: AuthStatus, duration_ms: int) -> Check:
+    provider = status.provider
+    if status.state in ("signed_out", "expired", "not_authorized") or status.chat_enabled is False:
+        message = status.message or f"{provider} cannot be used: {status.state.replace('_', ' ')}."
+        return Check("signIn", False, message, None, duration_ms)
+    if status.state == "not_required":
+        return Check("signIn", True, f"{provider} needs no credential.")
+    if status.state == "configured":
+        if status.message is not None:
+            return Check("signIn", None, f"The key of {provider} was not tried: {status.message}")
+        return Check("signIn", None, f"The key of {provider} was not tried.")
+    if status.login is None and status.source is None:
+        return Check("signIn", True, f"{provider} accepts the key.", None, duration_ms)
+    parts = [f"Signed in as {status.login}" if status.login else "Signed in"]
+    parts += [f"on {status.host}"] if status.host else []
+    parts += [f"with the plan {status.plan}"] if status.plan else []
+    parts += [f"by {status.source}"] if status.source else []
+    note = f" {status.message}" if status.message else ""
+    return Check("signIn", True, f"{' '.join(parts)}.{note}", None, duration_ms)
