@@ -20,7 +20,10 @@ class Requests(ABC):
         """Send any request and return its result."""
 
     async def parse_transcript(self, text: str) -> dict[str, Any]:
-        """The conversation in a Markdown text: `{"messages", "system"?, "model"?, "settings"?, "turns"}`."""
+        """The conversation in a Markdown text.
+
+        `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns"}`.
+        """
         return dict(await self.request("transcript/parse", {"text": text}))
 
     async def render_transcript(
@@ -30,9 +33,16 @@ class Requests(ABC):
         system: str | None = None,
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        conversation_id: str | None = None,
     ) -> str:
         """A conversation as Markdown, for people to edit and for `parse_transcript` to read."""
-        params = {"messages": list(messages), "system": system, "model": model, "settings": settings}
+        params = {
+            "messages": list(messages),
+            "system": system,
+            "model": model,
+            "settings": settings,
+            "conversationId": conversation_id,
+        }
         return str((await self.request("transcript/render", params))["text"])
 
     async def count_tokens(

@@ -178,8 +178,11 @@ async def test_the_library_edits(environment: dict[str, str], upstream: Threaded
 async def test_the_library_writes_and_reads_transcripts(environment: dict[str, str]) -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}]
     async with Client.spawn(env=environment) as client:
-        text = await client.render_transcript(messages, model="fake:m", settings={"temperature": 1})
+        text = await client.render_transcript(
+            messages, model="fake:m", settings={"temperature": 1}, conversation_id="c1"
+        )
         read = await client.parse_transcript(text)
 
     assert text.startswith("---\nmodel: fake:m\n")
     assert (read["messages"], read["model"], read["settings"]) == (messages, "fake:m", {"temperature": 1})
+    assert read["conversationId"] == "c1"

@@ -167,6 +167,19 @@ async def test_unreadable_front_matter_is_reported_with_its_line(chatty: Daemon)
     assert "Traceback" not in str(error)
 
 
+@pytest.mark.requirement("5:transcript-conversation", "5:transcript-thinking")
+async def test_a_text_has_the_id_of_its_conversation_and_the_lines_of_its_thinking(chatty: Daemon) -> None:
+    thinking = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}
+    text = await rendered(chatty, [user("hi"), thinking], conversationId="20260101-120000-0a1b2c3d")
+    read = await parsed(chatty, text)
+
+    assert text.startswith("---\nconversation: 20260101-120000-0a1b2c3d\n---\n")
+    assert (read["conversationId"], read.get("settings")) == ("20260101-120000-0a1b2c3d", None)
+    assert [turn.get("thinking") for turn in read["turns"]] == [None, [{"startLine": 10, "endLine": 15}]]
+    assert "conversationId" not in await parsed(chatty, "---\nconversation: a b\n---\nhi")
+    assert "conversationId" not in await parsed(chatty, await rendered(chatty, [user("hi")]))
+
+
 async def test_a_long_conversation_is_parsed_and_rendered(chatty: Daemon) -> None:
     text = await rendered(chatty, [user("line\n" * 200_000)])
     assert len((await parsed(chatty, text))["messages"][0]["content"][0]["text"]) == 1_000_000

@@ -17,6 +17,13 @@ from jumpseat.rpc.params import InitializeParams
 from jumpseat.rpc.session import Session
 
 
+def can_be_kept(conversation_id: str) -> bool:
+    """Whether a kept conversation may have this id."""
+    from jumpseat.conversations import is_id  # Deferred: a client may keep nothing.
+
+    return is_id(conversation_id)
+
+
 def keeper_of(
     session: Session, ask: TurnAsk, turn_id: str, messages: Sequence[Message] | None = None
 ) -> Keeper:

@@ -82,6 +82,7 @@ class TranscriptRenderParams(Params):
     system: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     settings: JsonObject = Field(default_factory=dict)
+    conversation_id: Annotated[str, Field(min_length=1)] | None = None
 
 
 class PromptsGetParams(Params):

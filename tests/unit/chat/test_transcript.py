@@ -74,20 +74,51 @@ def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
     st.none() | conversations.texts,
     st.none() | conversations.texts,
     conversations.settings,
+    st.none() | conversations.texts,
     st.sampled_from(ROLES),
 )
-@example([Message.user("\n"), Message.user("")], "0\n", None, {}, ROLES[0])
+@example([Message.user("\n"), Message.user("")], "0\n", None, {}, "20260101", ROLES[0])
 def test_a_written_conversation_is_read_back_unchanged(
-    messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], roles: RoleNames
+    messages: list[Message],
+    system: str | None,
+    model: str | None,
+    values: dict[str, Any],
+    conversation: str | None,
+    roles: RoleNames,
 ) -> None:
-    read = parse(render(messages, system=system, model=model, settings=values, roles=roles), roles=roles)
+    text = render(
+        messages, system=system, model=model, settings=values, conversation=conversation, roles=roles
+    )
+    read = parse(text, roles=roles)
 
     assert list(read.messages) == messages
-    assert (read.system, read.model) == (system, model)
+    assert (read.system, read.model, read.conversation) == (system, model, conversation)
     # 1 is not 1.0, and true is not 1.
     assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
     assert [turn.message for turn in read.turns] == list(range(len(messages)))
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
+
+
+@pytest.mark.requirement("5:transcript-conversation")
+@pytest.mark.parametrize("written", ["3", "true", "[a]", "{a: b}", "null", ""])
+def test_a_conversation_that_is_no_text_is_left_out_and_is_no_setting(written: str) -> None:
+    read = parse(f"---\nconversation: {written}\ntemperature: 1\n---\n\nHi.\n")
+
+    assert read.conversation is None
+    assert (read.settings, read.messages) == ({"temperature": 1}, (Message.user("Hi."),))
+
+
+@pytest.mark.requirement("5:transcript-thinking")
+def test_a_section_has_the_lines_of_its_thinking() -> None:
+    thought = "<details><summary>Thinking</summary>\n\nHm.\n\n</details>\n"
+    text = f"## Me\n\nHi.\n\n## Assistant\n\n{thought}\nHello.\n\n{thought}\n## Assistant\n\n{thought[:-12]}"
+    lines = text.split("\n")
+    turns = to_wire(parse(text).turns)
+
+    assert "thinking" not in turns[0]
+    assert turns[1]["thinking"] == [{"startLine": 6, "endLine": 11}, {"startLine": 14, "endLine": 19}]
+    assert (lines[6], lines[10]) == ("<details><summary>Thinking</summary>", "</details>")
+    assert "thinking" not in turns[2], "thinking that is not closed is text"
 
 
 @pytest.mark.requirement("5:transcript-round-trip")

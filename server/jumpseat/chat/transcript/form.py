@@ -47,6 +47,14 @@ class RoleNames:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a text, counted from 0; the end is exclusive."""
+
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One section of a text. Lines count from 0; the end is exclusive."""
 
@@ -58,6 +66,9 @@ class Section:
     message: int | None
     """The index of the section's message; None for an empty section."""
 
+    thinking: Sequence[Lines] | None = None
+    """The section's thinking, with the lines that open and close it; None if it has none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
@@ -67,6 +78,9 @@ class Transcript:
     system: str | None = None
     model: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    conversation: str | None = None
+    """The conversation's id, as the text has it."""
+
     turns: Sequence[Section] = ()
 
 

@@ -1,4 +1,4 @@
-"""Front matter: model, system prompt and settings, between two lines of `---`.
+"""Front matter: model, system prompt, settings and the conversation's id, between two lines of `---`.
 
 A subset of YAML 1.2 with the values of JSON: `yes`, `off`, `010`, `12:30` and dates are strings. No anchors,
 no tags, no repeated keys. Settings are in `settings`; any other key at the top is a setting too.
@@ -24,6 +24,7 @@ class FrontMatter:
     system: str | None = None
     model: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    conversation: str | None = None
     end_line: int = 0
 
 
@@ -55,6 +56,11 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     for key, (value, line) in pairs.items():
         if value is None:  # A key that a person has left empty.
             continue
+        if key == "conversation":
+            # A chat does not need it, so a wrong one is no error.
+            if isinstance(value, str):
+                words[key] = value
+            continue
         if key in ("model", "system"):
             if not isinstance(value, str):
                 raise _fault(line + 1, f"{key} must be text; put it in quotation marks")
@@ -67,10 +73,12 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
                 raise _fault(line + 1, f"the setting {name} is given twice")
             if setting is not None:
                 settings[name] = setting
-    return FrontMatter(words.get("system"), words.get("model"), settings, end + 1)
+    return FrontMatter(**words, settings=settings, end_line=end + 1)
 
 
-def write_front_matter(*, system: str | None, model: str | None, settings: Mapping[str, Any]) -> list[str]:
+def write_front_matter(
+    *, system: str | None, model: str | None, settings: Mapping[str, Any], conversation: str | None
+) -> list[str]:
     """The lines of the front matter, with both `---`; no lines if there are no values.
 
     Raises:
@@ -80,6 +88,7 @@ def write_front_matter(*, system: str | None, model: str | None, settings: Mappi
         "model": model,
         "system": system,
         "settings": {key: value for key, value in settings.items() if value is not None},
+        "conversation": conversation,
     }
     pairs = {key: value for key, value in pairs.items() if value is not None and value != {}}
     if not pairs:

@@ -16,6 +16,7 @@ from jumpseat.chat.transcript.form import (
     THINKING,
     THINKING_END,
     Form,
+    Lines,
     RoleNames,
     Section,
     Transcript,
@@ -48,16 +49,18 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
     messages: list[Message] = []
     turns: list[Section] = []
     for role, heading, first, end in body.sections(front.end_line):
-        content = body.blocks(first, end)
+        thinking: list[Lines] = []
+        content = body.blocks(first, end, thinking)
         index = None if content is None else len(messages)
         if content is not None:  # Empty content is a message; `None` is an empty section.
             messages.append(Message(role, tuple(content)))
-        turns.append(Section(role, heading, end, index))
+        turns.append(Section(role, heading, end, index, thinking or None))
     return Transcript(
         messages=tuple(messages),
         system=front.system,
         model=front.model,
         settings=front.settings,
+        conversation=front.conversation,
         turns=tuple(turns),
     )
 
@@ -115,8 +118,8 @@ class _Body:
         ends = [*(heading for _, heading, _ in heads[1:]), total]
         return [(*head, end) for head, end in zip(heads, ends, strict=False)]
 
-    def blocks(self, first: int, end: int) -> list[ContentBlock] | None:
-        """The blocks of a section; None if it is empty."""
+    def blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:
+        """The blocks of a section; None if it is empty. `thinking` gets the lines of its thinking."""
         lines, form = self._lines, self._form
         blocks: list[ContentBlock] = []
         marked_empty = False
@@ -145,6 +148,7 @@ class _Body:
                     if close is not None:
                         flush()
                         blocks.append(ThinkingBlock(form.in_thinking.read_block(lines[index:close]) or ""))
+                        thinking.append(Lines(index - 1, close + 1))
                         index = close + 1
                         continue
                 elif is_mark(line, NEXT_TEXT):

@@ -36,6 +36,7 @@ def render(
     system: str | None = None,
     model: str | None = None,
     settings: Mapping[str, Any] | None = None,
+    conversation: str | None = None,
     roles: RoleNames | None = None,
 ) -> str:
     """The text of a conversation; empty if there are no messages and no front matter.
@@ -45,13 +46,14 @@ def render(
         system: the system prompt.
         model: the model's name, as the user wrote it.
         settings: JSON values by setting.
+        conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
     """
     form = form_of(roles or RoleNames())
-    lines = write_front_matter(system=system, model=model, settings=settings or {})
+    lines = write_front_matter(system=system, model=model, settings=settings or {}, conversation=conversation)
     for message in messages:
         if lines:
             lines.append("")

@@ -11,7 +11,7 @@ from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.keeping import afterwards_used, keeper_of
+from jumpseat.rpc.keeping import afterwards_used, can_be_kept, keeper_of
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
@@ -27,7 +27,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
         RpcFault: the client's id is that of another turn in flight, or the conversation's cannot be kept.
     """
     conversation = call.params.conversation_id
-    if call.params.keep and conversation is not None and not _can_be_kept(conversation):
+    if call.params.keep and conversation is not None and not can_be_kept(conversation):
         problem = Problem(
             "conversationId", "must have 1 to 128 letters, digits, dots, underscores or hyphens"
         )
@@ -38,12 +38,6 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
         raise RpcFault(INVALID_PARAMS, f"{problem.path}: {problem.message}.", [problem])
     call.entry.turn_id = turn_id
     session.turns[turn_id] = call.request_id
-
-
-def _can_be_kept(conversation_id: str) -> bool:
-    from jumpseat.conversations import is_id  # Deferred: a client may keep nothing.
-
-    return is_id(conversation_id)
 
 
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:

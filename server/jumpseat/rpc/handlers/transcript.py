@@ -10,6 +10,7 @@ from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, rende
 from jumpseat.engine import restore_answers
 from jumpseat.providers import resolve_model
 from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.keeping import can_be_kept
 from jumpseat.rpc.method import MethodCall
 from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
 from jumpseat.rpc.session import Session
@@ -38,6 +39,8 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParsePar
         result["model"] = read.model
     if read.settings:
         result["settings"] = dict(read.settings)
+    if read.conversation is not None and can_be_kept(read.conversation):
+        result["conversationId"] = read.conversation
     return result
 
 
@@ -51,6 +54,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         system=params.system,
         model=params.model,
         settings=params.settings,
+        conversation=params.conversation_id,
         roles=await _roles(session, params.model),
     )
     return {"text": text}
