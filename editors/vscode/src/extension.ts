@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { commandLine } from './daemon/program';
 import { Daemon } from './daemon/supervisor';
 import { initializeParams } from './editor';
+import { ModelProvider, VENDOR } from './provider/provider';
 import { settings } from './settings';
 
 let daemon: Daemon | undefined;
@@ -17,7 +18,13 @@ export function activate(context: vscode.ExtensionContext): void {
     initializeParams,
     log,
   });
-  context.subscriptions.push(log, daemon);
+  const models = new ModelProvider(daemon, log);
+  context.subscriptions.push(
+    log,
+    daemon,
+    models,
+    vscode.lm.registerLanguageModelChatProvider(VENDOR, models),
+  );
 }
 
 export function deactivate(): void {

@@ -1,0 +1,130 @@
+import type { ChatResult, Delta, Usage } from '../daemon/protocol';
+import type { Log } from '../log';
+
+/** Makes VS Code's parts; an undefined one does not exist in this VS Code. */
+export interface Parts<P> {
+  text(text: string): P;
+  thinking(text: string, id: string): P | undefined;
+  thinkingEnd(): P | undefined;
+  toolCall(id: string, name: string, input: object): P;
+  /** VS Code's own chat reads it for its meter of the context. */
+  usage(counts: UsageCounts): P;
+}
+
+export interface UsageCounts {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number };
+}
+
+/** An answer that ended, but not as its reader may expect. */
+export class Incomplete extends Error {}
+
+/** Reports the deltas of one turn as parts, as they come; a tool call when it is whole. */
+export class Answer<P> {
+  readonly #parts: Parts<P>;
+  readonly #report: (part: P) => void;
+  readonly #log: Log;
+  readonly #id: string;
+  #answers = 0;
+
+  constructor(id: string, parts: Parts<P>, report: (part: P) => void, log: Log) {
+    this.#id = id;
+    this.#parts = parts;
+    this.#report = report;
+    this.#log = log;
+  }
+
+  readonly take = (delta: Delta): void => {
+    switch (delta.type) {
+      case 'response':
+        this.#answers += 1;
+        break;
+      case 'text_delta':
+        this.#send(this.#parts.text(delta.text));
+        break;
+      case 'thinking_delta':
+        this.#send(this.#parts.thinking(delta.text, `${this.#id}-${this.#answers}-${delta.block}`));
+        break;
+      case 'thinking_done':
+        this.#send(this.#parts.thinkingEnd());
+        break;
+      case 'tool_use_done': {
+        const { id, name, arguments: input } = delta.content;
+        if (input) {
+          this.#send(this.#parts.toolCall(id, name, input));
+        }
+        break;
+      }
+      case 'retry':
+        this.#log.info(`${delta.error.message} Attempt ${delta.attempt} of ${delta.maxAttempts} follows.`);
+        break;
+      case 'warning':
+        this.#log.warn(`${delta.code}: ${delta.message}`);
+        if (delta.code === 'answer_restarted') {
+          // What was reported cannot be taken back.
+          this.#send(this.#parts.text('\n\n---\n\n'));
+        }
+        break;
+      case 'done':
+        if (delta.usage) {
+          this.#send(this.#parts.usage(countsOf(delta.usage)));
+        }
+        break;
+      default:
+    }
+  };
+
+  #send(part: P | undefined): void {
+    if (part !== undefined) {
+      this.#report(part);
+    }
+  }
+}
+
+/**
+ * Throws `Incomplete` if the caller, who sees parts and no reason of the end, would take a broken answer for a whole one.
+ *
+ * @param limited whether the caller itself limited the length of the answer
+ */
+export function checkWhole(result: ChatResult, limited: boolean): void {
+  const unreadable = result.toolCalls.find((call) => call.arguments === null);
+  const reason = result.stopReason;
+  if (reason === 'max_tokens' && !limited) {
+    throw new Incomplete(
+      'The answer reached its maximum length. ' +
+        'A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.',
+    );
+  }
+  if (unreadable) {
+    throw new Incomplete(
+      `The model called the tool ${unreadable.name} with arguments that cannot be read` +
+        (unreadable.error ? `: ${unreadable.error}` : '.'),
+    );
+  }
+  if (reason === 'context_exceeded') {
+    throw new Incomplete('The context of the model is full. Start a new chat, or send less.');
+  }
+  if (reason === 'content_filter') {
+    throw new Incomplete('A filter of the provider cut off the answer.');
+  }
+  if (!result.text && !result.toolCalls.length && !limited) {
+    const refused = result.warnings?.find(({ code }) => code === 'refusal');
+    throw new Incomplete(
+      refused?.message ??
+        (reason === 'refusal'
+          ? 'The model declined to answer.'
+          : 'The model ended its answer without a text.'),
+    );
+  }
+}
+
+function countsOf(usage: Usage): UsageCounts {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens },
+  };
+}

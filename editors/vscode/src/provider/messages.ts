@@ -1,0 +1,203 @@
+import type { Block, ChatParams, Message, Tool } from '../daemon/protocol';
+
+/**
+ * The messages of VS Code's language model API as the daemon's. Parts are told apart by their form and not by their
+ * class, because VS Code has more classes than its types (a tool result of a chat is no `LanguageModelToolResultPart`).
+ */
+
+/** The roles of `LanguageModelChatMessageRole`, and the one that only VS Code's own chat uses. */
+const ROLE = { user: 1, assistant: 2, system: 3 };
+
+export interface MessageIn {
+  readonly role: number;
+  readonly content: string | readonly unknown[];
+}
+
+export interface ToolIn {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema?: object | undefined;
+}
+
+interface TextPart {
+  value: string;
+}
+
+interface DataPart {
+  mimeType: string;
+  data: Uint8Array;
+}
+
+interface ToolCallPart {
+  callId: string;
+  name: string;
+  input: unknown;
+}
+
+interface ToolResultPart {
+  callId: string;
+  content: readonly unknown[];
+  isError?: boolean;
+}
+
+interface PromptTsxPart {
+  value: object;
+}
+
+export type Skipped = (what: string) => void;
+
+/** `messages` and `system` of a turn. `skipped` learns of each part that is not sent on. */
+export function conversationOf(
+  messages: readonly MessageIn[],
+  skipped: Skipped = () => undefined,
+): Pick<ChatParams, 'messages' | 'system'> {
+  const system: string[] = [];
+  const sent: { role: Message['role']; content: Block[] }[] = [];
+  const add = (role: Message['role'], block: Block) => {
+    const last = sent.at(-1);
+    if (last?.role === role) {
+      last.content.push(block);
+    } else {
+      sent.push({ role, content: [block] });
+    }
+  };
+  for (const message of messages) {
+    const parts = typeof message.content === 'string' ? [{ value: message.content }] : message.content;
+    if (message.role === ROLE.system) {
+      system.push(textOf(parts, skipped));
+      continue;
+    }
+    const role = message.role === ROLE.assistant ? 'assistant' : 'user';
+    // A message of its own, so that the daemon joins messages of one role as it does for every client.
+    sent.push({ role, content: [] });
+    for (const part of parts) {
+      for (const block of blocksOf(part, role, skipped)) {
+        add(roleOf(block, role), block);
+      }
+    }
+  }
+  const text = system.filter(Boolean).join('\n\n');
+  return { messages: sent.filter(({ content }) => content.length), ...(text && { system: text }) };
+}
+
+export function toolsOf(tools: readonly ToolIn[]): Tool[] {
+  return tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    ...(inputSchema && { parameters: inputSchema }),
+  }));
+}
+
+/** Calls belong to the assistant and results to the user, whatever message an extension put them into. */
+function roleOf(block: Block, role: Message['role']): Message['role'] {
+  if (block.type === 'tool_use') {
+    return 'assistant';
+  }
+  return block.type === 'tool_result' ? 'user' : role;
+}
+
+function blocksOf(part: unknown, role: Message['role'], skipped: Skipped): Block[] {
+  if (isToolResult(part)) {
+    return [
+      {
+        type: 'tool_result',
+        toolUseId: part.callId,
+        content: textOf(
+          part.content.filter((each) => !isImage(each)),
+          skipped,
+        ),
+        ...(part.isError && { isError: true }),
+      },
+      // The contract's results are text; an image of a tool follows its result.
+      ...part.content.filter(isImage).map(imageOf),
+    ];
+  }
+  if (isToolCall(part)) {
+    const input = part.input;
+    const object = typeof input === 'object' && input !== null && !Array.isArray(input);
+    return [
+      {
+        type: 'tool_use',
+        id: part.callId,
+        name: part.name,
+        arguments: object ? (input as Record<string, unknown>) : {},
+      },
+    ];
+  }
+  if (isImage(part)) {
+    if (role === 'user') {
+      return [imageOf(part)];
+    }
+    skipped(`an image (${part.mimeType}) in an answer`);
+    return [];
+  }
+  const text = textOf([part], skipped);
+  return text ? [{ type: 'text', text }] : [];
+}
+
+/** The text of parts. Data of other extensions and of VS Code itself, and thinking, which the daemon restores, are not. */
+function textOf(parts: readonly unknown[], skipped: Skipped): string {
+  const texts = [];
+  for (const part of parts) {
+    if (isText(part)) {
+      texts.push(part.value);
+    } else if (isPromptTsx(part)) {
+      texts.push(textOfElement(part.value));
+    } else if (isData(part) && isTextual(part.mimeType)) {
+      texts.push(Buffer.from(part.data).toString('utf8'));
+    } else {
+      skipped(isData(part) ? `data of the type ${part.mimeType}` : 'a part without text');
+    }
+  }
+  return texts.join('');
+}
+
+function imageOf({ data, mimeType }: DataPart): Block {
+  return { type: 'image', source: Buffer.from(data).toString('base64'), mediaType: mimeType };
+}
+
+function isTextual(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || /^application\/([\w.-]+\+)?json\b/.test(mimeType);
+}
+
+/** The texts in the tree that `@vscode/prompt-tsx` renders, each on the line that it wants. */
+function textOfElement(element: unknown): string {
+  if (typeof element !== 'object' || element === null) {
+    return '';
+  }
+  const { node, children, text, lineBreakBefore } = element as Record<string, unknown>;
+  if (typeof text === 'string') {
+    return lineBreakBefore ? `\n${text}` : text;
+  }
+  const inner = Array.isArray(children) ? children.map(textOfElement).join('') : '';
+  return node ? textOfElement(node) : inner;
+}
+
+function isText(part: unknown): part is TextPart {
+  // A thinking part has a `value` too, and `metadata`.
+  return has(part, 'value') && typeof part.value === 'string' && !('metadata' in part);
+}
+
+function isPromptTsx(part: unknown): part is PromptTsxPart {
+  return has(part, 'value') && has(part.value, 'node');
+}
+
+function isData(part: unknown): part is DataPart {
+  return has(part, 'mimeType') && typeof part.mimeType === 'string' && has(part, 'data');
+}
+
+function isImage(part: unknown): part is DataPart {
+  return isData(part) && part.mimeType.startsWith('image/');
+}
+
+function isToolCall(part: unknown): part is ToolCallPart {
+  return has(part, 'callId') && has(part, 'name') && has(part, 'input');
+}
+
+function isToolResult(part: unknown): part is ToolResultPart {
+  return has(part, 'callId') && has(part, 'content') && Array.isArray(part.content);
+}
+
+function has<K extends string>(part: unknown, key: K): part is Record<K, unknown> {
+  return typeof part === 'object' && part !== null && key in part;
+}

@@ -1,0 +1,57 @@
+import type { ChatParams } from '../daemon/protocol';
+import { thinkingOf } from './models';
+
+/** The names that extensions give to the parameters of a turn that have none in `settings`. */
+const MAX_TOKENS = [
+  'max_tokens',
+  'maxTokens',
+  'max_output_tokens',
+  'max_completion_tokens',
+  'maxOutputTokens',
+];
+const STOP = ['stop', 'stopSequences', 'stop_sequences'];
+
+/**
+ * The options of a request as parameters of a turn. `modelOptions` may hold anything: VS Code's own marks, options of another
+ * provider. What is no setting of this provider is left out, because the daemon refuses unknown settings.
+ *
+ * @param settings the keys of the provider's settings schema
+ */
+export function parametersOf(
+  modelOptions: Readonly<Record<string, unknown>> = {},
+  modelConfiguration: Readonly<Record<string, unknown>> | undefined,
+  settings: ReadonlySet<string>,
+): Partial<ChatParams> {
+  const found: Partial<ChatParams> = {};
+  const chosen: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(modelOptions)) {
+    if (value === undefined || value === null) {
+      continue;
+    }
+    if (MAX_TOKENS.includes(key)) {
+      if (Number.isInteger(value) && (value as number) > 0) {
+        found.maxTokens = value as number;
+      }
+    } else if (STOP.includes(key)) {
+      const sequences = (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string');
+      if (sequences.length) {
+        found.stopSequences = sequences;
+      }
+    } else if (key === '_conversationId') {
+      // VS Code's own mark of the turns of one chat: they share the provider's prompt cache.
+      if (typeof value === 'string' && value) {
+        found.conversationId = value;
+      }
+    } else if (settings.has(key)) {
+      chosen[key] = value;
+    }
+  }
+  const thinking = thinkingOf(modelConfiguration);
+  if (thinking) {
+    found.thinking = thinking;
+  }
+  if (Object.keys(chosen).length) {
+    found.settings = chosen;
+  }
+  return found;
+}

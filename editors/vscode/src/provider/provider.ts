@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+
+import { Code, DaemonError, asDaemonError } from '../daemon/errors';
+import type { ChatParams } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import type { Log } from '../log';
+import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '../untyped';
+import { Answer, checkWhole, type Parts } from './answer';
+import { conversationOf, toolsOf } from './messages';
+import { listed } from './models';
+import { parametersOf } from './options';
+import { estimate } from './tokens';
+
+export const VENDOR = 'jumpseat';
+
+const PARTS: Parts<vscode.LanguageModelResponsePart> = {
+  text: (text) => new vscode.LanguageModelTextPart(text),
+  thinking: thinkingPart,
+  thinkingEnd,
+  toolCall: (id, name, input) => new vscode.LanguageModelToolCallPart(id, name, input),
+  usage: (counts) => vscode.LanguageModelDataPart.json(counts, 'usage'),
+};
+
+interface Known {
+  rows: ModelRow[];
+  /** The keys of each provider's settings. */
+  settings: Map<string, Set<string>>;
+}
+
+/** The daemon's models for VS Code's chat, its agents, and other extensions. */
+export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>, vscode.Disposable {
+  readonly #daemon: Daemon;
+  readonly #log: Log;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #subscriptions: { dispose(): unknown }[];
+  /** VS Code asks for the list several times at its start; all of them share one request. */
+  #list: Promise<Known> | undefined;
+  #pending = false;
+  #last: Known | undefined;
+
+  readonly onDidChangeLanguageModelChatInformation = this.#changed.event;
+
+  constructor(daemon: Daemon, log: Log) {
+    this.#daemon = daemon;
+    this.#log = log;
+    const changed = () => {
+      this.#list = undefined;
+      this.#changed.fire();
+    };
+    this.#subscriptions = [
+      this.#changed,
+      daemon.onNotification('models/didChange', changed),
+      daemon.onNotification('providers/didChange', changed),
+      daemon.onNotification('settings/didChange', changed),
+      daemon.onNotification('auth/didChange', changed),
+      daemon.onDidChangeState((state) => {
+        if (state === 'ready') {
+          // A request that is under way is as new.
+          if (!this.#pending) {
+            this.#list = undefined;
+          }
+          // Also at the first start: VS Code restores the models of the last session, without their menus.
+          this.#changed.fire();
+        }
+      }),
+    ];
+  }
+
+  async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
+    try {
+      return (await this.#known()).rows;
+    } catch (error) {
+      // VS Code shows the text in its list of models.
+      throw plain(asDaemonError(error).sentence);
+    }
+  }
+
+  async provideLanguageModelChatResponse(
+    model: ModelRow,
+    messages: readonly vscode.LanguageModelChatRequestMessage[],
+    options: ResponseOptions,
+    progress: vscode.Progress<vscode.LanguageModelResponsePart>,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
+    const turnId = randomUUID();
+    const params = this.#paramsOf(turnId, model, messages, options);
+    const answer = new Answer(
+      turnId,
+      PARTS,
+      (part) => {
+        progress.report(part);
+      },
+      this.#log,
+    );
+    try {
+      const result = await this.#daemon.chat(params, answer.take, token);
+      checkWhole(result, params.maxTokens !== undefined);
+    } catch (error) {
+      throw this.#failure(error, token);
+    }
+  }
+
+  provideTokenCount(
+    _model: ModelRow,
+    text: string | vscode.LanguageModelChatRequestMessage,
+  ): Promise<number> {
+    return Promise.resolve(estimate(text));
+  }
+
+  dispose(): void {
+    for (const subscription of this.#subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  #paramsOf(
+    turnId: string,
+    model: ModelRow,
+    messages: readonly vscode.LanguageModelChatRequestMessage[],
+    options: ResponseOptions,
+  ): ChatParams {
+    const skipped = new Set<string>();
+    const conversation = conversationOf(messages, (what) => skipped.add(what));
+    for (const what of skipped) {
+      this.#log.debug(`Not sent: ${what}.`);
+    }
+    const provider = model.id.slice(0, model.id.indexOf(':'));
+    const tools = toolsOf(options.tools ?? []);
+    const required = options.toolMode === vscode.LanguageModelChatToolMode.Required;
+    return {
+      turnId,
+      model: model.id,
+      ...conversation,
+      ...(tools.length && { tools, toolChoice: required ? 'required' : 'auto' }),
+      ...parametersOf(
+        options.modelOptions,
+        options.modelConfiguration,
+        this.#last?.settings.get(provider) ?? new Set(),
+      ),
+    };
+  }
+
+  async #known(): Promise<Known> {
+    const list = (this.#list ??= this.#fetch());
+    try {
+      return await list;
+    } catch (error) {
+      if (this.#list === list) {
+        this.#list = undefined;
+      }
+      throw error;
+    }
+  }
+
+  async #fetch(): Promise<Known> {
+    this.#pending = true;
+    try {
+      const [{ models, errors }, { providers }] = await Promise.all([
+        this.#daemon.request('models/list', {}),
+        this.#daemon.request('providers/list', {}),
+      ]);
+      for (const { provider, error } of errors) {
+        this.#log.debug(`No models of ${provider}: ${error.message}`);
+      }
+      this.#last = {
+        rows: listed(models),
+        settings: new Map(
+          providers.map(({ id, settingsSchema }) => [id, new Set(settingsSchema.map(({ key }) => key))]),
+        ),
+      };
+      return this.#last;
+    } finally {
+      this.#pending = false;
+    }
+  }
+
+  #failure(error: unknown, token: vscode.CancellationToken): Error {
+    if (token.isCancellationRequested) {
+      return new vscode.CancellationError();
+    }
+    if (!(error instanceof DaemonError)) {
+      return plain(error instanceof Error ? error.message : String(error));
+    }
+    this.#log.error(error.sentence);
+    switch (error.code) {
+      case Code.authentication:
+      case Code.authorization:
+        return bare(vscode.LanguageModelError.NoPermissions(error.sentence));
+      case Code.quotaExceeded:
+        return bare(vscode.LanguageModelError.Blocked(error.sentence));
+      case Code.request:
+        // The provider does not know the model.
+        return error.data.statusCode === 404
+          ? bare(vscode.LanguageModelError.NotFound(error.sentence))
+          : plain(error.sentence);
+      default:
+        return plain(error.sentence);
+    }
+  }
+}
+
+function plain(message: string): Error {
+  return bare(new Error(message));
+}
+
+/** Without its stack, which VS Code's chat would show to the user. */
+function bare<E extends Error>(error: E): E {
+  error.stack = '';
+  return error;
+}

@@ -1,0 +1,53 @@
+/**
+ * An estimate without a request: VS Code asks for each fragment of a prompt, hundreds of times a turn. The rule is the
+ * daemon's own: a quarter of the UTF-8 bytes, a constant for a message, and one for an image.
+ */
+const BYTES_PER_TOKEN = 4;
+const PER_MESSAGE = 4;
+const PER_IMAGE = 1000;
+
+/** The tokens of a text, or of a message in whatever form VS Code gives it: its own classes, or what they are sent as. */
+export function estimate(value: unknown): number {
+  if (typeof value === 'string') {
+    return ofBytes(Buffer.byteLength(value));
+  }
+  return PER_MESSAGE + inside(value);
+}
+
+function inside(value: unknown): number {
+  if (typeof value === 'string') {
+    return ofBytes(Buffer.byteLength(value));
+  }
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, each) => sum + inside(each), 0);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return 0;
+  }
+  const { mimeType, data } = value as { mimeType?: unknown; data?: unknown };
+  if (typeof mimeType === 'string' && data) {
+    return ofData(mimeType, data);
+  }
+  let sum = 0;
+  for (const [key, each] of Object.entries(value)) {
+    if (key === 'input' || key === 'parameters') {
+      sum += ofBytes(Buffer.byteLength(JSON.stringify(each ?? {})));
+    } else if (key !== 'type' && key !== 'role' && key !== 'metadata') {
+      sum += inside(each);
+    }
+  }
+  return sum;
+}
+
+function ofData(mimeType: string, data: unknown): number {
+  if (mimeType.startsWith('image/')) {
+    return PER_IMAGE;
+  }
+  const { byteLength } = data as { byteLength?: unknown };
+  const sent = mimeType.startsWith('text/') || mimeType.includes('json');
+  return sent && typeof byteLength === 'number' ? ofBytes(byteLength) : 0;
+}
+
+function ofBytes(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}

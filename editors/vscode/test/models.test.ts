@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { ModelInfo } from '../src/daemon/protocol';
+import { limitsOf, listed, rowOf, thinkingOf, UNKNOWN_OUTPUT, UNKNOWN_WINDOW } from '../src/provider/models';
+import { parametersOf } from '../src/provider/options';
+import { estimate } from '../src/provider/tokens';
+
+function model(facts: Partial<ModelInfo> = {}): ModelInfo {
+  return {
+    id: 'copilot:gpt-4.1',
+    provider: 'copilot',
+    model: 'gpt-4.1',
+    name: 'GPT-4.1',
+    family: 'gpt-4.1',
+    version: 'gpt-4.1-2025-04-14',
+    supportsVision: true,
+    supportsToolUse: true,
+    supportsStreaming: true,
+    supportsThinking: false,
+    supportsJson: true,
+    preview: false,
+    deprecated: false,
+    pickerEnabled: true,
+    isDefault: false,
+    ...facts,
+  };
+}
+
+const LIMITS: [string, Partial<ModelInfo>, number, number][] = [
+  [
+    'the window without the output',
+    { maxContextTokens: 400_000, maxOutputTokens: 128_000 },
+    272_000,
+    128_000,
+  ],
+  [
+    'the limit of prompts where that is lower',
+    { maxContextTokens: 200_000, maxPromptTokens: 128_000, maxOutputTokens: 64_000 },
+    128_000,
+    64_000,
+  ],
+  [
+    'room for the output where the limit of prompts is the window',
+    { maxContextTokens: 128_000, maxPromptTokens: 128_000, maxOutputTokens: 16_000 },
+    112_000,
+    16_000,
+  ],
+  [
+    'half of the window where the output is all of it',
+    { maxContextTokens: 8192, maxOutputTokens: 8192 },
+    4096,
+    4096,
+  ],
+  [
+    'the usual output where that is unknown',
+    { maxContextTokens: 32_768 },
+    32_768 - UNKNOWN_OUTPUT,
+    UNKNOWN_OUTPUT,
+  ],
+  ['a small window where the output is unknown', { maxContextTokens: 4096 }, 2048, 2048],
+  ['the limit of prompts where the window is unknown', { maxPromptTokens: 64_000 }, 64_000, UNKNOWN_OUTPUT],
+  ['a usual window where nothing is known', {}, UNKNOWN_WINDOW - UNKNOWN_OUTPUT, UNKNOWN_OUTPUT],
+];
+
+for (const [what, facts, maxInputTokens, maxOutputTokens] of LIMITS) {
+  test(`the input of a model is ${what}`, () => {
+    assert.deepEqual(limitsOf(model(facts)), { maxInputTokens, maxOutputTokens });
+  });
+}
+
+test('only models for a picker are listed, and none that a policy forbids', () => {
+  const rows = listed([
+    model({ id: 'a:1' }),
+    model({ id: 'a:2', pickerEnabled: false }),
+    model({ id: 'a:3', policy: 'disabled' }),
+    model({ id: 'a:4', policy: 'unconfigured' }),
+  ]);
+
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ['a:1', 'a:4'],
+  );
+  assert.match(rows[1]?.tooltip ?? '', /its terms are not accepted yet/);
+});
+
+test('a model has names, abilities and facts', () => {
+  const row = rowOf(model({ isDefault: true, maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
+
+  assert.deepEqual(
+    [row.id, row.name, row.family, row.version, row.detail],
+    ['copilot:gpt-4.1', 'GPT-4.1', 'gpt-4.1', 'gpt-4.1-2025-04-14', 'copilot'],
+  );
+  assert.deepEqual(row.capabilities, { imageInput: true, toolCalling: true });
+  assert.deepEqual([row.isUserSelectable, row.isDefault, row.multiplierNumeric], [true, true, 0.33]);
+  assert.equal(row.tooltip, 'copilot:gpt-4.1 · 128,000 tokens of context · counts 0.33× against the quota');
+  assert.equal(row.configurationSchema, undefined);
+});
+
+test('a thinking model has a menu with the levels that it knows', () => {
+  const menu = (facts: Partial<ModelInfo>) =>
+    rowOf(model({ supportsThinking: true, ...facts })).configurationSchema?.properties.reasoningEffort;
+
+  assert.deepEqual(menu({})?.enum, ['default', 'off', 'low', 'medium', 'high']);
+  const some = menu({ thinkingLevels: ['medium', 'high', 'xhigh'] });
+  assert.deepEqual(some?.enum, ['default', 'off', 'medium', 'high']);
+  assert.deepEqual(some.enumItemLabels, ['Default', 'Off', 'Medium', 'High']);
+  assert.equal(some.enumDescriptions.length, 4);
+  assert.equal(some.default, 'default');
+});
+
+test('the level of thinking is what the user, or an agent of VS Code, chose', () => {
+  const chosen = ['default', 'off', 'low', 'high', 'none', 'minimal', 'xhigh', 'unheard', 7, undefined];
+  assert.deepEqual(
+    chosen.map((reasoningEffort) => thinkingOf({ reasoningEffort })),
+    [undefined, 'off', 'low', 'high', 'off', 'low', 'high', undefined, undefined, undefined],
+  );
+  assert.equal(thinkingOf(undefined), undefined);
+});
+
+test('options become parameters, and marks of VS Code and unknown settings do not', () => {
+  const options = {
+    temperature: 0.2,
+    max_tokens: 100,
+    stop: 'END',
+    mirostat: 1,
+    _capturingTokenCorrelationId: 'x',
+    _conversationId: 'c-1',
+    top_p: null,
+  };
+  assert.deepEqual(
+    parametersOf(options, { reasoningEffort: 'low' }, new Set(['temperature', 'top_p', 'max_tokens'])),
+    {
+      settings: { temperature: 0.2 },
+      maxTokens: 100,
+      stopSequences: ['END'],
+      conversationId: 'c-1',
+      thinking: 'low',
+    },
+  );
+  assert.deepEqual(parametersOf(undefined, undefined, new Set()), {});
+  assert.deepEqual(parametersOf({ max_tokens: 'many', stop: [1] }, {}, new Set()), {});
+});
+
+test('tokens are a quarter of the bytes, in every form of a message', () => {
+  assert.equal(estimate(''), 0);
+  assert.equal(estimate('abcd'.repeat(25)), 25);
+  assert.equal(estimate('日本語'), 3);
+  const classes = { role: 1, content: [{ value: 'abcdefgh' }, { callId: 'a', name: 'f', input: { a: 1 } }] };
+  const sent = { role: 1, content: [{ type: 'text', value: 'abcdefgh' }] };
+  assert.equal(estimate(sent), 4 + 2);
+  assert.equal(estimate(classes), 4 + 2 + 1 + 1 + 2);
+  const image = { mimeType: 'image/png', data: Buffer.alloc(9000) };
+  const mark = { mimeType: 'cache_control', data: Buffer.alloc(9000) };
+  const json = { mimeType: 'application/json', data: Buffer.alloc(400) };
+  assert.deepEqual(
+    [image, mark, json].map((part) => estimate({ role: 1, content: [part] })),
+    [1004, 4, 104],
+  );
+});
