@@ -33,7 +33,6 @@ async def test_a_provider_is_checked_and_no_secret_is_shown(daemon: Daemon, upst
         "configuration": True,
         "credential": None,
         "proxy": True,
-        "dns": True,
         "connection": True,
         "signIn": True,
     }

@@ -59,7 +59,10 @@ CLI_MAY_IMPORT = (
     "jumpseat.hub.command",
     "jumpseat.adapters.local.install",
     "jumpseat.system.environment",
+    "jumpseat.system.keyring_storage",
     "jumpseat.system.paths",
+    "jumpseat.system.secrets.redact",
+    "jumpseat.config.redaction",
     "jumpseat.providers.checkup",
     "jumpseat.chat",
 )

@@ -16,6 +16,7 @@ from jumpseat_client.cli.account_commands import accept_terms, login, logout
 from jumpseat_client.cli.config_commands import config_group
 from jumpseat_client.cli.conversations_commands import complete_id, conversations
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
+from jumpseat_client.cli.doctor_commands import doctor
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
@@ -224,7 +225,17 @@ def status(daemon_command: list[str], as_json: bool) -> int:
     return run_work(show_status(daemon_command=daemon_command, as_json=as_json), as_json=as_json)
 
 
-for command in (login, logout, accept_terms, conversations, settings, config_group, attach, daemon_group):
+for command in (
+    login,
+    logout,
+    accept_terms,
+    conversations,
+    settings,
+    config_group,
+    attach,
+    daemon_group,
+    doctor,
+):
     jumpseat.add_command(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 import ssl
 import time
@@ -66,9 +67,11 @@ async def _check_host(
     except TimeoutError:
         return [Check("proxy", False, f"The proxy for {host} was not known within {NAME_SECONDS:g} s.")], None
     checks = [_proxy_check(host, proxy)]
-    checks.append(await _name_check(origin.host if proxy is None else proxy.host, provider, proxy))
-    if checks[-1].ok is False:
-        return checks, None
+    name = origin.host if proxy is None else proxy.host
+    if not _is_address(name):
+        checks.append(await _name_check(name, provider, proxy))
+        if not checks[-1].ok:
+            return checks, None
     begin = time.monotonic()
     call = HttpCall("HEAD", url, {"user-agent": "jumpseat"}, timeout=ANSWER_SECONDS)
     try:
@@ -78,9 +81,9 @@ async def _check_host(
         silent = f"{host} did not answer within {ANSWER_SECONDS:g} s."
         return [*checks, Check("connection", False, silent, _BLOCKED, _since(begin))], None
     except ChatError as error:
-        name = "tls" if _is_of_tls(error) else "connection"
+        what = "tls" if _is_of_tls(error) else "connection"
         hint = error.hint or (_BLOCKED if isinstance(error, ConnectionError) else None)
-        return [*checks, Check(name, False, error.message, hint, _since(begin))], None
+        return [*checks, Check(what, False, error.message, hint, _since(begin))], None
     checks.append(Check("connection", True, f"{host} answers (HTTP {status}).", None, _since(begin)))
     if origin.scheme == "https":
         checks.append(Check("tls", True, _tls_message(host, tls)))
@@ -91,6 +94,14 @@ def _proxy_check(host: str, proxy: Proxy | None) -> Check:
     if proxy is None:
         return Check("proxy", True, f"{host} is reached without a proxy.")
     return Check("proxy", True, f"{host} is reached through the proxy {proxy.address} of {proxy.named_by}.")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 async def _name_check(name: str, provider: str, proxy: Proxy | None) -> Check:

@@ -32,6 +32,8 @@ class Checkup:
     exists: bool
     errors: Sequence[Fault] = ()
     warnings: Sequence[Fault] = ()
+    providers: Sequence[str] = ()
+    """The ids that have a table in the file, also a faulty one."""
 
 
 async def check_file(path: Path | None, environment: Environment) -> Checkup:
@@ -57,7 +59,8 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
         (errors if is_error else warnings).append(fault)
     for faults in (errors, warnings):
         faults.sort(key=lambda fault: fault.line or 0)
-    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings)
+    named = tuple(tables) if isinstance(tables, Mapping) else ()
+    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings, providers=named)
 
 
 async def _further_faults(

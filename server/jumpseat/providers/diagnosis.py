@@ -35,12 +35,14 @@ async def diagnose(registry: Registry, provider: str) -> list[Check]:
         return [Check("configuration", False, error.message, error.hint)]
     sound = Check("configuration", True, f"The configuration of {provider} has no errors.")
     ignored = [Check("configuration", None, note) for note in notes]
-    parts = await asyncio.gather(
+    credentials, hosts, sign_in = await asyncio.gather(
         _in_time("credential", _credentials(provider, table)),
         _in_time("connection", _hosts(adapter)),
         _in_time("signIn", _sign_in(registry, provider)),
     )
-    return [*([] if ignored else [sound]), *ignored, *(check for part in parts for check in part)]
+    known = {check.message for check in credentials}
+    further = [check for check in sign_in if check.message not in known]
+    return [*(ignored or [sound]), *credentials, *hosts, *further]
 
 
 async def _in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Check]:

@@ -115,3 +115,18 @@ def system_keyring() -> Keyring | None:
     except Exception:
         return None
     return backend if priority >= LOWEST_PRIORITY else None
+
+
+async def name_of_keyring() -> str | None:
+    """The module of the machine's keyring; None without one.
+
+    Raises:
+        KeyringError: it cannot be opened, or not in time.
+    """
+    try:
+        keyring = await in_time(system_keyring, KEYRING_SECONDS, "keyring")
+    except TimeoutError:
+        raise KeyringError(f"it did not answer in {KEYRING_SECONDS:g} s") from None
+    except Exception as error:
+        raise KeyringError(type(error).__name__) from None
+    return None if keyring is None else type(keyring).__module__

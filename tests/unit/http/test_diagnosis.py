@@ -34,9 +34,7 @@ async def test_a_host_that_answers_is_reached_without_a_credential(upstream: Fak
     upstream.default(Reply.json({}, status=404))
     found = await checked(HttpClient("acme"), upstream.base_url)
 
-    assert {name: check.ok for name, check in found.items()} == dict.fromkeys(
-        ("proxy", "dns", "connection"), True
-    )
+    assert {name: check.ok for name, check in found.items()} == dict.fromkeys(("proxy", "connection"), True)
     assert "without a proxy" in found["proxy"].message
     assert found["connection"].message.endswith("answers (HTTP 404).")
     (request,) = upstream.requests

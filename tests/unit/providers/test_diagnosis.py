@@ -46,7 +46,7 @@ async def test_a_provider_that_works_passes_every_check(tmp_path: Path, upstream
     upstream.default(Reply.json({"data": [{"id": "m"}]}))
     found = await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key="env:ACME_KEY"), ACME_KEY=KEY)
 
-    assert {check.name for check in found if check.ok} >= {"configuration", "credential", "dns", "connection"}
+    assert {check.name for check in found if check.ok} >= {"configuration", "credential", "connection"}
     assert named(found, "credential").message == "providers.acme.api_key is env:ACME_KEY, which has a value."
     assert named(found, "signIn").message == "acme accepts the key."
     sent = {request.method: request.headers.get("authorization") for request in upstream.requests}

@@ -1,0 +1,71 @@
+"""Completion of values that the daemon knows: models, providers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from jumpseat_client.cli.options import daemon_command_of
+from jumpseat_client.errors import ClientError
+
+if TYPE_CHECKING:
+    from jumpseat_client.client import Client
+
+COMPLETION_SECONDS = 5.0
+"""A shell waits for no longer."""
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completing(
+    find: Callable[[Client, str], Coroutine[Any, Any, list[CompletionItem]]],
+) -> Complete:
+    """A completion that asks the daemon of the command line.
+
+    Args:
+        find: the items for the text so far.
+    """
+
+    async def ask(command: list[str], incomplete: str) -> list[CompletionItem]:
+        from jumpseat_client.cli.chat import daemon
+
+        async with asyncio.timeout(COMPLETION_SECONDS), daemon(command) as client:
+            return await find(client, incomplete)
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        command = daemon_command_of(context.params.get("config"), own=bool(context.params.get("own")))
+        try:
+            return asyncio.run(ask(command, incomplete))
+        except (ClientError, OSError):
+            return []  # The shell would show a message in the middle of the command line.
+
+    return complete
+
+
+async def _providers(client: Client, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.terminal import clean_line
+
+    rows = await client.list_providers()
+    return [
+        CompletionItem(row["id"], help=clean_line(f"{row['name']} ({row['kind']})"))
+        for row in rows
+        if row["id"].startswith(incomplete)
+    ]
+
+
+async def _models(client: Client, incomplete: str) -> list[CompletionItem]:
+    from jumpseat_client.cli.terminal import clean_line
+
+    rows = (await client.list_models())["models"]
+    named = [row for row in rows if row["id"].startswith(incomplete)]
+    # A bare name, too: shells insert the whole of it.
+    named = named or [row for row in rows if row["model"].startswith(incomplete)]
+    return [CompletionItem(row["id"], help=clean_line(row["name"])) for row in named]
+
+
+complete_provider = completing(_providers)
+complete_model = completing(_models)

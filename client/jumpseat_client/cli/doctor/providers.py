@@ -1,0 +1,164 @@
+"""Checks of the daemon that this command uses, and of each provider through it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from jumpseat.chat import Check
+from jumpseat_client import Client, ClientError
+from jumpseat_client.cli.doctor.subjects import Subject
+
+DIAGNOSIS_SECONDS = 15.0
+LIST_SECONDS = 8.0
+CHAT_SECONDS = 20.0
+"""A local model is loaded first."""
+
+QUESTION = "Reply with the word ok."
+QUESTION_TOKENS = 64
+"""Less is refused by some models."""
+
+
+async def check_providers(
+    client: Client, *, only: str | None, in_file: Collection[str], chat: bool
+) -> AsyncIterator[Subject]:
+    """A section for each provider, in their order; they are checked at the same time.
+
+    A built-in provider that is not set up gets one line, and no request.
+
+    Args:
+        client: the daemon.
+        only: the id of the only provider to check.
+        in_file: the providers of the configuration file.
+        chat: whether to send a short chat to each provider that works.
+
+    Raises:
+        ClientError: the providers cannot be listed, or there is no such provider.
+    """
+    rows = await client.list_providers()
+    if only is not None and only not in {row["id"] for row in rows}:
+        await client.diagnose(only)  # Fails with the nearest names.
+    chosen = [row for row in rows if only in (None, row["id"])]
+    used = {
+        row["id"]
+        for row in chosen
+        if row["configured"] or row["isDefault"] or row["id"] in in_file or row["id"] == only
+    }
+    tasks = [
+        asyncio.create_task(_check(client, row, chat) if row["id"] in used else _unused(row))
+        for row in chosen
+    ]
+    try:
+        for row, task in zip(chosen, tasks, strict=True):
+            default = ", the default" if row["isDefault"] else ""
+            title = f"Provider {row['id']} ({row['kind']}{default})"
+            yield Subject(title, await task, row["id"])
+        if not used:
+            hint = "Run `jumpseat login` for GitHub Copilot, or `jumpseat local install` for a local model."
+            yield Subject("Providers", [Check("providers", False, "No provider is set up.", hint)])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _unused(row: Mapping[str, Any]) -> list[Check]:
+    message = (row.get("auth") or {}).get("message") or f"{row['id']} is not set up."
+    return [Check("setup", None, str(message))]
+
+
+async def _check(client: Client, row: Mapping[str, Any], chat: bool) -> list[Check]:
+    provider = str(row["id"])
+    try:
+        params = {"provider": provider}
+        answer = await client.request("providers/diagnose", params, timeout=DIAGNOSIS_SECONDS)
+    except ClientError as error:
+        return [Check("diagnosis", False, str(error), error.hint)]
+    checks = [
+        Check(each["name"], each["ok"], each["message"], each.get("hint"), each.get("durationMs"))
+        for each in answer["checks"]
+    ]
+    if any(check.ok is False for check in checks):
+        # The rest would fail for the same reason.
+        return checks
+    models, listed = await _list(client, provider)
+    checks.append(listed)
+    if chat:
+        checks.append(await _chat(client, provider, models))
+    return checks
+
+
+async def _list(client: Client, provider: str) -> tuple[list[dict[str, Any]], Check]:
+    begin = time.monotonic()
+    try:
+        params = {"provider": provider}
+        answer = await client.request("models/list", params, timeout=LIST_SECONDS)
+    except ClientError as error:
+        return [], Check("models", False, str(error), error.hint)
+    for failure in answer["errors"]:
+        why = failure["error"]
+        return [], Check("models", False, str(why["message"]), (why.get("data") or {}).get("hint"))
+    models = answer["models"]
+    number = "1 model" if len(models) == 1 else f"{len(models)} models"
+    return models, Check("models", bool(models), f"{provider} lists {number}.", None, _since(begin))
+
+
+def model_to_try(models: Sequence[Mapping[str, Any]], provider: str) -> Mapping[str, Any] | None:
+    """The model for the short chat; None if each of them costs premium requests.
+
+    That is the default model of chats if this provider has it, whatever it costs. Else, where the provider
+    says what models cost beyond the plan, one that costs nothing; else the provider's own default.
+    """
+    default = next((model for model in models if model.get("isDefault")), None)
+    if default is not None:
+        return default
+    billed = [model for model in models if (model.get("billing") or {}).get("multiplier") is not None]
+    if not billed:
+        return {"id": f"{provider}:"}
+    free = (
+        model
+        for model in billed
+        if model["billing"]["multiplier"] == 0 and model.get("policy") in (None, "enabled")
+    )
+    return next(free, None)
+
+
+async def _chat(client: Client, provider: str, models: Sequence[Mapping[str, Any]]) -> Check:
+    model = model_to_try(models, provider)
+    if model is None:
+        return Check("chat", None, "No chat was tried: each model would cost premium requests.")
+    begin = time.monotonic()
+    try:
+        async with asyncio.timeout(CHAT_SECONDS):
+            result = await client.chat(QUESTION, model=model["id"], max_tokens=QUESTION_TOKENS).response()
+    except TimeoutError:
+        message = f"{model['id']} did not answer within {CHAT_SECONDS:g} s."
+        return Check("chat", False, message, None, _since(begin))
+    except ClientError as error:
+        if str(model["id"]).endswith(":") and getattr(error, "code", None) == 1004:
+            hint = f"Set providers.{provider}.default_model to try it."
+            return Check("chat", None, f"No chat was tried: {provider} has no default model.", hint)
+        return Check("chat", False, str(error), error.hint, _since(begin))
+    name = f"{result.get('provider', provider)}:{result.get('model', '')}"
+    message = f"{name} answers a short chat ({_cost(result, model)})."
+    return Check("chat", True, message, None, _since(begin))
+
+
+def _cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    usage = result.get("usage") or {}
+    parts = []
+    with suppress(KeyError):
+        parts.append(f"{usage['inputTokens'] + usage['outputTokens']} tokens")
+    if cost := usage.get("cost"):
+        parts.append(f"{cost['amount']:g} {cost['currency']}")
+    multiplier = (model.get("billing") or {}).get("multiplier")
+    if multiplier is not None:
+        parts.append(f"{multiplier:g} premium requests" if multiplier else "included in the plan")
+    return ", ".join(parts) or "the provider reports no cost"
+
+
+def _since(begin: float) -> int:
+    return round((time.monotonic() - begin) * 1000)

@@ -1,0 +1,82 @@
+"""Runs the checks and shows them as they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from jumpseat import __version__
+from jumpseat.chat import Check
+from jumpseat_client import ClientError
+from jumpseat_client.cli.chat import daemon
+from jumpseat_client.cli.doctor.installation import (
+    check_configuration,
+    check_installation,
+    check_shared_daemon,
+)
+from jumpseat_client.cli.doctor.providers import check_providers
+from jumpseat_client.cli.doctor.report import for_the_public, show_end, show_section
+from jumpseat_client.cli.doctor.subjects import Subject
+from jumpseat_client.cli.failures import FAILED, OK, print_json
+from jumpseat_client.cli.output import make_spinner
+
+
+async def examine(
+    *, provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str], as_json: bool
+) -> int:
+    """Check everything, show it, and return the exit code.
+
+    Args:
+        provider: the id of the only provider to check.
+        config: the configuration file; None for the usual one.
+        chat: whether to send a short chat to each provider.
+        daemon_command: the daemon's command line.
+        as_json: print one JSON document.
+    """
+    from jumpseat.config.redaction import hide_secrets
+    from jumpseat.system.environment import environment_of_process
+    from jumpseat.system.secrets import redact
+
+    environment = environment_of_process()
+    await asyncio.to_thread(hide_secrets, environment, config or environment.places.config_file)
+    rewrite = for_the_public(redact)
+    sections = []
+    spinner = make_spinner("Checking")
+    try:
+        async for found in _sections(provider, config, chat, daemon_command):
+            section = found.rewritten(rewrite)
+            sections.append(section)
+            if not as_json:
+                spinner.pause()
+                show_section(section)
+                spinner.show("Checking")
+    finally:
+        spinner.stop()
+    failures = sum(section.failures for section in sections)
+    if as_json:
+        print_json(
+            {
+                "ok": not failures,
+                "version": __version__,
+                "sections": [section.as_dict() for section in sections],
+            }
+        )
+    else:
+        show_end(failures)
+    return FAILED if failures else OK
+
+
+async def _sections(
+    provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
+) -> AsyncIterator[Subject]:
+    yield await check_installation()
+    configuration, in_file = await check_configuration(config)
+    yield configuration
+    yield await asyncio.to_thread(check_shared_daemon)
+    try:
+        async with daemon(daemon_command) as client:
+            async for section in check_providers(client, only=provider, in_file=in_file, chat=chat):
+                yield section
+    except ClientError as error:
+        yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

@@ -1,0 +1,73 @@
+"""Finds the secrets in a configuration and in variables, so that they are not shown."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jumpseat.config.sources import shown_source, source_prefix
+from jumpseat.system.environment import Environment
+from jumpseat.system.secrets import hidden, names_credential
+
+HIDDEN = "***"
+
+_OFTEN_SECRET = ("headers", "query", "env")
+"""Tables of a provider whose values are often secrets, whatever their names are."""
+
+
+def hide_secrets(environment: Environment, file: Path) -> None:
+    """Have `redact` remove the secrets of these variables and of this configuration file, if it is there."""
+    for name, value in environment.variables.items():
+        if names_credential(name) or name.lower().endswith("_proxy"):
+            _hide(value)
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    for _, value in secrets_in(document, environment):
+        _hide(value)
+
+
+def secrets_in(
+    document: Any, environment: Environment, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each text of a configuration that may be a secret, with its path; the name of a source is none."""
+    if isinstance(document, Mapping):
+        for key, value in document.items():
+            yield from secrets_in(value, environment, (*path, str(key)))
+    elif isinstance(document, list):
+        for value in document:
+            yield from secrets_in(value, environment, path)
+    elif isinstance(document, str) and _may_be_secret(path, document, environment):
+        yield path, document
+
+
+def shown_value(path: tuple[str, ...], value: str, environment: Environment) -> str:
+    """A text of a configuration as it may be shown."""
+    if source_prefix(value) is not None:
+        return shown_source(value)
+    return HIDDEN if _may_be_secret(path, value, environment) else value
+
+
+def _may_be_secret(path: tuple[str, ...], value: str, environment: Environment) -> bool:
+    if path[:1] != ("providers",) or source_prefix(value) is not None or value in environment.variables:
+        return False
+    is_often_secret = any(name in path[2:-1] for name in _OFTEN_SECRET)
+    return is_often_secret or names_credential(path[-1]) or _password_in(value) is not None
+
+
+def _hide(value: str) -> None:
+    hidden(value)
+    if (password := _password_in(value)) is not None:
+        hidden(password)
+
+
+def _password_in(value: str) -> str | None:
+    """The password in a URL or in the address of a proxy."""
+    try:
+        return urlsplit(value if "://" in value else f"http://{value}").password
+    except ValueError:
+        return None

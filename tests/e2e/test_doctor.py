@@ -1,0 +1,120 @@
+"""`jumpseat doctor` with the real daemon, good and bad providers, and secrets everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
+
+BAD = """
+[providers.down]
+kind = "openai"
+base_url = "http://127.0.0.1:9/v1?sig=canary-of-the-query"
+api_key = "cmd:false canary-of-a-command"
+headers = { "X-Team" = "canary-of-a-header" }
+[providers.away]
+kind = "openai"
+base_url = "https://no-such-host.invalid/v1"
+api_key = "canary-of-the-file"
+[providers.wrong]
+kind = "openai"
+api_key = ["canary-of-a-list"]
+"""
+
+
+@pytest.fixture
+def upstream() -> Iterator[ThreadedUpstream]:
+    with ThreadedUpstream() as running:
+        running.default(Reply.json({"data": [{"id": "m"}]}), path="/v1/models")
+        running.default(Reply.events(completion_stream(["ok"])), path="/v1/chat/completions")
+        yield running
+
+
+def write(home: Path, upstream: ThreadedUpstream, more: str = "") -> None:
+    home.chmod(0o700)
+    (home / "config.toml").write_text(
+        f'default_provider = "good"\n[providers.good]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+        f'api_key = "env:GOOD_KEY"\ndefault_model = "m"\n{more}'
+    )
+
+
+def doctor(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "jumpseat", "doctor", *arguments],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=45, check=False,
+        env={**os.environ, "GOOD_KEY": "canary-of-a-variable", **variables},
+    )  # fmt: skip
+
+
+def problems(done: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
+    report: dict[str, Any] = json.loads(done.stdout)
+    found = {
+        section.get("provider", section["title"]): {
+            check["name"] for check in section["checks"] if check["ok"] is False
+        }
+        for section in report["sections"]
+    }
+    assert report["ok"] is not any(found.values())
+    return found
+
+
+def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpstream) -> None:
+    write(home, upstream)
+    done = doctor()
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\nNo problems.\n")
+    assert "  ✓ good lists 1 model.\n" in done.stdout
+    assert "answers a short chat (15 tokens)" in done.stdout
+    paths = [(request.method, request.path) for request in upstream.requests]
+    assert paths.count(("POST", "/v1/chat/completions")) == 1
+
+
+def test_without_a_chat_none_is_sent(home: Path, upstream: ThreadedUpstream) -> None:
+    write(home, upstream)
+    assert doctor("--no-chat", "good").returncode == 0
+    assert {request.method for request in upstream.requests} == {"HEAD", "GET"}
+
+
+def test_each_problem_is_reported_and_no_secret_is_shown(home: Path, upstream: ThreadedUpstream) -> None:
+    write(home, upstream, BAD)
+    proxy = {"HTTPS_PROXY": "http://me:canary-of-a-proxy@127.0.0.1:9"}
+    as_json, as_text = doctor("--json", **proxy), doctor(**proxy)
+
+    assert problems(as_json) == {
+        "Installation": set(),
+        "Configuration": {"error"},
+        "Daemon": set(),
+        "copilot": set(),
+        "local": set(),
+        "good": set(),
+        "down": {"credential", "connection"},
+        "away": {"connection"},
+        "wrong": {"configuration"},
+    }
+    assert as_json.returncode == as_text.returncode == 1
+    assert "problems.\n" in as_text.stdout
+    for done in (as_json, as_text):
+        assert "canary" not in done.stdout + done.stderr
+
+
+def test_an_unknown_provider_is_a_problem_that_names_the_nearest(
+    home: Path, upstream: ThreadedUpstream
+) -> None:
+    write(home, upstream)
+    done = doctor("goood")
+
+    assert done.returncode == 1
+    assert "good" in done.stdout.partition("Providers")[2]
