@@ -19,9 +19,9 @@ def main() -> None:
 
             sys.exit(serve(arguments))
         case ["--version"]:
-            from jumpseat import __version__
+            from jumpseat_client.cli.versions import print_versions
 
-            print(f"jumpseat {__version__}")
+            print_versions()
             sys.exit(0)
     from jumpseat_client.cli.commands import run
 

@@ -124,8 +124,10 @@ def _umask() -> int:
 
 def _open_log(file: Path) -> int:
     # Here, and not in the daemon: `/dev/stderr` and the umask are this process's.
+    from jumpseat.system.log_files import open_log
+
     try:
-        return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        return open_log(file)
     except OSError as error:
         sys.exit(f"jumpseat attach: the log file {file} cannot be opened: {error.strerror}")
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from jumpseat.rpc.connection import ClientConnection
 from jumpseat.rpc.parent import watch_process
 from jumpseat.rpc.session import Session
+from jumpseat.system import log_files
 from jumpseat.system.environment import Environment
-from jumpseat.system.log_sink import LogSink, open_log_file
+from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import Log, log_to, open_log
 from jumpseat.system.worker import one_computation_at_a_time
 from jumpseat.wire import Transport, open_fds
@@ -83,7 +84,7 @@ def open_session_log(
     if options.log_file is not None:
         path = environment.absolute(options.log_file)
         try:
-            sink = open_log_file(path)
+            sink = LogSink(log_files.open_log(path))
         except OSError as error:
             raise LogFileError(f"the log file {path} cannot be opened: {error.strerror}") from error
         if stderr is not None:

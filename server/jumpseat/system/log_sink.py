@@ -7,7 +7,6 @@ import os
 import select
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from jumpseat.system.unblocked import Unblocked
 
@@ -44,15 +43,3 @@ class LogSink:
         """Close the descriptor."""
         with suppress(OSError):
             self._output.close()
-
-
-def open_log_file(path: Path) -> LogSink:
-    """A sink that appends to this file.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    # Without O_NONBLOCK, opening a named pipe waits for its reader.
-    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
-    return LogSink(os.open(path, flags, 0o666))

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from jumpseat.system.bounded import in_time
-from jumpseat.system.log_sink import LogSink, open_log_file
+from jumpseat.system.log_files import open_log as open_log_file
+from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import MAX_LINES, Log, log_to, open_log
 from jumpseat.system.secrets import hidden
 
@@ -68,7 +69,7 @@ def output(request: pytest.FixtureRequest) -> Iterator[Output]:
 
 
 def file_log(path: Path, level: str = "info", *, of_process: bool = False) -> Log:
-    return open_log(level, open_log_file(path), of_process=of_process)
+    return open_log(level, LogSink(open_log_file(path)), of_process=of_process)
 
 
 @pytest.fixture

@@ -1,0 +1,24 @@
+"""`jumpseat --version`."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pydantic
+
+from jumpseat import __version__
+
+
+def test_the_version_is_alone_in_its_line_and_what_it_runs_on_is_below_it() -> None:
+    first, *more = subprocess.run(
+        [sys.executable, "-m", "jumpseat", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    ).stdout.splitlines()
+    assert first == f"jumpseat {__version__}"
+    assert f"Python {platform.python_version()}" in more[0]
+    assert f"pydantic {pydantic.VERSION}" in more[1]

@@ -1,0 +1,66 @@
+"""Log files stay short."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jumpseat.system import log_files
+from jumpseat.system.log_files import open_log
+
+
+@pytest.fixture(autouse=True)
+def a_short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "MOST_LOG_BYTES", 10)
+
+
+def append(path: Path, text: bytes) -> None:
+    descriptor = open_log(path)
+    os.write(descriptor, text)
+    os.close(descriptor)
+
+
+def test_a_long_file_is_set_aside_by_the_next_session_and_a_session_in_it_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    append(log, b"older, and long\n")
+    first = open_log(log)
+    os.write(first, b"long enough\n")
+
+    second = open_log(log)
+    os.write(first, b"still here\n")
+    os.write(second, b"new\n")
+    os.close(first)
+    os.close(second)
+    assert log.read_bytes() == b"new\n"
+    assert (tmp_path / "x.log.1").read_bytes() == b"long enough\nstill here\n"
+    append(log, b"and it is continued\n")
+    assert log.read_bytes() == b"new\nand it is continued\n"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_link_stays_and_its_file_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    link = tmp_path / "x.log"
+    link.symlink_to(tmp_path / "logs" / "real.log")
+    append(link, b"long enough\n")
+    append(link, b"new\n")
+    assert link.is_symlink()
+    assert link.read_bytes() == b"new\n"
+    assert (tmp_path / "logs" / "real.log.1").read_bytes() == b"long enough\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="this user may rename any file")
+def test_a_file_that_cannot_be_renamed_is_continued(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    append(log, b"long enough\n")
+    tmp_path.chmod(0o500)
+    append(log, b"more\n")
+    tmp_path.chmod(0o700)
+    assert log.read_bytes() == b"long enough\nmore\n"
+
+
+def test_a_device_is_no_file_to_set_aside() -> None:
+    append(Path("/dev/null"), b"something long enough\n")
+    assert Path("/dev/null").is_char_device()
