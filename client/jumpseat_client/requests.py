@@ -26,6 +26,13 @@ class Requests(ABC):
         """
         return dict(await self.request("transcript/parse", {"text": text}))
 
+    async def check_transcript(self, text: str) -> list[dict[str, Any]]:
+        """What a chat would object to in a Markdown text, as LSP's diagnostics.
+
+        `[{"range", "severity": 1 | 2, "message", "code"}]`; 1 is an error, 2 a warning.
+        """
+        return list((await self.request("transcript/check", {"text": text}))["diagnostics"])
+
     async def render_transcript(
         self,
         messages: Sequence[Mapping[str, Any]],

@@ -1,6 +1,7 @@
 """A turn, from the request to the response, and the only retry loop."""
 
 from jumpseat.engine.ask import Sink, TurnAsk
+from jumpseat.engine.check import Finding, check_ask, finding_of
 from jumpseat.engine.count import TokenCount, count_tokens
 from jumpseat.engine.edit import Edit, run_edit
 from jumpseat.engine.keeping import Keeper
@@ -12,12 +13,15 @@ from jumpseat.engine.turn import run_turn
 __all__ = [
     "BlockMemory",
     "Edit",
+    "Finding",
     "Keeper",
     "Sink",
     "TokenCount",
     "TokenMemory",
     "TurnAsk",
+    "check_ask",
     "count_tokens",
+    "finding_of",
     "restore_answers",
     "run_edit",
     "run_turn",

@@ -26,8 +26,19 @@ async def prepare(
         ChatError: as `resolve_model` and `plan` raise it.
     """
     target = await resolve_model(registry, ask.model)
+    return target, await plan_for(registry, ask, target, memory, trail)
+
+
+async def plan_for(
+    registry: Registry,
+    ask: TurnAsk,
+    target: ResolvedModel,
+    memory: BlockMemory | None = None,
+    trail: Trail | None = None,
+) -> Plan:
+    """The planned request for a resolved model; arguments and errors as for `prepare`."""
     capabilities, _ = registry.capabilities(target.provider, probed=False)
-    planned = await compute(
+    return await compute(
         is_long(ask.messages),
         plan,
         ask,
@@ -39,4 +50,3 @@ async def prepare(
         memory=memory,
         trail=trail,
     )
-    return target, planned

@@ -116,12 +116,14 @@ async def choose_default(registry: Registry, provider: str) -> None:
         logger.warning("%s is not saved as the default provider: %s", provider, error.message)
 
 
-async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
+async def resolve_model(registry: Registry, name: str | None, *, offline: bool = False) -> ResolvedModel:
     """Resolve a client's model name to a provider and a model.
 
     Args:
         registry: the connection's providers.
         name: `provider:model`, a bare model name, or None for the default.
+        offline: do not request the provider's default model; if that would be needed, the result's model
+            is empty.
 
     Raises:
         RequestError: the name is ambiguous, or begins with a misspelled provider.
@@ -138,7 +140,9 @@ async def resolve_model(registry: Registry, name: str | None) -> ResolvedModel:
     await registry.prepare(provider)
     adapter = registry.adapter(provider)
     await prepare(registry.table(provider))
-    model = model or await _default_model(registry, provider, adapter)
+    model = model or await _default_model(registry, provider, adapter, offline=offline)
+    if not model:
+        return ResolvedModel(provider, adapter, "", None)
     model = _as_listed(registry, provider, adapter, model)
     known = registry.known_model(provider, model)
     listed = _listed(registry, provider)
@@ -226,10 +230,12 @@ def no_default(registry: Registry) -> ChatError:
     )
 
 
-async def _default_model(registry: Registry, provider: str, adapter: Adapter) -> str:
+async def _default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
     table = registry.table(provider)
     model = table.default_model or _known_default(adapter) or next(iter(table.model_names), None)
     if model is None and isinstance(adapter, KnowsModels):
+        if offline:
+            return ""
         model = await adapter.find_default_model()
     if model is None:
         raise RequestError(

@@ -16,6 +16,8 @@ from jumpseat.engine import Keeper, TurnAsk
 from jumpseat.rpc.params import InitializeParams
 from jumpseat.rpc.session import Session
 
+RULE_OF_IDS = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
+
 
 def can_be_kept(conversation_id: str) -> bool:
     """Whether a kept conversation may have this id."""

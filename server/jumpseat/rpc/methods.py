@@ -20,6 +20,7 @@ from jumpseat.rpc.handlers import (
     settings,
     tokens,
     transcript,
+    transcript_check,
 )
 from jumpseat.rpc.method import Method
 
@@ -55,7 +56,8 @@ _ROWS = (
     Method("settings/save", settings.settings_save, params.SettingsSaveParams, changes=True),
     Method("prompts/list", prompts.prompts_list),
     Method("prompts/get", prompts.prompts_get, params.PromptsGetParams),
-    Method("transcript/parse", transcript.transcript_parse, params.TranscriptParseParams),
+    Method("transcript/parse", transcript.transcript_parse, params.TranscriptParams),
+    Method("transcript/check", transcript_check.transcript_check, params.TranscriptParams),
     Method("transcript/render", transcript.transcript_render, params.TranscriptRenderParams),
     Method(
         "conversations/list", conversations.conversations_list, conversation_params.ConversationsListParams

@@ -69,8 +69,8 @@ class EditStartParams(TurnParams):
     target: ContextParam
 
 
-class TranscriptParseParams(Params):
-    """`transcript/parse`."""
+class TranscriptParams(Params):
+    """`transcript/parse` and `transcript/check`."""
 
     text: str = ""
 

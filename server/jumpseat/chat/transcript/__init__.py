@@ -3,9 +3,20 @@
 `parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """
 
-from jumpseat.chat.transcript.form import RoleNames, Section, Transcript
-from jumpseat.chat.transcript.front_matter import FrontMatter
-from jumpseat.chat.transcript.parse import parse, parse_front_matter
+from jumpseat.chat.transcript.form import LinePart, RoleNames, Section, Transcript
+from jumpseat.chat.transcript.front_matter import FrontMatter, FrontMatterError
+from jumpseat.chat.transcript.parse import lines_of, parse, parse_front_matter
 from jumpseat.chat.transcript.render import render
 
-__all__ = ["FrontMatter", "RoleNames", "Section", "Transcript", "parse", "parse_front_matter", "render"]
+__all__ = [
+    "FrontMatter",
+    "FrontMatterError",
+    "LinePart",
+    "RoleNames",
+    "Section",
+    "Transcript",
+    "lines_of",
+    "parse",
+    "parse_front_matter",
+    "render",
+]

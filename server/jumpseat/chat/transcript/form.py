@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from jumpseat.chat.blocks import Message, Role
+from jumpseat.chat.blocks import Message, Position, Range, Role
 
 # A marker is recognised by its line alone, so an unclosed fence cannot hide the headings after it.
 # `\r` is allowed at the end of every marker: an editor may save only some lines with CRLF.
@@ -52,6 +52,25 @@ class Lines:
 
     start_line: int
     end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinePart:
+    """A part of one line, in characters."""
+
+    line: int
+    start: int = 0
+    end: int | None = None
+    """None for the end of the line."""
+
+    def range_in(self, lines: Sequence[str]) -> Range:
+        """The range as LSP counts, in UTF-16. A line that does not exist is empty."""
+        line = lines[self.line].rstrip(_BLANKS) if self.line < len(lines) else ""
+        return Range(*(Position(self.line, _utf16(line[:at])) for at in (self.start, self.end)))
+
+
+def _utf16(characters: str) -> int:
+    return len(characters.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @dataclass(frozen=True, slots=True)

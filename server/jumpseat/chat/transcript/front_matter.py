@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jumpseat.chat.errors import InvalidRequestError
-from jumpseat.chat.transcript.form import FRONT_MATTER, is_blank
+from jumpseat.chat.errors import InvalidRequestError, Problem
+from jumpseat.chat.transcript.form import FRONT_MATTER, LinePart, is_blank
+
+if TYPE_CHECKING:
+    from jumpseat.chat.transcript.yaml_subset import YamlPair
 
 LARGEST = 1 << 20
 """Characters between the two `---` lines; longer than any system prompt."""
+
+_NOT_CLOSED = "the front matter is not closed by a line of ---"
+_OWN_KEYS = ("model", "system", "settings", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +32,37 @@ class FrontMatter:
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation: str | None = None
     end_line: int = 0
+    places: Mapping[str, LinePart] = field(default_factory=dict)
+    """Where the keys with their values are, by path: `model`, `settings.temperature`."""
+
+
+class FrontMatterError(InvalidRequestError):
+    """The front matter cannot be read."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        """
+        Args:
+            line: counted from 0.
+            problem: the end of a sentence that names the line.
+        """
+        sentence = f"line {line + 1}: {problem}"
+        super().__init__(f"text: {sentence}", [Problem("text", sentence)])
+        self.line = line
+        self.problem = problem
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     """The front matter at the start of these lines; empty if there is none.
 
     Raises:
-        InvalidRequestError: it is not closed, too large, or not in the subset.
+        FrontMatterError: it is not closed, too large, or not in the subset.
     """
     if not lines or not FRONT_MATTER.match(lines[0]):
         return FrontMatter()
     end = _closing(lines)
     text = "".join([line.removesuffix("\r") + "\n" for line in lines[1:end]])
     if len(text) > LARGEST:
-        raise _fault(0, f"the front matter has more than {LARGEST} characters")
+        raise FrontMatterError(0, f"the front matter has more than {LARGEST} characters")
     if not text.strip():
         return FrontMatter(end_line=end + 1)
 
@@ -50,12 +73,20 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         pairs = read_yaml(text)
     except YamlFault as fault:
         # `fault.line` counts from the line after the first `---`.
-        raise _fault(fault.line + 1, fault.problem) from None
+        raise FrontMatterError(fault.line + 1, fault.problem) from None
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
-    for key, (value, line) in pairs.items():
+    places: dict[str, LinePart] = {}
+
+    def place(path: str, pair: YamlPair) -> None:
+        places[path] = LinePart(pair.line + 1, pair.start, pair.end)
+
+    for key, pair in pairs.items():
+        value = pair.value
         if value is None:  # A key that a person has left empty.
             continue
+        if key in _OWN_KEYS:
+            place(key, pair)
         if key == "conversation":
             # A chat does not need it, so a wrong one is no error.
             if isinstance(value, str):
@@ -63,17 +94,18 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
             continue
         if key in ("model", "system"):
             if not isinstance(value, str):
-                raise _fault(line + 1, f"{key} must be text; put it in quotation marks")
+                raise FrontMatterError(pair.line + 1, f"{key} must be text; put it in quotation marks")
             words[key] = value
             continue
         if key == "settings" and not isinstance(value, dict):
-            raise _fault(line + 1, "settings must be keys with values")
-        for name, setting in value.items() if key == "settings" else [(key, value)]:
+            raise FrontMatterError(pair.line + 1, "settings must be keys with values")
+        for name, setting in pair.parts.items() if key == "settings" else [(key, pair)]:
             if name in settings:
-                raise _fault(line + 1, f"the setting {name} is given twice")
-            if setting is not None:
-                settings[name] = setting
-    return FrontMatter(**words, settings=settings, end_line=end + 1)
+                raise FrontMatterError(setting.line + 1, f"the setting {name} is given twice")
+            if setting.value is not None:
+                settings[name] = setting.value
+                place(f"settings.{name}", setting)
+    return FrontMatter(**words, settings=settings, end_line=end + 1, places=places)
 
 
 def write_front_matter(
@@ -115,10 +147,5 @@ def _closing(lines: Sequence[str]) -> int:
             return index
         if line.startswith("## ") and not is_blank(line):
             # A heading: the conversation has begun, and a later `---` is a thematic break in it.
-            raise _fault(0, f"the front matter is not closed by a line of --- before line {index + 1}")
-    raise _fault(0, "the front matter is not closed by a line of ---")
-
-
-def _fault(line: int, problem: str) -> InvalidRequestError:
-    """The error for one line, counted from 0."""
-    return InvalidRequestError.at("text", f"line {line + 1}: {problem}")
+            raise FrontMatterError(0, f"{_NOT_CLOSED} before line {index + 1}")
+    raise FrontMatterError(0, _NOT_CLOSED)

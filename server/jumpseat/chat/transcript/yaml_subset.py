@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import Any, Protocol
 
@@ -50,6 +51,22 @@ _NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 _LITERAL = re.compile(
     "[^\x00-\x20\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*\\Z"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class YamlPair:
+    """A value with its place, in lines and characters from 0."""
+
+    value: Any
+    line: int
+    start: int
+    """Where the key begins."""
+
+    end: int | None
+    """Where the value ends; None if that is on a later line."""
+
+    parts: Mapping[str, YamlPair] = field(default_factory=dict)
+    """The pairs of a top-level value that is a mapping."""
 
 
 class YamlFault(ValueError):  # noqa: N818 - the text is at fault
@@ -103,8 +120,8 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         return node
 
 
-def read_yaml(text: str) -> dict[str, tuple[Any, int]]:
-    """The top-level keys of a text, each with its value and its line, counted from 0.
+def read_yaml(text: str) -> dict[str, YamlPair]:
+    """The top-level pairs of a text.
 
     Raises:
         YamlFault: the text is not in this subset, or is not a mapping.
@@ -125,28 +142,38 @@ def read_yaml(text: str) -> dict[str, tuple[Any, int]]:
         return {}
     if not isinstance(root, MappingNode):
         raise YamlFault(_line(root.start_mark), "front matter must be keys with values, such as model: NAME")
-    return {key: (_value(node), _line(node.start_mark)) for key, node in _pairs(root)}
+    pairs = {}
+    for key, node in _pairs(root):
+        below = _pairs(node) if isinstance(node, MappingNode) and node.tag == _MAP else []
+        parts = {each.value: _placed(each, inner) for each, inner in below}
+        pairs[key.value] = replace(_placed(key, node), parts=parts)
+    return pairs
+
+
+def _placed(key: ScalarNode, node: Node) -> YamlPair:
+    line, end = _line(key.start_mark), node.end_mark
+    return YamlPair(_value(node), line, key.start_mark.column, end.column if end.line == line else None)
 
 
 def _line(mark: _Mark | None) -> int:
     return mark.line if mark else 0
 
 
-def _pairs(mapping: MappingNode) -> list[tuple[str, Node]]:
-    found: dict[str, Node] = {}
+def _pairs(mapping: MappingNode) -> list[tuple[ScalarNode, Node]]:
+    found: dict[str, tuple[ScalarNode, Node]] = {}
     for key, value in mapping.value:
         line = _line(key.start_mark)
         if not isinstance(key, ScalarNode) or key.tag not in (_STR, _INT, _FLOAT, _BOOL, _NULL):
             raise YamlFault(line, "a key must be a plain word or a string")
         if key.value in found:
             raise YamlFault(line, f"the key {key.value} is given twice")
-        found[key.value] = value
-    return list(found.items())
+        found[key.value] = (key, value)
+    return list(found.values())
 
 
 def _value(node: Node) -> Any:
     if isinstance(node, MappingNode) and node.tag == _MAP:
-        return {key: _value(value) for key, value in _pairs(node)}
+        return {key.value: _value(value) for key, value in _pairs(node)}
     if isinstance(node, SequenceNode) and node.tag == _SEQ:
         return [_value(item) for item in node.value]
     line, text = _line(node.start_mark), node.value

@@ -11,7 +11,7 @@ from jumpseat.rpc.decode import ask_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.faults import RpcFault, wire_error
-from jumpseat.rpc.keeping import afterwards_used, can_be_kept, keeper_of
+from jumpseat.rpc.keeping import RULE_OF_IDS, afterwards_used, can_be_kept, keeper_of
 from jumpseat.rpc.method import HandlerOutcome, MethodCall
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.rpc.session import Session
@@ -28,9 +28,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     """
     conversation = call.params.conversation_id
     if call.params.keep and conversation is not None and not can_be_kept(conversation):
-        problem = Problem(
-            "conversationId", "must have 1 to 128 letters, digits, dots, underscores or hyphens"
-        )
+        problem = Problem("conversationId", RULE_OF_IDS)
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
     turn_id = call.params.turn_id or session.mint_turn_id()
     if turn_id in session.turns:

@@ -12,7 +12,7 @@ from jumpseat.providers import resolve_model
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.keeping import can_be_kept
 from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.params import TranscriptParseParams, TranscriptRenderParams
+from jumpseat.rpc.params import TranscriptParams, TranscriptRenderParams
 from jumpseat.rpc.session import Session
 from jumpseat.system.worker import compute
 
@@ -20,12 +20,12 @@ LONG_TEXT = 128 * 1024
 """Characters that take more than a few milliseconds."""
 
 
-async def transcript_parse(session: Session, call: MethodCall[TranscriptParseParams]) -> dict[str, Any]:
+async def transcript_parse(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
     """Parse a conversation; answers that the daemon remembers are restored."""
     text = call.params.text
     takes_long = len(text) > LONG_TEXT
     front = await compute(takes_long, parse_front_matter, text)
-    roles = await _roles(session, front.model)
+    roles = await roles_of(session, front.model)
     read = await compute(takes_long, parse, text, roles=roles, front=front)
 
     def to_result() -> dict[str, Any]:
@@ -55,19 +55,19 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         model=params.model,
         settings=params.settings,
         conversation=params.conversation_id,
-        roles=await _roles(session, params.model),
+        roles=await roles_of(session, params.model),
     )
     return {"text": text}
 
 
-async def _roles(session: Session, model: str | None) -> RoleNames:
+async def roles_of(session: Session, model: str | None) -> RoleNames:
     """The names in headings: those configured for the model's provider, else the standard names."""
     registry = session.registry
     tables = {name: registry.table(name).roles for name in registry.ids}
     if not any(table.names for table in tables.values()):
         return RoleNames()
     try:
-        target = await resolve_model(registry, model)
+        target = await resolve_model(registry, model, offline=True)
     except ChatError:
         return RoleNames()  # An unknown model is an error of chats only; the text can still be read.
     return RoleNames(**tables[target.provider].names)

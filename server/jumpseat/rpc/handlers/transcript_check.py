@@ -1,0 +1,105 @@
+"""`transcript/check`: what a chat would object to in a text. Section 5 of the protocol page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from jumpseat.chat import Problem
+from jumpseat.chat.transcript import (
+    FrontMatter,
+    FrontMatterError,
+    LinePart,
+    Transcript,
+    lines_of,
+    parse,
+    parse_front_matter,
+)
+from jumpseat.engine import Finding, TurnAsk, check_ask, finding_of
+from jumpseat.rpc.decode import ask_from_wire
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.faults import wire_error
+from jumpseat.rpc.handlers.transcript import LONG_TEXT, roles_of
+from jumpseat.rpc.keeping import RULE_OF_IDS, can_be_kept
+from jumpseat.rpc.method import MethodCall
+from jumpseat.rpc.params import ChatStartParams, TranscriptParams
+from jumpseat.rpc.session import Session
+from jumpseat.system.secrets import redact
+from jumpseat.system.worker import compute
+
+MOST_DIAGNOSTICS = 100
+"""More than a person reads."""
+
+ERROR, WARNING = 1, 2
+"""LSP's DiagnosticSeverity."""
+
+_QUESTION = [{"role": "user", "content": "?"}]
+"""In place of messages that a text does not have yet, or that are wrong: a chat needs one."""
+
+
+async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
+    """What a chat would object to in a text, with the places."""
+    text = call.params.text
+    takes_long = len(text) > LONG_TEXT
+    try:
+        front = await compute(takes_long, parse_front_matter, text)
+    except FrontMatterError as error:
+        finding = Finding("", f"The front matter cannot be read: {error.problem}.", "front_matter")
+        return {"diagnostics": _diagnostics([(finding, LinePart(error.line))], text)}
+    read = await compute(takes_long, parse, text, roles=await roles_of(session, front.model), front=front)
+    ask, findings = await compute(takes_long, _ask_of, read)
+    findings += await check_ask(session.registry, ask, session.tokens)
+    if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
+        message = f"conversation is ignored: it {RULE_OF_IDS}."
+        findings.append(Finding("conversation", message, "conversation_id", is_error=False))
+    placed = [(each, _place_of(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
+    return {"diagnostics": await compute(takes_long, _diagnostics, placed, text)}
+
+
+def _ask_of(read: Transcript) -> tuple[TurnAsk, list[Finding]]:
+    """What a chat with this text would ask, without values that break the rules of params, and those."""
+    given = {
+        "messages": to_wire(read.messages) or _QUESTION,
+        "model": read.model,
+        "system": read.system,
+        "settings": dict(read.settings),
+    }
+    params = {key: value for key, value in given.items() if value is not None}
+    findings: list[Finding] = []
+    while True:
+        try:
+            return ask_from_wire(ChatStartParams.model_validate(params)), findings
+        except ValidationError as error:
+            problems = [Problem(each["path"], each["message"]) for each in wire_error(error).data["errors"]]
+            findings += map(finding_of, problems)
+            wrong = params.keys() & {problem.path.partition(".")[0] for problem in problems}
+            if not wrong:
+                raise
+            params = {key: value for key, value in params.items() if key not in wrong}
+            params.setdefault("messages", _QUESTION)
+
+
+def _place_of(path: str, front: FrontMatter, read: Transcript) -> LinePart:
+    """Where a param of a chat is in the text; the first line for one that is not there."""
+    if path in front.places:
+        return front.places[path]
+    sections = [section for section in read.turns if section.message is not None]
+    if not (path.startswith("messages") and sections):
+        return LinePart(0)
+    named = path.split(".")[1:2]
+    wanted = [section for section in sections if [str(section.message)] == named]
+    return LinePart((wanted or sections[-1:])[0].start_line)
+
+
+def _diagnostics(placed: list[tuple[Finding, LinePart]], text: str) -> list[dict[str, Any]]:
+    lines = lines_of(text)
+    return [
+        {
+            "range": to_wire(place.range_in(lines)),
+            "severity": ERROR if finding.is_error else WARNING,
+            "message": redact(finding.message),
+            "code": finding.code,
+        }
+        for finding, place in placed
+    ]

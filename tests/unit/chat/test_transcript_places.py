@@ -1,0 +1,61 @@
+"""Where the keys of front matter are."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.chat import Position, Range
+from jumpseat.chat.transcript import FrontMatterError, LinePart, lines_of, parse_front_matter
+
+pytestmark = pytest.mark.requirement("5:transcript-check")
+
+
+def marked(text: str) -> dict[str, str]:
+    """The text at each place."""
+    lines = lines_of(text)
+    places = parse_front_matter(text).places
+    return {path: lines[place.line][place.start : place.end] for path, place in places.items()}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_each_key_has_the_place_of_itself_and_its_value(end: str) -> None:
+    text = (
+        "---\nmodel: m # mine\nconversation: 7\nx: 'a b'\nsystem: |\n  One.\n  Two.\nsettings:\n  a: 1\n"
+        "  'b': {c: 2}\n  d:\n    - 1\n    - 2\nempty:\n---\n\nHi.\n"
+    )
+
+    assert marked(text.replace("\n", end)) == {
+        "model": "model: m",
+        "conversation": "conversation: 7",
+        "settings.x": "x: 'a b'",
+        "system": "system: |",
+        "settings": "settings:",
+        "settings.a": "a: 1",
+        "settings.b": "'b': {c: 2}",
+        "settings.d": "d:",
+    }
+
+
+def test_a_mapping_on_one_line_has_places_too() -> None:
+    assert marked("---\nsettings: {a: 1, b: [2, 3]}\n---\n") == {
+        "settings": "settings: {a: 1, b: [2, 3]}",
+        "settings.a": "a: 1",
+        "settings.b": "b: [2, 3]",
+    }
+
+
+def test_a_range_counts_utf_16_and_ends_with_the_line() -> None:
+    lines = ["é🙂: 1  \t", ""]
+
+    assert LinePart(0, 0, 2).range_in(lines) == Range(Position(0, 0), Position(0, 3))
+    assert LinePart(0, 1).range_in(lines) == Range(Position(0, 1), Position(0, 6))
+    assert LinePart(1).range_in(lines) == Range(Position(1, 0), Position(1, 0))
+    assert LinePart(7).range_in(lines) == Range(Position(7, 0), Position(7, 0))
+
+
+def test_a_fault_has_its_line_and_its_problem() -> None:
+    with pytest.raises(FrontMatterError) as caught:
+        parse_front_matter("---\nx: 1\nsettings:\n  y: 1\n  x: 2\n---\n")
+
+    assert (caught.value.line, caught.value.problem) == (4, "the setting x is given twice")
+    assert caught.value.message == "text: line 5: the setting x is given twice"
