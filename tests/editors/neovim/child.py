@@ -49,6 +49,7 @@ class Child:
         self._connection = connection
         self._answers = msgpack.Unpacker()
         self._requests = 0
+        self._ended = False
         self.lua(_MESSAGES)
 
     def _send(self, method: str, arguments: Sequence[Any]) -> None:
@@ -68,7 +69,12 @@ class Child:
             self._answers.feed(received)
 
     def quit(self) -> None:
-        """End Neovim, without waiting for it."""
+        """End Neovim, without waiting for it. It must have reported no error."""
+        if self._ended:
+            return
+        self._ended = True
+        messages = self._request("nvim_exec2", "messages", {"output": True})["output"]
+        assert "stack traceback" not in messages, messages
         with contextlib.suppress(OSError):
             # A notification: Neovim does not end within a request.
             self._connection.sendall(msgpack.packb([2, "nvim_command", ["qall!"]]))

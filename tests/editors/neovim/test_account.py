@@ -10,11 +10,11 @@ import pytest
 import jumpseat
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.answers import WORDS
 from tests.editors.neovim.child import PLUGIN, running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
-WORDS = completion_stream(["Hello ", "there."])
 CATALOG = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
 
 PICK = """

@@ -9,18 +9,10 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.answers import WORDS, held
 from tests.editors.neovim.child import running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-WORDS = completion_stream(["Hello ", "there."])
-
-
-def held(*pieces: str, gate: Gate) -> Reply:
-    """An answer that waits at the gate after these pieces."""
-    return Reply.events(
-        [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
-    )
 
 
 @pytest.mark.scenario("stream")
@@ -154,6 +146,7 @@ def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
     provider.script(held("start\n", gate=gate), held(lines, gate=gate))
     child.ask("Many lines.")
     child.sees("start")
+    child.sees("model: fake:fake-model")
     child.lua("vim.api.nvim_win_set_cursor(0, { 1, 0 })")
     child.command("split")
     child.command("normal! G")
@@ -291,15 +284,6 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
     child.idle()
     assert "line" in child.screen()
     assert provider.requests == []
-
-
-def test_a_buffer_that_is_wiped_out_stops_its_answer(child, provider):
-    provider.script(held("Half", gate=Gate()))
-    child.ask("Hello?")
-    child.sees("Half")
-    child.command("bwipeout!")
-    provider.wait_for_disconnect(1)
-    assert child.lua("return require('jumpseat.chat').list()") == []
 
 
 @pytest.mark.scenario("ask-on-selection")

@@ -186,3 +186,53 @@ def test_an_edit_that_fails_shows_the_reason_below_the_text(editing, provider):
     ready(editing)
     editing.sees("✗ ")
     assert editing.text == BEFORE.rstrip("\n")
+
+
+@pytest.mark.parametrize("command", ["bwipeout!", "bdelete!", "edit!"])
+def test_an_edit_whose_buffer_goes_away_is_stopped(editing, provider, command):
+    provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.command(command)
+    provider.wait_for_disconnect(1)
+    dropped = "jumpseat: The edit was dropped, because its buffer was closed or read again."
+    assert editing.messages == [dropped]
+
+
+def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, provider):
+    provider.script(answer("    if x:\n        return 1\n"))
+    editing.command("2,3JumpseatEdit Simplify.")
+    ready(editing)
+    editing.command("edit!")
+    editing.command("JumpseatAccept")
+    assert editing.text == BEFORE.rstrip("\n")
+    assert editing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
+
+
+def test_a_locked_buffer_is_not_rewritten(editing, provider):
+    editing.command("set nomodifiable")
+    editing.command("2,3JumpseatEdit Simplify.")
+    assert editing.messages == ["jumpseat: This buffer cannot be rewritten: 'modifiable' is off."]
+    assert provider.requests == []
+
+
+def test_a_block_with_short_lines_and_wide_characters_is_replaced_exactly(editing, provider):
+    # The right edge of the block cuts through the face, which has two columns.
+    lines = ["a1 x", "", "ü", "a3 😀z", "four"]
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines)
+    provider.script(answer(" X\n\n\n 🙂\nur"))
+    editing.keys("gg0ll<C-v>4jl:JumpseatEdit B.<CR>")
+    ready(editing)
+    target = str(provider.requests[0].json["messages"])
+    assert r" x\n\n\n 😀\nur" in target
+    editing.command("JumpseatAccept")
+    assert editing.text == "a1 X\n\nü\na3 🙂z\nfour"
+
+
+def test_text_for_a_line_that_a_block_does_not_reach_is_added_at_its_end(editing, provider):
+    editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'abcd', 'ü', 'efgh' })")
+    provider.script(answer("CD\n!\nGH"))
+    editing.keys("gg0ll<C-v>2jl:JumpseatEdit B.<CR>")
+    ready(editing)
+    editing.command("JumpseatAccept")
+    assert editing.text == "abCD\nü!\nefGH"

@@ -11,12 +11,11 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.answers import WORDS
 from tests.editors.neovim.child import Child, running_neovim
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-WORDS = completion_stream(["Hello ", "there."])
 
 
 def program_that(directory: Path, body: str) -> list[str]:
@@ -39,24 +38,71 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(nvim_
     with running_neovim(nvim_home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("The program jumpseat was not found.")
+        child.sees("✗ The program /nowhere/jumpseat was not found. Correct")
         child.idle()
         assert child.text == "## Me\n\nHello?"
 
 
 def test_a_program_without_attach_is_too_old(nvim_home, tmp_path):
-    old = program_that(tmp_path, "import sys\nsys.exit(2)\n")
+    usage = "jumpseat: error: argument COMMAND: invalid choice: 'attach' (choose from 'serve')"
+    old = program_that(tmp_path, f"import sys\nsys.exit({usage!r})\n")
     with running_neovim(nvim_home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("is too old for this plug-in")
+        child.sees("(it lacks attach)")
         child.idle()
+
+
+def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the_log(nvim_home, tmp_path):
+    refusing = program_that(tmp_path, "import sys\nsys.exit('The disk is full.')\n")
+    with running_neovim(nvim_home, options={"command": refusing}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("✗ jumpseat ended with code 1 before it was ready: The disk is full.")
+        child.idle()
+        assert child.text == "## Me\n\nHello?"
+        child.command("JumpseatLog")
+        assert "\nThe disk is full.\n" in child.text
+
+
+def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(nvim_home, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    go = tmp_path / "go"
+    slow = program_that(
+        tmp_path,
+        f"import os, sys, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\n"
+        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'jumpseat', *sys.argv[1:]])\n",
+    )
+    with running_neovim(nvim_home, options={"command": slow}) as child:
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.sees("starting jumpseat")
+        child.command("JumpseatStop")
+        child.idle()
+        child.command("JumpseatSend")
+        go.touch()
+        child.idle()
+        assert child.text.count("Hello there.") == 1
+    assert len(provider.requests) == 1
+
+
+def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provider, nvim_home):
+    provider.default(Reply.events(WORDS))
+    child.ask("First.")
+    child.idle()
+    child.lua("require('jumpseat.client').on('end', function() _G.over = true end)")
+    os.kill(Hub(nvim_home).pid, signal.SIGTERM)
+    child.wait("_G.over")
+    child.ask("Second.")
+    child.idle()
+    assert child.text.count("Hello there.") == 2
+    assert child.messages == []
 
 
 def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(nvim_home, tmp_path):
     answer = (
         '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"0.0.9"},'
-        '"capabilities":{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start"]}}}}}'
+        '"capabilities":{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel"]}}}}}'
     )
     old = program_that(
         tmp_path,
@@ -68,7 +114,8 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(nvim_home
     with running_neovim(nvim_home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat 0.0.9 is too old")
+        child.sees("jumpseat 0.0.9 at ")
+        assert "(it lacks edit/start)" in " ".join(child.screen().split())
         child.idle()
 
 
@@ -102,7 +149,7 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_path):
     answer = (
         '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"9"},"capabilities":'
-        '{"experimental":{"jumpseat":{"methods":["chat/start","chat/cancel","edit/start","transcript/parse",'
+        '{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel","edit/start","transcript/parse",'
         '"transcript/render"]}}}}}'
     )
     runs = tmp_path / "runs"
@@ -114,7 +161,14 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_pa
         "time.sleep(0.2)\n",
     )
     with running_neovim(nvim_home, options={"command": crashing}) as child:
-        child.lua("require('jumpseat.client').start()")
+        child.lua("""
+            local function ask()
+              require('jumpseat.client').request('providers/list', {}, function(err)
+                if err.data.hint == 'It was started again.' then ask() end
+              end)
+            end
+            ask()
+        """)
         child.wait("#_G.messages == 6")
         assert "It ended too often" in child.messages[-1]
         assert runs.read_text() == "x" * 6
@@ -167,6 +221,14 @@ def test_null_and_empty_tables_are_normalised_in_messages(child):
         return { vim.inspect(message), vim.json.encode(wire.sent({})), vim.json.encode(wire.sent(nil)) }
     """)
     assert received == ["{\n  b = {\n    d = 1\n  },\n  e = { {}, {} }\n}", "{}", "{}"]
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
+    sent = child.lua(r"""
+        local wire = require('jumpseat.wire')
+        return wire.sent({ a = 'wört 😀 \xff\xf0\x9f end \xed\xa0\x80', b = { 'plain', 1, true, vim.NIL } })
+    """)
+    assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
 
 
 def test_turns_are_announced_to_other_plug_ins(child, provider):

@@ -12,7 +12,7 @@ local M = {}
 ---@field private blocks integer blocks begun so far
 ---@field private folded boolean the last block is folded, and the line below it begun
 ---@field private thinking_row integer? the first line of the block of thinking that is written
----@field private mark integer? the text behind the heading
+---@field private mark integer the text behind the heading
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
@@ -135,6 +135,21 @@ end
 ---@return boolean
 function Answer:has_text() return self.blocks > 0 end
 
+--- Whether the answer can be written on; see `Writer:is_valid`.
+---@return boolean
+function Answer:is_valid() return self.writer:is_valid() end
+
+--- Write no more; the text stays as it is.
+function Answer:abandon()
+  self.writer:close()
+  self:_unmark()
+end
+
+---@private
+function Answer:_unmark()
+  if vim.api.nvim_buf_is_loaded(self.buf) then view.remove(self.buf, self.mark) end
+end
+
 --- Put the daemon's own text of the answer in the place of what was streamed, where they differ.
 ---@param text string
 ---@return boolean done
@@ -143,7 +158,7 @@ function Answer:settle(text) return self.writer:is_valid() and self.writer:repla
 --- Remove an answer without text, so that the question can be sent again.
 function Answer:remove()
   if not self.writer:is_valid() then return end
-  vim.api.nvim_buf_del_extmark(self.buf, vim.api.nvim_create_namespace('jumpseat.view'), self.mark)
+  self:_unmark()
   self.writer:replace('')
 end
 

@@ -1,6 +1,9 @@
 --- Chats: Markdown buffers that are conversations.
 local client = require('jumpseat.client')
 local config = require('jumpseat.config')
+local log = require('jumpseat.log')
+local send = require('jumpseat.send')
+local settings = require('jumpseat.settings')
 local view = require('jumpseat.view')
 
 local M = {}
@@ -8,21 +11,15 @@ local M = {}
 ---@class jumpseat.Chat
 ---@field buf integer
 ---@field id string? the kept conversation; the daemon names it
+---@field preparing table? identifies the question that is being read
 ---@field turn jumpseat.Turn?
----@field preparing boolean the question is being read
----@field stopped boolean the user stopped it while it was prepared
+---@field answer jumpseat.Answer? of the turn
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
 local count = 0
 ---@type integer? the buffer that `@buffer` means: the last one that is no chat
 local source
-
----@param name string
----@param data table
-local function event(name, data)
-  vim.api.nvim_exec_autocmds('User', { pattern = 'Jumpseat' .. name, data = data, modeline = false })
-end
 
 ---@param buf integer
 ---@return boolean
@@ -45,6 +42,19 @@ local function watch_sources()
   })
 end
 
+--- Set what a text that was read needs, also the second time.
+---@param buf integer
+local function begin_text(buf)
+  if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
+  vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
+  vim.bo[buf].keywordprg = ':JumpseatSetting'
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    view.window(win, buf, true)
+  end
+  view.update(buf, {})
+  settings.check(buf)
+end
+
 --- Make a chat of a buffer.
 ---@param buf integer
 ---@return jumpseat.Chat
@@ -53,43 +63,70 @@ function M.attach(buf)
   if chat then return chat end
   if next(chats) == nil then watch_sources() end
   count = count + 1
-  chat = { buf = buf, preparing = false, stopped = false }
+  chat = { buf = buf }
   chats[buf] = chat
-  if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
-  vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
-  vim.bo[buf].keywordprg = ':JumpseatSetting'
   local group = vim.api.nvim_create_augroup('jumpseat.chat.' .. buf, {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
   on('BufWinEnter', function() view.window(vim.api.nvim_get_current_win(), buf) end)
   on('BufWritePre', function(args) vim.fn.mkdir(vim.fs.dirname(args.match), 'p') end)
-  on({ 'BufUnload', 'BufWipeout' }, function()
-    if chat.turn then chat.turn:stop() end
+  on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
+  -- The text goes away, or that of the file takes its place.
+  on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
+  on('BufReadPost', function() begin_text(buf) end)
+  on('BufWipeout', function()
     chats[buf] = nil
     view.forget(buf)
     vim.api.nvim_del_augroup_by_id(group)
   end)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    view.window(win, buf)
-  end
-  view.update(buf, {})
-  require('jumpseat.settings').watch(buf, group)
-  event('ChatOpened', { buf = buf })
+  begin_text(buf)
+  vim.api.nvim_exec_autocmds(
+    'User',
+    { pattern = 'JumpseatChatOpened', data = { buf = buf }, modeline = false }
+  )
   return chat
 end
 
+--- Make the window of a buffer current, one of this tab page if there is one, else open a window.
 ---@param buf integer
 local function show(buf)
-  local win = vim.fn.win_findbuf(buf)[1]
+  local here = vim.fn.bufwinid(buf)
+  local win = here ~= -1 and here or vim.fn.win_findbuf(buf)[1]
   if win then
     vim.api.nvim_set_current_win(win)
   else
-    vim.cmd(config.get().window)
+    local opened = pcall(vim.cmd, config.get().window)
+    -- There may be no room, and the user may have fixed the buffer of the window.
+    if not opened or vim.wo.winfixbuf then vim.cmd('tab split') end
     vim.api.nvim_win_set_buf(0, buf)
   end
   view.window(vim.api.nvim_get_current_win(), buf)
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+end
+
+---@return integer? buf the chat that was used last
+local function last_used()
+  local last, used
+  for _, buf in ipairs(M.list()) do
+    local at = vim.fn.getbufinfo(buf)[1].lastused
+    if not last or at >= used then
+      last, used = buf, at
+    end
+  end
+  return last
+end
+
+---@return integer buf
+local function create()
+  local buf = vim.api.nvim_create_buf(true, false)
+  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count + 1)
+  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
+  local model = config.get().model
+  local lines = model and { '---', 'model: ' .. model, '---', '' } or {}
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.list_extend(lines, { '## Me', '', '' }))
+  vim.bo[buf].modified = false
+  return buf
 end
 
 --- Open a chat: a file, a new one, or else the one that was used last.
@@ -104,48 +141,33 @@ function M.open(options)
     vim.fn.bufload(buf)
     vim.bo[buf].buflisted = true
   elseif not options.new then
-    for _, chat in pairs(chats) do
-      local newer = not buf or vim.fn.getbufinfo(chat.buf)[1].lastused >= vim.fn.getbufinfo(buf)[1].lastused
-      if newer then buf = chat.buf end
-    end
+    buf = last_used()
   end
-  if buf then
-    M.attach(buf)
-    show(buf)
-    return buf
-  end
-  buf = vim.api.nvim_create_buf(true, false)
-  local name = os.date('%Y-%m-%d-%H%M%S') .. ('-%d.md'):format(count + 1)
-  vim.api.nvim_buf_set_name(buf, vim.fs.joinpath(config.get().directory, name))
-  local model = config.get().model
-  local lines = model and { '---', 'model: ' .. model, '---', '' } or {}
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.list_extend(lines, { '## Me', '', '' }))
-  vim.bo[buf].modified = false
-  M.attach(buf).id = options.id
+  buf = buf or create()
+  local chat = M.attach(buf)
+  chat.id = options.id or chat.id
   show(buf)
   return buf
 end
 
 --- Send the conversation in the buffer.
 ---@param buf integer
-function M.send(buf) require('jumpseat.send').send(M.attach(buf)) end
+function M.send(buf)
+  if not vim.bo[buf].modifiable then
+    return log.warn("The answer cannot be written into this buffer: 'modifiable' is off.")
+  end
+  send.send(M.attach(buf))
+end
 
 --- Stop the answer of a chat; what has come so far stays.
 ---@param buf integer
 ---@return boolean stopped false if nothing runs
-function M.stop(buf)
-  local chat = chats[buf]
-  if not chat or not (chat.turn or chat.preparing) then return false end
-  view.update(buf, { state = 'stopping' })
-  chat.stopped = true
-  if chat.turn then chat.turn:stop() end
-  return true
-end
+function M.stop(buf) return chats[buf] ~= nil and send.stop(chats[buf]) end
 
 --- The chats that are open.
 ---@return integer[]
 function M.list()
-  local buffers = vim.tbl_keys(chats)
+  local buffers = vim.tbl_filter(vim.api.nvim_buf_is_loaded, vim.tbl_keys(chats))
   table.sort(buffers)
   return buffers
 end

@@ -10,6 +10,7 @@ local RESTARTS, RESTART_SECONDS = 5, 180
 local INITIALIZE_MS = 20000
 --- One frame at 60 Hz: the daemon joins deltas that come within it.
 local COALESCE_MS = 16
+local PROTOCOL = 1
 --- What this plug-in cannot do without.
 local NEEDED = { 'chat/start', 'chat/cancel', 'edit/start', 'transcript/parse', 'transcript/render' }
 
@@ -48,6 +49,11 @@ end
 
 ---@return jumpseat.Error
 local function missing()
+  local chosen = config.get().command
+  if chosen then
+    local message = ('The program %s was not found.'):format(chosen[1])
+    return wire.error('config', message, 'Correct vim.g.jumpseat.command, or remove it.')
+  end
   return wire.error(
     'config',
     'The program jumpseat was not found.',
@@ -55,17 +61,20 @@ local function missing()
   )
 end
 
+---@param command string[]
 ---@param version string?
+---@param lacks string what it cannot do
 ---@return jumpseat.Error
-local function too_old(version)
-  return wire.error(
-    'config',
-    ('jumpseat %s is too old for this plug-in, which needs %s.'):format(
-      version or '(unknown)',
+local function too_old(command, version, lacks)
+  local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
+  local hint = (':JumpseatInstall! installs jumpseat %s for this plug-in.'):format(config.version)
+  if config.get().command then
+    hint = ('Upgrade it to %s, or remove vim.g.jumpseat.command and run :JumpseatInstall.'):format(
       config.version
-    ),
-    'Run :JumpseatInstall, or update it.'
-  )
+    )
+  end
+  local message = ('%s is too old for this plug-in (it lacks %s).'):format(name, lacks)
+  return wire.error('config', message, hint)
 end
 
 ---@param gone jumpseat.Connection
@@ -82,21 +91,20 @@ local function fail_all(gone, err)
   end
 end
 
---- Why a process ended before it answered: an old release lacks `attach`, and says so on stderr only.
+--- Why a process ended before it was ready.
 ---@param command string[]
 ---@param code integer
----@param callback fun(err: jumpseat.Error)
-local function explain(command, code, callback)
-  local ended = wire.error(
+---@param line string the last one on stderr
+---@return jumpseat.Error
+local function refused(command, code, line)
+  if line:find("'attach'", 1, true) then return too_old(command, nil, 'attach') end
+  local reason = line ~= '' and ': ' .. line:gsub('%.$', '') or ''
+  local hint = ('See :JumpseatLog, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
+  return wire.error(
     'connection',
-    ('jumpseat ended with code %d before it was ready.'):format(code),
-    ('See :JumpseatLog, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
+    ('jumpseat ended with code %d before it was ready%s.'):format(code, reason),
+    hint
   )
-  local probe = vim.list_extend(vim.list_extend({}, command), { 'attach', '--help' })
-  local started = pcall(vim.system, probe, { text = true, timeout = INITIALIZE_MS }, function(done)
-    vim.schedule(function() callback(done.code == 0 and ended or too_old()) end)
-  end)
-  if not started then callback(ended) end
 end
 
 ---@param gone jumpseat.Connection
@@ -104,12 +112,13 @@ end
 ---@param code integer
 ---@param signal integer
 local function ended(gone, command, code, signal)
+  local said = log.last_line()
   log.write('jumpseat ended: code %d, signal %d', code, signal)
   if connection == gone then connection = nil end
   if gone.state == 'ending' then return fail_all(gone, wire.error('connection', 'jumpseat was stopped.')) end
-  if gone.state == 'starting' then
-    return explain(command, code, function(err) fail_all(gone, err) end)
-  end
+  if gone.state == 'starting' then return fail_all(gone, refused(command, code, said)) end
+  -- A user may stop the daemon; the next request starts it.
+  if next(gone.pending) == nil then return fail_all(gone, wire.error('connection', 'jumpseat ended.')) end
   local now = vim.uv.now() / 1000
   crashes = vim.tbl_filter(function(at) return now - at < RESTART_SECONDS end, crashes)
   table.insert(crashes, now)
@@ -124,18 +133,23 @@ local function ended(gone, command, code, signal)
   fail_all(gone, err)
 end
 
+---@param result table? the answer to `initialize`
+---@return string?
+local function lacking(result)
+  local abilities = vim.tbl_get(result or {}, 'capabilities', 'experimental', 'jumpseat') or {}
+  if abilities.protocolVersion ~= PROTOCOL then return 'version 1 of the protocol' end
+  for _, method in ipairs(NEEDED) do
+    if not vim.list_contains(abilities.methods or {}, method) then return method end
+  end
+end
+
 ---@param new jumpseat.Connection
+---@param command string[]
 ---@param err jumpseat.Error?
 ---@param result table?
-local function initialized(new, err, result)
-  local abilities = result and vim.tbl_get(result, 'capabilities', 'experimental', 'jumpseat')
-  if not err then
-    for _, method in ipairs(NEEDED) do
-      if not (abilities and vim.list_contains(abilities.methods or {}, method)) then
-        err = too_old(vim.tbl_get(result or {}, 'serverInfo', 'version'))
-      end
-    end
-  end
+local function initialized(new, command, err, result)
+  local lacks = not err and lacking(result)
+  if lacks then err = too_old(command, vim.tbl_get(result or {}, 'serverInfo', 'version'), lacks) end
   if err then
     new.state = 'ending'
     if connection == new then connection = nil end
@@ -159,9 +173,9 @@ function M.start()
   -- A process that starts now would outlive Neovim for moments, and might start a daemon for no one.
   if type(vim.v.exiting) == 'number' then return wire.error('connection', 'Neovim is ending.') end
   local command = config.command()
-  if not command then return missing() end
+  if not command or vim.fn.executable(command[1]) == 0 then return missing() end
   local options = config.get()
-  local words = vim.list_extend({}, command)
+  local words = log.with_stderr(command)
   vim.list_extend(words, { 'attach', '--log-level', options.log_level, '--log-file', log.daemon_path() })
   vim.list_extend(words, options.args)
   vim.fn.mkdir(vim.fs.dirname(log.daemon_path()), 'p')
@@ -182,6 +196,7 @@ function M.start()
     end,
     on_error = function(code, err) log.write('rpc error %s: %s', code, vim.inspect(err)) end,
   }
+  log.write('start: %s', table.concat(words, ' '))
   local ran, rpc = pcall(vim.lsp.rpc.start, words, dispatchers)
   if not ran or not rpc then
     log.write('%s', tostring(rpc))
@@ -202,11 +217,12 @@ function M.start()
       version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
     },
     initializationOptions = { config = wire.sent(options.config), coalesceMs = COALESCE_MS },
-  }, function(err, result) initialized(new, wire.received(err), wire.received(result)) end)
+  }, function(err, result) initialized(new, command, wire.received(err), wire.received(result)) end)
   vim.defer_fn(function()
     if new.state ~= 'starting' or connection ~= new then return end
     initialized(
       new,
+      command,
       wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
     )
   end, INITIALIZE_MS)

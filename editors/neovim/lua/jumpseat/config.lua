@@ -5,7 +5,7 @@ local M = {}
 M.version = '0.1.0'
 
 ---@class jumpseat.Options
----@field command? string[] the program, without `attach`; default: `jumpseat` on the PATH, else the one of `:JumpseatInstall`
+---@field command? string[] the program, without `attach`; default: the one of `:JumpseatInstall`, else `jumpseat` on the PATH
 ---@field args? string[] further arguments of `jumpseat attach`
 ---@field config? table the overlay that is sent as `initializationOptions.config`
 ---@field model? string the model that new chats name in their front matter
@@ -46,7 +46,7 @@ function M.command()
   local windows = vim.fn.has('win32') == 1
   local installed =
     vim.fs.joinpath(M.install_directory(), windows and 'Scripts/jumpseat.exe' or 'bin/jumpseat')
-  for _, program in ipairs({ 'jumpseat', installed }) do
+  for _, program in ipairs({ installed, 'jumpseat' }) do
     -- The whole path, because Windows starts a `.cmd` only by it.
     if vim.fn.executable(program) == 1 then return { vim.fn.exepath(program) } end
   end

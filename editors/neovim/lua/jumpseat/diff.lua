@@ -9,9 +9,10 @@ local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. 
 
 ---@param old string[]
 ---@param new string[]
----@return integer[][] hunks as `vim.diff` counts them: first and number of the old lines, and of the new ones
+---@return integer[][] hunks first and number of the old lines, and of the new ones
 local function hunks(old, new)
-  return vim.diff(joined(old), joined(new), { result_type = 'indices' }) --[[@as integer[][] ]]
+  local compare = vim.text.diff or vim.diff -- the name since Neovim 0.12, and before
+  return compare(joined(old), joined(new), { result_type = 'indices' }) --[[@as integer[][] ]]
 end
 
 ---@param buf integer

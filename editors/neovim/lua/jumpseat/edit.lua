@@ -1,6 +1,7 @@
 --- Edits: a region rewritten by the daemon, shown as a diff, and applied if its text is still what was sent.
 local config = require('jumpseat.config')
 local diff = require('jumpseat.diff')
+local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 local region = require('jumpseat.region')
 local turns = require('jumpseat.turn')
@@ -15,6 +16,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 ---@field sent string its text
 ---@field lines string[] the lines that the region touches, as they were
 ---@field marks integer[] one for the region, or for each line of a block
+---@field group integer autocommands
 ---@field instruction string
 ---@field turn jumpseat.Turn?
 ---@field answer string what the model has written so far
@@ -98,15 +100,44 @@ local function lines_with(edit, text)
   return new
 end
 
+--- Forget the edit of a buffer, and remove what is shown of it.
 ---@param buf integer
 local function clear(buf)
   local edit = edits[buf]
+  if not edit then return end
   edits[buf] = nil
+  vim.api.nvim_del_augroup_by_id(edit.group)
+  view.update(buf, { state = vim.NIL })
   if not vim.api.nvim_buf_is_loaded(buf) then return end
   diff.clear(buf)
-  for _, id in ipairs(edit and edit.marks or {}) do
+  for _, id in ipairs(edit.marks) do
     vim.api.nvim_buf_del_extmark(buf, namespace, id)
   end
+end
+
+--- Drop an edit, also while it is written.
+---@param buf integer
+local function drop(buf)
+  local edit = edits[buf]
+  if edit and edit.turn then edit.turn:stop() end
+  clear(buf)
+end
+
+--- The edit ends when its text goes away: the buffer is unloaded, or read from its file again.
+---@param buf integer
+---@return integer group
+local function drop_with_text(buf)
+  local group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {})
+  vim.api.nvim_create_autocmd({ 'BufReadPre', 'BufUnload' }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      drop(buf)
+      if type(vim.v.exiting) == 'number' then return end
+      log.warn('The edit was dropped, because its buffer was closed or read again.')
+    end,
+  })
+  return group
 end
 
 --- What the model has written so far, without a fence around it. Only for the preview: the daemon knows better.
@@ -140,8 +171,7 @@ local function finish(edit, outcome)
       log.warn('The model gave no text to apply: ' .. vim.trim(outcome.result.text))
     end
   end
-  local data = { buf = buf, error = outcome.error, ready = new_lines ~= nil }
-  vim.api.nvim_exec_autocmds('User', { pattern = 'JumpseatEditEnded', data = data, modeline = false })
+  event('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })
 end
 
 ---@param target jumpseat.Region
@@ -157,6 +187,7 @@ local function begin(target, instruction)
     sent = region.text(target),
     lines = vim.api.nvim_buf_get_lines(buf, first, last + 1, false),
     marks = mark(target),
+    group = drop_with_text(buf),
     instruction = instruction,
     answer = '',
   }
@@ -181,12 +212,15 @@ end
 ---@param target jumpseat.Region
 ---@param instruction string
 function M.start(target, instruction)
+  if not vim.bo[target.buf].modifiable then
+    return log.warn("This buffer cannot be rewritten: 'modifiable' is off.")
+  end
   if edits[target.buf] then
     return log.warn('An edit of this buffer is open: :JumpseatAccept, :JumpseatReject or :JumpseatStop.')
   end
   if instruction ~= '' then return begin(target, instruction) end
   vim.ui.input({ prompt = 'Rewrite how? ' }, function(text)
-    if text and text ~= '' then begin(target, text) end
+    if text and text ~= '' and vim.api.nvim_buf_is_loaded(target.buf) then begin(target, text) end
   end)
 end
 
@@ -211,6 +245,9 @@ end
 function M.accept(buf)
   local edit = edits[buf]
   if not edit or not edit.new_lines then return log.warn('There is no finished edit in this buffer.') end
+  if not vim.bo[buf].modifiable then
+    return log.warn("The edit cannot be applied to this buffer: 'modifiable' is off.")
+  end
   if not is_unchanged(edit) then
     offer_diff(edit)
     clear(buf)
@@ -226,9 +263,7 @@ end
 function M.reject(buf)
   local edit = edits[buf]
   if not edit then return log.warn('There is no edit in this buffer.') end
-  if edit.turn then edit.turn:stop() end
-  clear(buf)
-  view.update(buf, { state = vim.NIL })
+  drop(buf)
 end
 
 --- Rewrite the same text again.

@@ -1,6 +1,8 @@
 --- The plug-in's log, and messages to the user.
 local M = {}
 
+local STAMP, STAMPED = '%Y-%m-%dT%H:%M:%S ', '^%d+%-%d+%-%d+T%d+:%d+:%d+ '
+
 ---@param name string
 ---@return string
 local function path_of(name)
@@ -15,6 +17,27 @@ function M.path() return path_of('jumpseat.log') end
 ---@return string
 function M.daemon_path() return path_of('jumpseat-daemon.log') end
 
+--- A command whose stderr is appended to the log; vim.lsp.rpc would write it to its own.
+---@param command string[]
+---@return string[]
+function M.with_stderr(command)
+  if vim.fn.has('win32') == 1 then return vim.list_extend({}, command) end
+  vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
+  return vim.list_extend({ '/bin/sh', '-c', 'exec "$@" 2>>"$0"', M.path() }, command)
+end
+
+--- The last line of the log; empty if it is one that this plug-in wrote.
+---@return string
+function M.last_line()
+  local file = io.open(M.path(), 'r')
+  if not file then return '' end
+  file:seek('end', -math.min(4096, file:seek('end')))
+  local text = vim.trim(file:read('*a') or '')
+  file:close()
+  local line = text:match('[^\n]*$')
+  return line:find(STAMPED) and '' or line
+end
+
 --- Append a line to the log. Texts of chats do not belong here.
 ---@param format string
 ---@param ... any
@@ -22,7 +45,7 @@ function M.write(format, ...)
   vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
   local file = io.open(M.path(), 'a')
   if not file then return end
-  file:write(os.date('%Y-%m-%dT%H:%M:%S '), format:format(...), '\n')
+  file:write(os.date(STAMP), format:format(...), '\n')
   file:close()
 end
 

@@ -39,16 +39,21 @@ function M.last_selection(buf)
     if first[2] == 0 or last[2] == 0 then return end
     local type = vim.fn.visualmode()
     local kind = KINDS[type] or 'line'
-    if kind == 'line' or not vim.fn.exists('*getregionpos') then return M.lines(buf, first[2], last[2]) end
+    if kind == 'line' or vim.fn.exists('*getregionpos') == 0 then return M.lines(buf, first[2], last[2]) end
     local spans = {}
     for _, pair in ipairs(vim.fn.getregionpos(first, last, { type = type, eol = false })) do
       local row = pair[1][2] - 1
       local line = line_at(buf, row)
       local start, finish = pair[1][3], pair[2][3]
-      -- A line that the block does not reach has no columns.
+      -- A line that the block does not reach has no columns: its piece is the empty one at its end.
       local empty = start == 0 or finish == 0 or start > #line
-      local from = empty and math.min(math.max(start - 1, 0), #line) or start - 1
-      table.insert(spans, { row = row, first = from, last = empty and from or math.min(finish, #line) })
+      local from, to = #line, #line
+      if not empty then
+        -- An edge of a block may cut through a wide character, whose bytes belong together.
+        from = start - 1 + vim.str_utf_start(line, start)
+        to = finish < #line and finish + vim.str_utf_end(line, finish) or #line
+      end
+      table.insert(spans, { row = row, first = from, last = to })
     end
     return { buf = buf, kind = kind, spans = spans }
   end)

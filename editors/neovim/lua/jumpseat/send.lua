@@ -1,6 +1,8 @@
 --- Sending a chat: the question is read, its references are put in, and the answer is written below it.
 local answer = require('jumpseat.answer')
+local client = require('jumpseat.client')
 local config = require('jumpseat.config')
+local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 local transcript = require('jumpseat.transcript')
 local turns = require('jumpseat.turn')
@@ -8,18 +10,17 @@ local view = require('jumpseat.view')
 
 local M = {}
 
----@param name string
----@param data table
-local function event(name, data)
-  vim.api.nvim_exec_autocmds('User', { pattern = 'Jumpseat' .. name, data = data, modeline = false })
+--- Nothing runs in this chat any more.
+---@param chat jumpseat.Chat
+local function rest(chat)
+  chat.preparing, chat.turn, chat.answer = nil, nil, nil
+  view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
 end
 
 ---@param chat jumpseat.Chat
 ---@param err jumpseat.Error
 local function refuse(chat, err)
-  chat.preparing = false
-  view.update(chat.buf, { state = vim.NIL, detail = vim.NIL })
-  if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
+  rest(chat)
   view.error(chat.buf, vim.api.nvim_buf_line_count(chat.buf) - 1, err)
   require('jumpseat.offer').after(err)
   event('TurnEnded', { buf = chat.buf, error = err })
@@ -38,16 +39,18 @@ local function finish(chat, written, headings, outcome)
     local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
     if after == '' then written:remove() end
     written:close(after, err, outcome.cancelled)
-    chat.turn, chat.preparing = nil, false
-    view.update(chat.buf, { state = vim.NIL, detail = vim.NIL, usage = written.usage })
-    if err then require('jumpseat.offer').after(err) end
-    require('jumpseat.account').show_quota(chat.buf, written.model)
+    if chat.answer == written then
+      rest(chat)
+      view.update(chat.buf, { usage = written.usage })
+      if err then require('jumpseat.offer').after(err) end
+      require('jumpseat.account').show_quota(chat.buf, written.model)
+    end
     event('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
   end
   -- The daemon escapes lines of the answer that would be read as headings or blocks.
   -- A daemon that ended has sent no content; what its deltas had is rendered by the next one.
   local content = outcome.content or written:content()
-  if #content == 0 then return close() end
+  if #content == 0 or not written:is_valid() then return close() end
   transcript.render({ role = 'assistant', content = content }, written.model, function(failure, text)
     if not failure then written:settle(text) end
     close()
@@ -60,7 +63,7 @@ end
 ---@param named boolean whether the front matter names the model
 local function begin(chat, params, headings, named)
   local written = answer.new(chat.buf, headings.assistant)
-  view.update(chat.buf, { state = 'waiting' })
+  view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
   event('TurnStarted', { buf = chat.buf })
   local function pin(model)
     transcript.front_matter(chat.buf, vim.tbl_extend('force', params, { model = model }), function(err, lines)
@@ -70,16 +73,21 @@ local function begin(chat, params, headings, named)
       written:edit(function() vim.api.nvim_buf_set_lines(chat.buf, 0, last, false, lines) end)
     end)
   end
+  chat.preparing, chat.answer = nil, written
   chat.turn = turns.start('chat/start', params, function(deltas)
     written:write(deltas)
     chat.id = written.conversation or chat.id
+    if chat.answer ~= written then return end
+    if not written:is_valid() then
+      M.drop(chat)
+      return log.notify('The answer was removed from the chat, so it was stopped.')
+    end
     -- The conversation goes on with the model that it began with, also when the default changes.
     if written.model and not named then
       named = true
       pin(written.model)
     end
   end, function(outcome) finish(chat, written, headings, outcome) end)
-  if chat.stopped then chat.turn:stop() end
 end
 
 --- Obey a question that is `/model`, with or without a name, and take it out of the chat.
@@ -95,8 +103,7 @@ local function obey(chat, parsed)
       vim.api.nvim_buf_set_lines(chat.buf, turn.startLine + 1, turn.endLine, false, { '', '' })
     end
   end
-  chat.preparing = false
-  view.update(chat.buf, { state = vim.NIL })
+  rest(chat)
   require('jumpseat.models').choose(chat.buf, name)
   return true
 end
@@ -108,39 +115,73 @@ function M.send(chat)
   if chat.turn or chat.preparing then
     return log.warn('An answer is being written; :JumpseatStop stops it.')
   end
-  chat.preparing, chat.stopped = true, false
+  local preparing = {}
+  chat.preparing = preparing
   view.clear_messages(buf)
-  view.update(buf, { state = 'preparing' })
-  local function fail(err) refuse(chat, err) end
-  transcript.parse(transcript.text(buf), function(err, parsed)
-    if err then return fail(err) end
-    local last = parsed.messages[#parsed.messages]
-    if not last or last.role ~= 'user' then
-      chat.preparing = false
-      view.update(buf, { state = vim.NIL })
-      return log.warn('There is no question: write one at the end of the chat.')
+  view.update(buf, { state = client.info() and 'preparing' or 'starting' })
+  --- A step that is dropped if the user has stopped it, or the buffer is gone; an error ends the preparation.
+  local function step(go_on)
+    return function(err, result)
+      if chat.preparing ~= preparing or not vim.api.nvim_buf_is_loaded(buf) then return end
+      if err then return refuse(chat, err) end
+      go_on(result)
     end
-    if obey(chat, parsed) then return end
-    require('jumpseat.references').expand(buf, parsed, function(expand_failure)
-      if expand_failure then return fail(expand_failure) end
-      transcript.headings(parsed.model, function(failure, headings)
-        if failure then return fail(failure) end
-        if not vim.api.nvim_buf_is_loaded(buf) then return end
-        if chat.stopped then
-          chat.preparing = false
-          return view.update(buf, { state = vim.NIL, detail = vim.NIL })
-        end
-        begin(chat, {
-          messages = parsed.messages,
-          system = parsed.system,
-          model = parsed.model,
-          settings = parsed.settings,
-          conversationId = chat.id,
-          keep = config.get().keep,
-        }, headings, parsed.model ~= nil)
-      end)
+  end
+  transcript.parse(
+    transcript.text(buf),
+    step(function(parsed)
+      local last = parsed.messages[#parsed.messages]
+      if not last or last.role ~= 'user' then
+        rest(chat)
+        return log.warn('There is no question: write one at the end of the chat.')
+      end
+      if obey(chat, parsed) then return end
+      require('jumpseat.references').expand(
+        buf,
+        parsed,
+        step(function()
+          transcript.headings(
+            parsed.model,
+            step(
+              function(headings)
+                begin(chat, {
+                  messages = parsed.messages,
+                  system = parsed.system,
+                  model = parsed.model,
+                  settings = parsed.settings,
+                  conversationId = chat.id,
+                  keep = config.get().keep,
+                }, headings, parsed.model ~= nil)
+              end
+            )
+          )
+        end)
+      )
     end)
-  end)
+  )
+end
+
+--- Stop the answer of a chat; what has come so far stays.
+---@param chat jumpseat.Chat
+---@return boolean stopped false if nothing runs
+function M.stop(chat)
+  if chat.turn then
+    view.update(chat.buf, { state = 'stopping' })
+    chat.turn:stop()
+  elseif chat.preparing then
+    rest(chat)
+  else
+    return false
+  end
+  return true
+end
+
+--- Stop the answer of a chat without another change of the text.
+---@param chat jumpseat.Chat
+function M.drop(chat)
+  if chat.turn then chat.turn:stop() end
+  if chat.answer then chat.answer:abandon() end
+  rest(chat)
 end
 
 return M

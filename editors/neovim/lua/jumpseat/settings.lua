@@ -84,37 +84,23 @@ function M.check(buf)
   end)
 end
 
---- Check the front matter when it changes.
+---@type table<integer, { text: string, serial: integer }> by buffer: what was checked, and the last change
+local checked = {}
+
+--- Check the front matter of a chat that changed, if it is not the one that was checked last.
 ---@param buf integer
----@param group integer
-function M.watch(buf, group)
-  local checked
-  local timer = assert(vim.uv.new_timer())
-  local function later()
-    timer:start(
-      CHECK_MS,
-      0,
-      vim.schedule_wrap(function()
-        if not vim.api.nvim_buf_is_loaded(buf) then return end
-        local text = table.concat(front_matter(buf), '\n')
-        if text == checked then return end
-        checked = text
-        M.check(buf)
-      end)
-    )
-  end
-  vim.api.nvim_create_autocmd(
-    { 'TextChanged', 'InsertLeave' },
-    { group = group, buffer = buf, callback = later }
-  )
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    group = group,
-    buffer = buf,
-    callback = function()
-      if not timer:is_closing() then timer:close() end
-    end,
-  })
-  later()
+function M.check_later(buf)
+  local last = checked[buf] or { text = '', serial = 0 }
+  checked[buf] = last
+  last.serial = last.serial + 1
+  local serial = last.serial
+  vim.defer_fn(function()
+    if serial ~= last.serial or not vim.api.nvim_buf_is_loaded(buf) then return end
+    local text = table.concat(front_matter(buf), '\n')
+    if text == last.text then return end
+    last.text = text
+    M.check(buf)
+  end, CHECK_MS)
 end
 
 --- The rule of a row in words.

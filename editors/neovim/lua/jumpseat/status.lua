@@ -13,13 +13,14 @@ function M.window(lines, closed)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable, vim.bo[buf].bufhidden = false, 'wipe'
-  local width = 40
-  for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line))
-  end
   local columns, rows = vim.o.columns, vim.o.lines
-  width = math.min(width + 1, columns - 4)
-  local height = math.min(#lines, rows - 5)
+  local widths = vim.tbl_map(vim.fn.strdisplaywidth, lines)
+  local width = math.max(1, math.min(math.max(40, unpack(widths)) + 1, columns - 4))
+  local height = 0
+  for _, each in ipairs(widths) do
+    height = height + math.max(1, math.ceil(each / width))
+  end
+  height = math.max(1, math.min(height, rows - 5))
   local win = vim.api.nvim_open_win(buf, true, {
     relative = 'editor',
     width = width,

@@ -9,6 +9,7 @@ local WIDTH = 76
 
 --- What the states are called.
 local LABELS = {
+  starting = 'starting jumpseat',
   preparing = 'sending',
   waiting = 'waiting',
   thinking = 'thinking',
@@ -49,8 +50,11 @@ function M.winbar()
   vim.list_extend(parts, { status.detail or LABELS[status.state] })
   vim.list_extend(parts, { tokens(status.usage) })
   vim.list_extend(parts, { status.quota })
-  local hint = status.state and ':JumpseatStop' or ':JumpseatSend'
-  return ' ' .. escaped(table.concat(parts, ' · ')) .. '%=%#Comment#' .. hint .. ' '
+  local left = ' ' .. table.concat(parts, ' · ')
+  local hint = '  ' .. (status.state and ':JumpseatStop' or ':JumpseatSend') .. ' '
+  local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)
+  local fits = vim.fn.strdisplaywidth(left .. hint) <= width
+  return escaped(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
 end
 
 --- Change what is shown of a chat.
@@ -83,6 +87,11 @@ function M.heading(buf, row, text, id)
   return vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
 end
 
+--- Remove the text behind a heading.
+---@param buf integer
+---@param id integer
+function M.remove(buf, id) vim.api.nvim_buf_del_extmark(buf, namespace, id) end
+
 --- What a heading shows after the turn.
 ---@param model string?
 ---@param usage table?
@@ -91,20 +100,66 @@ function M.summary(model, usage)
   return table.concat(vim.list_extend({ model or '' }, { tokens(usage) }), ' · ')
 end
 
+--- A text in lines of this width; a word that is longer is broken.
 ---@param text string
+---@param width integer
 ---@return string[]
-local function wrapped(text)
+local function wrapped(text, width)
   local lines, line = {}, ''
   for word in text:gmatch('%S+') do
-    if line ~= '' and #line + #word >= WIDTH then
+    local longer = line == '' and word or line .. ' ' .. word
+    if vim.fn.strdisplaywidth(longer) > width and line ~= '' then
       table.insert(lines, line)
-      line = word
-    else
-      line = line == '' and word or line .. ' ' .. word
+      longer = word
     end
+    while vim.fn.strdisplaywidth(longer) > width do
+      local head = vim.fn.strcharpart(longer, 0, math.max(1, width))
+      while vim.fn.strdisplaywidth(head) > width and vim.fn.strcharlen(head) > 1 do
+        head = vim.fn.strcharpart(head, 0, vim.fn.strcharlen(head) - 1)
+      end
+      if head == longer then break end
+      table.insert(lines, head)
+      longer = longer:sub(#head + 1)
+    end
+    line = longer
   end
   table.insert(lines, line)
   return lines
+end
+
+--- The columns of the narrowest window that shows a buffer.
+---@param buf integer
+---@return integer
+local function width_of(buf)
+  local width = WIDTH
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    width = math.min(width, info.width - info.textoff)
+  end
+  return math.max(width, 1)
+end
+
+---@class jumpseat.Message
+---@field text string
+---@field highlight string
+
+---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: what is shown below lines
+local messages = {}
+
+--- Show a message below a line, until the next turn.
+---@param buf integer
+---@param row integer from 0
+---@param message jumpseat.Message
+---@param id integer? the mark that is replaced
+local function put_below(buf, row, message, id)
+  local lines = vim.tbl_map(
+    function(line) return { { line, message.highlight } } end,
+    wrapped(message.text, width_of(buf))
+  )
+  local options = { id = id, virt_lines = lines, undo_restore = false }
+  id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
+  messages[buf] = messages[buf] or {}
+  messages[buf][id] = message
 end
 
 --- Show a message below a line, until the next turn.
@@ -112,10 +167,20 @@ end
 ---@param row integer from 0
 ---@param text string
 ---@param highlight string
-function M.below(buf, row, text, highlight)
-  local lines = vim.tbl_map(function(line) return { { line, highlight } } end, wrapped(text))
-  vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, { virt_lines = lines, undo_restore = false })
-end
+function M.below(buf, row, text, highlight) put_below(buf, row, { text = text, highlight = highlight }) end
+
+-- Neovim does not wrap virtual lines.
+vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
+  group = vim.api.nvim_create_augroup('jumpseat.view', {}),
+  callback = function()
+    for buf, each in pairs(messages) do
+      for id, message in pairs(vim.api.nvim_buf_is_loaded(buf) and each or {}) do
+        local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, id, {})
+        if at[1] then put_below(buf, at[1], message, id) end
+      end
+    end
+  end,
+})
 
 ---@param buf integer
 ---@param row integer
@@ -125,9 +190,10 @@ function M.error(buf, row, err) M.below(buf, row, '✗ ' .. wire.sentence(err), 
 --- Remove messages below lines; the texts behind headings stay.
 ---@param buf integer
 function M.clear_messages(buf)
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
-    if mark[4].virt_lines then vim.api.nvim_buf_del_extmark(buf, namespace, mark[1]) end
+  for id in pairs(messages[buf] or {}) do
+    vim.api.nvim_buf_del_extmark(buf, namespace, id)
   end
+  messages[buf] = nil
 end
 
 --- Fold lines in every window that shows the buffer.
@@ -167,6 +233,8 @@ function M.window(win, buf, again)
 end
 
 ---@param buf integer
-function M.forget(buf) statuses[buf] = nil end
+function M.forget(buf)
+  statuses[buf], messages[buf] = nil, nil
+end
 
 return M

@@ -9,6 +9,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@field private last integer the mark at its end; what is typed there stays behind it
 ---@field private tick integer? `changedtick` after the last write
 ---@field private chunks string[] what was written
+---@field private lost boolean nothing more can be written
 local Writer = {}
 Writer.__index = Writer
 
@@ -23,6 +24,7 @@ function M.new(buf, row, col)
     first = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
     last = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
     chunks = {},
+    lost = false,
   }, Writer)
 end
 
@@ -40,17 +42,38 @@ function Writer:first_row() return (self:_at(self.first)) end
 ---@return integer row from 0
 function Writer:last_row() return (self:_at(self.last)) end
 
---- Whether the buffer is still loaded.
+--- Whether the piece can be written on. It cannot if the user has deleted it, or has undone some of it: what is written
+--- after an undo could not be redone.
 ---@return boolean
-function Writer:is_valid() return vim.api.nvim_buf_is_loaded(self.buf) end
+function Writer:is_valid()
+  if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
+  if #self.chunks > 0 and self.tick ~= vim.api.nvim_buf_get_changedtick(self.buf) then
+    local row, col = self:_at(self.first)
+    local last_row, last_col = self:_at(self.last)
+    self.lost = (row == last_row and col == last_col) or (self:_is_undone() and not self:_is_untouched())
+  end
+  return not self.lost
+end
+
+---@private
+---@return boolean
+function Writer:_is_undone()
+  local tree = vim.api.nvim_buf_call(self.buf, vim.fn.undotree)
+  return tree.seq_cur < tree.seq_last
+end
 
 --- Change the buffer in the same undo step as the writes before, unless something else changed it since.
---- `:undojoin` would join the user's last change too, and fails after an undo.
+--- `:undojoin` would join the user's last change too, and fails after an undo. A buffer that the user has locked since
+--- the turn began is unlocked for the change.
 ---@param change fun()
 function Writer:edit(change)
+  local options = vim.bo[self.buf]
+  local is_locked = not options.modifiable
   vim.api.nvim_buf_call(self.buf, function()
     if self.tick == vim.b.changedtick then pcall(vim.cmd.undojoin) end
+    if is_locked then options.modifiable = true end
     change()
+    if is_locked then options.modifiable = false end
     self.tick = vim.b.changedtick
   end)
 end
@@ -118,8 +141,9 @@ function Writer:_place(cursors)
 end
 
 --- Whether the piece is as it was written.
+---@private
 ---@return boolean
-function Writer:is_untouched()
+function Writer:_is_untouched()
   local row, col = self:_at(self.first)
   local last_row, last_col = self:_at(self.last)
   local now = vim.api.nvim_buf_get_text(self.buf, row, col, last_row, last_col, {})
@@ -130,7 +154,7 @@ end
 ---@param text string
 ---@return boolean done
 function Writer:replace(text)
-  if not self:is_untouched() then return false end
+  if not self:_is_untouched() then return false end
   text = text:gsub('\r', '')
   local old = vim.split(table.concat(self.chunks), '\n', { plain = true })
   local new = vim.split(text, '\n', { plain = true })
@@ -160,9 +184,10 @@ function Writer:replace(text)
   return true
 end
 
---- Forget the marks; the text stays.
+--- Write no more; the text stays.
 function Writer:close()
-  if not self:is_valid() then return end
+  self.lost = true
+  if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.first)
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.last)
 end
