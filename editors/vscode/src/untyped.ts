@@ -43,3 +43,24 @@ export function thinkingPart(text: string, id: string): vscode.LanguageModelResp
 export function thinkingEnd(): vscode.LanguageModelResponsePart | undefined {
   return ThinkingPart && new ThinkingPart('', '', { vscode_reasoning_done: true });
 }
+
+/** An image that was pasted or dropped into the chat: `ChatReferenceBinaryData`. */
+export interface BinaryData {
+  mimeType: string;
+  read(): Promise<Uint8Array>;
+}
+
+export function binaryData(value: unknown): BinaryData | undefined {
+  const { mimeType, data } = (value ?? {}) as { mimeType?: unknown; data?: unknown };
+  if (typeof mimeType !== 'string' || typeof data !== 'function') {
+    return undefined;
+  }
+  return { mimeType, read: () => Promise.resolve(data.call(value) as Uint8Array | Promise<Uint8Array>) };
+}
+
+/** What the user chose for the model in the picker: `ChatRequest.modelConfiguration`. */
+export function modelConfiguration(
+  request: vscode.ChatRequest,
+): Readonly<Record<string, unknown>> | undefined {
+  return (request as { modelConfiguration?: Readonly<Record<string, unknown>> }).modelConfiguration;
+}

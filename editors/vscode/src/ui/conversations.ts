@@ -1,0 +1,193 @@
+import * as vscode from 'vscode';
+
+import { asDaemonError } from '../daemon/errors';
+import type { ConversationRow } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import type { ConversationActions } from './conversationActions';
+import { grouped, type Group } from './groups';
+import { command } from './messages';
+import { Pages } from './pages';
+import { conversationLine } from './words';
+
+const VIEW = 'jumpseat.conversations';
+/** Changes come in groups: a turn writes its question, and then its answer. */
+const SETTLE_MS = 200;
+
+type Node = { kind: 'group'; group: Group } | { kind: 'row'; row: ConversationRow } | { kind: 'more' };
+
+function groupItem({ label, rows }: Group, isFirst: boolean): vscode.TreeItem {
+  const state = isFirst
+    ? vscode.TreeItemCollapsibleState.Expanded
+    : vscode.TreeItemCollapsibleState.Collapsed;
+  const item = new vscode.TreeItem(label, state);
+  item.id = `group ${label}`;
+  item.description = String(rows.length);
+  item.contextValue = 'group';
+  return item;
+}
+
+function rowItem(row: ConversationRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.title === '' ? 'Untitled' : row.title);
+  item.id = row.id;
+  item.description = conversationLine(row, new Date());
+  item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
+  item.contextValue = 'conversation';
+  item.command = { command: 'jumpseat.openConversation', title: 'Open', arguments: [{ kind: 'row', row }] };
+  const facts = [row.title, `${row.turns} turns`, row.model, row.cwd, row.client, row.updatedAt];
+  item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');
+  return item;
+}
+
+function moreItem(): vscode.TreeItem {
+  const item = new vscode.TreeItem('More…');
+  item.command = { command: 'jumpseat.moreConversations', title: 'More' };
+  return item;
+}
+
+/** The view of kept conversations: those of this workspace first, then all others by date. */
+export class Conversations implements vscode.TreeDataProvider<Node> {
+  readonly #daemon: Daemon;
+  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #view: vscode.TreeView<Node>;
+  #query = '';
+  #here: Pages | undefined;
+  #all: Pages;
+  #isRead = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+    this.#all = this.#pages();
+    this.#view = vscode.window.createTreeView(VIEW, { treeDataProvider: this });
+    this.#reset('');
+  }
+
+  register(actions: ConversationActions): vscode.Disposable {
+    const onRow = (id: string, run: (row: ConversationRow) => Promise<void>): vscode.Disposable =>
+      command(id, (node?: Node) => {
+        const chosen = node ?? this.#view.selection[0];
+        return chosen?.kind === 'row' ? run(chosen.row) : undefined;
+      });
+    return vscode.Disposable.from(
+      this.#view,
+      this.#changed,
+      new vscode.Disposable(() => {
+        clearTimeout(this.#timer);
+      }),
+      this.#daemon.onNotification('conversations/didChange', () => {
+        this.#changedSoon();
+      }),
+      this.#daemon.onDidChangeState((state) => {
+        if (state === 'ready') {
+          this.#changedSoon();
+        }
+      }),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        this.#reset(this.#query);
+      }),
+      onRow('jumpseat.openConversation', (row) => actions.open(row)),
+      onRow('jumpseat.continueConversation', (row) => actions.continue(row)),
+      onRow('jumpseat.forkConversation', (row) => actions.fork(row)),
+      onRow('jumpseat.renameConversation', (row) => actions.rename(row)),
+      onRow('jumpseat.deleteConversation', (row) => actions.delete(row)),
+      command('jumpseat.moreConversations', () => this.#more()),
+      command('jumpseat.refreshConversations', () => {
+        this.#reset(this.#query);
+      }),
+      command('jumpseat.searchConversations', () => this.#search()),
+      command('jumpseat.clearSearch', () => {
+        this.#reset('');
+      }),
+    );
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (node) {
+      return node.kind === 'group' ? node.group.rows.map((row) => ({ kind: 'row', row })) : [];
+    }
+    try {
+      if (!this.#isRead) {
+        await Promise.all([this.#here?.again(), this.#all.again()]);
+        this.#isRead = true;
+      }
+    } catch (error) {
+      this.#view.message = asDaemonError(error).sentence;
+      return [];
+    }
+    const groups = grouped(
+      this.#here?.rows ?? [],
+      this.#all.rows,
+      `This Workspace: ${vscode.workspace.name ?? ''}`,
+      new Date(),
+    );
+    this.#view.message = this.#message(groups.length);
+    const nodes: Node[] = groups.map((group) => ({ kind: 'group', group }));
+    return this.#all.hasMore || this.#here?.hasMore ? [...nodes, { kind: 'more' }] : nodes;
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.kind) {
+      case 'group':
+        return groupItem(
+          node.group,
+          this.#query !== '' || node.group.label.startsWith('This Workspace') || node.group.label === 'Today',
+        );
+      case 'row':
+        return rowItem(node.row);
+      case 'more':
+        return moreItem();
+    }
+  }
+
+  #message(count: number): string {
+    if (this.#query === '') {
+      return '';
+    }
+    return count === 0 ? `No conversation has "${this.#query}".` : `Conversations with "${this.#query}"`;
+  }
+
+  #pages(cwd?: string): Pages {
+    const filter = { ...(cwd !== undefined && { cwd }), ...(this.#query !== '' && { query: this.#query }) };
+    return new Pages((params) => this.#daemon.request('conversations/list', params), filter);
+  }
+
+  #reset(query: string): void {
+    this.#query = query;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    this.#here = folder?.scheme === 'file' ? this.#pages(folder.fsPath) : undefined;
+    this.#all = this.#pages();
+    this.#isRead = false;
+    void vscode.commands.executeCommand('setContext', 'jumpseat.isSearching', query !== '');
+    this.#changed.fire(undefined);
+  }
+
+  /** Read the list again, if the view was shown at all: the daemon is not started for a view that nobody sees. */
+  #changedSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isRead = false;
+      this.#changed.fire(undefined);
+    }, SETTLE_MS);
+  }
+
+  async #more(): Promise<void> {
+    await Promise.all([
+      this.#here?.hasMore ? this.#here.more() : undefined,
+      this.#all.hasMore ? this.#all.more() : undefined,
+    ]);
+    this.#changed.fire(undefined);
+  }
+
+  async #search(): Promise<void> {
+    const query = await vscode.window.showInputBox({
+      title: 'Search the kept conversations',
+      prompt: 'Words that the title, a question or an answer has',
+      value: this.#query,
+    });
+    if (query !== undefined) {
+      this.#reset(query.trim());
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import * as vscode from 'vscode';
+
+import { withLineEnds, type LineEnd } from './preview';
+import { shiftedBy, type Span } from './tracked';
+
+/** How often a change is tried again that the person's typing has overtaken. */
+const TRIES = 5;
+
+/**
+ * A span of a document that is written while the person may edit the rest. All of it is one step of undo, as long as the
+ * document is shown. What the person types behind the span stays behind it.
+ */
+export class DocumentWriter implements vscode.Disposable {
+  readonly #document: vscode.TextDocument;
+  readonly #lineEnd: LineEnd;
+  readonly #listener: vscode.Disposable;
+  #span: Span;
+  #isFirst = true;
+  /** What is being written now, to tell it from the person's own changes. */
+  #writing: { text: string } | undefined;
+  #waiting = '';
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(document: vscode.TextDocument, span: Span) {
+    this.#document = document;
+    this.#lineEnd = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
+    this.#span = span;
+    this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
+      this.#changed(event);
+    });
+  }
+
+  dispose(): void {
+    this.#listener.dispose();
+  }
+
+  /** Add a text at the end of the span. Texts that come while one is written are written together. */
+  append(text: string): void {
+    this.#waiting += text;
+    this.#running = this.#running.then(() => this.#flush());
+  }
+
+  /** Write what waits, and then another text in the place of the whole span. */
+  async replace(text: string): Promise<void> {
+    this.append('');
+    await this.#running;
+    const written = withLineEnds(text, this.#lineEnd);
+    if (this.#document.getText(this.#range(this.#span)) !== written) {
+      await this.#write(() => this.#span, written);
+    }
+  }
+
+  /** Write another text in the place of the beginning of the document. */
+  async replaceBeginning(length: number, text: string): Promise<void> {
+    await this.#write(() => ({ start: 0, end: length }), withLineEnds(text, this.#lineEnd));
+  }
+
+  async #flush(): Promise<void> {
+    const text = withLineEnds(this.#waiting, this.#lineEnd);
+    this.#waiting = '';
+    if (text !== '') {
+      await this.#write(() => ({ start: this.#span.end, end: this.#span.end }), text);
+    }
+  }
+
+  #range({ start, end }: Span): vscode.Range {
+    return new vscode.Range(this.#document.positionAt(start), this.#document.positionAt(end));
+  }
+
+  async #write(where: () => Span, text: string): Promise<void> {
+    this.#writing = { text };
+    try {
+      for (let tries = 0; tries < TRIES; tries++) {
+        if (await this.#apply(this.#range(where()), text)) {
+          this.#isFirst = false;
+          return;
+        }
+      }
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #apply(range: vscode.Range, text: string): Promise<boolean> {
+    const editor = vscode.window.visibleTextEditors.find((each) => each.document === this.#document);
+    if (!editor) {
+      const change = new vscode.WorkspaceEdit();
+      change.replace(this.#document.uri, range, text);
+      return vscode.workspace.applyEdit(change);
+    }
+    const isAtEnd = editor.selection.active.line >= this.#document.lineCount - 1;
+    const isDone = await editor.edit(
+      (edit) => {
+        edit.replace(range, text);
+      },
+      { undoStopBefore: this.#isFirst, undoStopAfter: false },
+    );
+    if (isDone && isAtEnd) {
+      const end = this.#document.positionAt(this.#document.getText().length);
+      editor.revealRange(new vscode.Range(end, end));
+    }
+    return isDone;
+  }
+
+  #changed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    if (document !== this.#document) {
+      return;
+    }
+    const changes = contentChanges.map(({ rangeOffset, rangeLength, text }) => ({
+      offset: rangeOffset,
+      length: rangeLength,
+      text,
+    }));
+    const [own] = changes;
+    const isOwn = changes.length === 1 && own !== undefined && own.text === this.#writing?.text;
+    if (isOwn && own.offset >= this.#span.start && own.offset <= this.#span.end) {
+      this.#span = { start: this.#span.start, end: this.#span.end + own.text.length - own.length };
+    } else {
+      this.#span = shiftedBy(this.#span, changes);
+    }
+  }
+}

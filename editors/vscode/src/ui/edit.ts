@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+
+import { asDaemonError } from '../daemon/errors';
+import type { ContextBlock, EditResult } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import {
+  askFor,
+  closeProposal,
+  linesOf,
+  offerProposal,
+  proposedUri,
+  SCHEME,
+  showProposal,
+  targetOf,
+} from './editView';
+import { command, showError, showInformation, showWarning, withCancel } from './messages';
+import { rangeOf } from './references';
+import { Rewrite } from './rewrite';
+
+/** The diff is computed again at most this often while the model writes. */
+const FRAME_MS = 100;
+
+interface Edit {
+  document: vscode.TextDocument;
+  rewrite: Rewrite;
+  instruction: string;
+  /** The right side of the diff. */
+  proposed: vscode.Uri;
+  /** Ends the turn; absent when it has ended. */
+  stop?: vscode.CancellationTokenSource;
+}
+
+/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still what was sent. */
+export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+  readonly #daemon: Daemon;
+  readonly #edits = new Map<string, Edit>();
+  readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
+  readonly #lensesChanged = new vscode.EventEmitter<void>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChange = this.#contentChanged.event;
+  readonly onDidChangeCodeLenses = this.#lensesChanged.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.languages.registerCodeLensProvider({ scheme: '*' }, this),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        this.#documentChanged(event);
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        this.#tabsClosed(closed);
+      }),
+      command('jumpseat.edit', (instruction?: unknown) =>
+        this.start(typeof instruction === 'string' ? instruction : undefined),
+      ),
+      command('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#at(uri))),
+      command('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#at(uri))),
+      command('jumpseat.editAgain', (uri?: unknown) => this.again(this.#at(uri))),
+      command('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#at(uri))),
+      vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
+      new vscode.Disposable(() => {
+        clearTimeout(this.#timer);
+      }),
+    );
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const edit = [...this.#edits.values()].find((each) => each.proposed.toString() === uri.toString());
+    return edit ? edit.rewrite.proposal(edit.document.getText()) : '';
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const edit = this.#of(document.uri);
+    if (!edit) {
+      return [];
+    }
+    const line = edit.document.positionAt(edit.rewrite.span.start).line;
+    const range = new vscode.Range(line, 0, line, 0);
+    const lens = (title: string, id: string): vscode.CodeLens =>
+      new vscode.CodeLens(range, { title, command: id, arguments: [edit.document.uri] });
+    const show = lens('Show Change', 'jumpseat.showEdit');
+    if (edit.stop) {
+      return [
+        lens('$(sync~spin) jumpseat is writing', 'jumpseat.showEdit'),
+        lens('Stop', 'jumpseat.rejectEdit'),
+      ];
+    }
+    return [
+      lens('$(check) Accept', 'jumpseat.acceptEdit'),
+      lens('Reject', 'jumpseat.rejectEdit'),
+      lens('Again', 'jumpseat.editAgain'),
+      show,
+    ];
+  }
+
+  /** Rewrite the selection, or the line; asks for the instruction if there is none. */
+  async start(instruction?: string): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || editor.document.uri.scheme === SCHEME) {
+      showWarning('Open a file, and select what to rewrite.');
+      return;
+    }
+    const { document } = editor;
+    if (this.#of(document.uri)) {
+      showWarning('An edit of this file is open: accept it or reject it first.');
+      return;
+    }
+    const target = targetOf(editor);
+    const text =
+      instruction ?? (await askFor(`${linesOf(target)} of ${vscode.workspace.asRelativePath(document.uri)}`));
+    if (text !== undefined && !this.#of(document.uri)) {
+      await this.#run(document, target, text);
+    }
+  }
+
+  /** Apply the rewritten text, in one step of undo. */
+  async accept(edit: Edit | undefined): Promise<void> {
+    const replacement = edit?.rewrite.replacement;
+    if (!edit || replacement === undefined) {
+      showWarning('There is no finished edit in this file.');
+      return;
+    }
+    const document = await vscode.workspace.openTextDocument(edit.document.uri);
+    const { start, end } = edit.rewrite.span;
+    const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+    if (!edit.rewrite.isUnchangedIn(document.getText())) {
+      await offerProposal(document, edit.proposed);
+      showWarning('The text was changed since it was sent. Nothing was applied: the new text is beside it.');
+      return;
+    }
+    const change = new vscode.WorkspaceEdit();
+    change.replace(document.uri, range, replacement);
+    if (!(await vscode.workspace.applyEdit(change))) {
+      showWarning('The file cannot be changed. Nothing was applied.');
+      return;
+    }
+    await this.#close(edit);
+    const after = new vscode.Range(range.start, document.positionAt(start + replacement.length));
+    await vscode.window.showTextDocument(document, { selection: after, preview: false });
+  }
+
+  /** Drop the rewritten text, or stop the turn that writes it. */
+  async reject(edit: Edit | undefined): Promise<void> {
+    if (!edit) {
+      showWarning('There is no edit in this file.');
+      return;
+    }
+    edit.stop?.cancel();
+    await this.#close(edit);
+  }
+
+  /** Rewrite the same piece again, by the same instruction or another one. */
+  async again(edit: Edit | undefined): Promise<void> {
+    if (!edit || edit.stop) {
+      showWarning('There is no finished edit in this file.');
+      return;
+    }
+    const instruction = await askFor('again', edit.instruction);
+    if (instruction === undefined) {
+      return;
+    }
+    const { start, end } = edit.rewrite.span;
+    const range = new vscode.Range(edit.document.positionAt(start), edit.document.positionAt(end));
+    await this.#close(edit);
+    await this.#run(edit.document, range, instruction);
+  }
+
+  async #run(document: vscode.TextDocument, target: vscode.Range, instruction: string): Promise<void> {
+    const span = { start: document.offsetAt(target.start), end: document.offsetAt(target.end) };
+    const lineEnd = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
+    const rewrite = new Rewrite(document.getText(), span, lineEnd);
+    const stop = new vscode.CancellationTokenSource();
+    const edit: Edit = {
+      document,
+      rewrite,
+      instruction,
+      proposed: proposedUri(document, ++this.#count),
+      stop,
+    };
+    this.#edits.set(document.uri.toString(), edit);
+    this.#refresh(edit);
+    try {
+      const result = await withCancel(`Rewriting ${linesOf(target)}`, (token) => {
+        token.onCancellationRequested(() => {
+          stop.cancel();
+        });
+        return this.#turn(edit, target);
+      });
+      if (!rewrite.finish(result)) {
+        await this.#close(edit);
+        showWarning(`The model gave no text to apply: ${result.text.trim()}`);
+      }
+    } catch (error) {
+      await this.#close(edit);
+      if (asDaemonError(error).cancelled) {
+        showInformation('The edit was stopped.');
+      } else {
+        showError(error);
+      }
+    } finally {
+      delete edit.stop;
+      stop.dispose();
+    }
+    if (this.#isOpen(edit)) {
+      this.#refresh(edit);
+      await this.#show(edit);
+    }
+  }
+
+  #turn(edit: Edit, target: vscode.Range): Promise<EditResult> {
+    const { document, rewrite, instruction } = edit;
+    const block: ContextBlock = {
+      type: 'context',
+      uri: document.uri.toString(),
+      languageId: document.languageId,
+      text: rewrite.sent,
+      range: rangeOf(target),
+    };
+    const params = { target: block, instruction, turnId: randomUUID() };
+    let isShown = false;
+    return this.#daemon.edit(
+      params,
+      (delta) => {
+        if (delta.type === 'response') {
+          rewrite.clear();
+        }
+        if (delta.type === 'text_delta') {
+          rewrite.add(delta.text);
+          this.#refreshSoon();
+          if (!isShown) {
+            isShown = true;
+            this.#show(edit).catch(showError);
+          }
+        }
+      },
+      edit.stop?.token,
+    );
+  }
+
+  async #show(edit: Edit | undefined): Promise<void> {
+    if (edit && this.#isOpen(edit)) {
+      await showProposal(edit.document, edit.proposed, edit.rewrite.span.start);
+    }
+  }
+
+  async #close(edit: Edit): Promise<void> {
+    if (this.#isOpen(edit)) {
+      this.#edits.delete(edit.document.uri.toString());
+      this.#refresh(edit);
+    }
+    await closeProposal(edit.proposed);
+  }
+
+  #isOpen(edit: Edit): boolean {
+    return this.#of(edit.document.uri) === edit;
+  }
+
+  /** The edit of a document, or of the right side of its diff. */
+  #of(uri: vscode.Uri): Edit | undefined {
+    const key = uri.toString();
+    return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
+  }
+
+  /** The edit that a command is about: of the document that it names, or of the active one. */
+  #at(uri: unknown): Edit | undefined {
+    const named = uri instanceof vscode.Uri ? uri : vscode.window.activeTextEditor?.document.uri;
+    return named && this.#of(named);
+  }
+
+  #documentChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const edit = this.#edits.get(document.uri.toString());
+    if (edit && contentChanges.length > 0) {
+      edit.rewrite.changed(
+        contentChanges.map(({ rangeOffset, rangeLength, text }) => ({
+          offset: rangeOffset,
+          length: rangeLength,
+          text,
+        })),
+      );
+      this.#refreshSoon();
+    }
+  }
+
+  /** The diff of an edit that could not be applied was closed: the person has taken what they wanted. */
+  #tabsClosed(closed: readonly vscode.Tab[]): void {
+    for (const { input } of closed) {
+      const edit = input instanceof vscode.TabInputTextDiff ? this.#of(input.original) : undefined;
+      if (edit && input instanceof vscode.TabInputTextDiff && input.original.scheme === SCHEME) {
+        this.#close(edit).catch(showError);
+      }
+    }
+  }
+
+  #refreshSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#edits.forEach((edit) => {
+        this.#refresh(edit);
+      });
+    }, FRAME_MS);
+  }
+
+  #refresh(edit: Edit): void {
+    this.#contentChanged.fire(edit.proposed);
+    this.#lensesChanged.fire();
+  }
+}

@@ -1,0 +1,69 @@
+import * as vscode from 'vscode';
+
+/** The document with the rewritten piece. */
+export const SCHEME = 'jumpseat-edit';
+
+export function proposedUri(document: vscode.TextDocument, count: number): vscode.Uri {
+  // The path gives the language; the query makes a new document for each edit.
+  return vscode.Uri.from({ scheme: SCHEME, path: document.uri.path || '/', query: String(count) });
+}
+
+export function targetOf(editor: vscode.TextEditor): vscode.Range {
+  return editor.selection.isEmpty
+    ? editor.document.lineAt(editor.selection.active.line).range
+    : editor.selection;
+}
+
+export function linesOf(range: vscode.Range): string {
+  const first = range.start.line + 1;
+  const last = range.end.line + (range.end.character === 0 && range.end.line > range.start.line ? 0 : 1);
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
+/** The diff: the document as it is, and with the rewritten piece. */
+export async function showProposal(
+  document: vscode.TextDocument,
+  proposed: vscode.Uri,
+  start: number,
+): Promise<void> {
+  const right = await vscode.workspace.openTextDocument(proposed);
+  if (right.languageId !== document.languageId) {
+    await vscode.languages.setTextDocumentLanguage(right, document.languageId);
+  }
+  const position = document.positionAt(start);
+  const options = { preview: true, selection: new vscode.Range(position, position) };
+  await vscode.commands.executeCommand(
+    'vscode.diff',
+    document.uri,
+    proposed,
+    `${nameOf(document)}: rewritten`,
+    options,
+  );
+}
+
+/** The document on the right, where it can be written, and where each change can be taken over from the left. */
+export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
+  const title = `${nameOf(document)}: new text ↔ your text`;
+  await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: true });
+}
+
+export async function closeProposal(proposed: vscode.Uri): Promise<void> {
+  const key = proposed.toString();
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const shown = tabs.filter(
+    ({ input }) =>
+      input instanceof vscode.TabInputTextDiff &&
+      [input.modified.toString(), input.original.toString()].includes(key),
+  );
+  await vscode.window.tabGroups.close(shown);
+}
+
+function nameOf(document: vscode.TextDocument): string {
+  return document.uri.path.split('/').at(-1) ?? document.uri.path;
+}
+
+/** The instruction of an edit. */
+export async function askFor(what: string, value = ''): Promise<string | undefined> {
+  const text = await vscode.window.showInputBox({ title: `Rewrite ${what}`, prompt: 'Rewrite how?', value });
+  return text?.trim() === '' ? undefined : text;
+}

@@ -1,0 +1,72 @@
+import * as vscode from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
+
+import type { Daemon } from '../daemon/supervisor';
+import { ask, usePrompt } from './ask';
+import { ConversationActions } from './conversationActions';
+import { Conversations } from './conversations';
+import { Edits } from './edit';
+import { FactsReader } from './facts';
+import { showHistory } from './history';
+import { command, showInformation } from './messages';
+import { selectModel } from './models';
+import { Participant } from './participant';
+import { runInTerminal, type FindProgram } from './programs';
+import { TranscriptSender } from './sendTranscript';
+import { Account } from './signIn';
+import { showStatus, statusBar, watchSignOut } from './status';
+import { Transcripts } from './transcripts';
+import { watchSteps } from './walkthrough';
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** All that the user sees, except the models in VS Code's own picker. */
+export function registerUi(
+  context: vscode.ExtensionContext,
+  daemon: Daemon,
+  log: vscode.LogOutputChannel,
+  program: FindProgram,
+): Disposable[] {
+  const facts = new FactsReader(daemon);
+  // The quota has changed with the turn; it is only shown, so a failure is no news.
+  const ended = (provider: string): void => {
+    facts.refreshAccount(provider).catch(() => undefined);
+  };
+  const account = new Account(daemon);
+  const transcripts = new Transcripts(daemon);
+  const actions = new ConversationActions(daemon, transcripts);
+  const icon = vscode.Uri.joinPath(context.extensionUri, 'images', 'icon.png');
+  return [
+    facts,
+    statusBar(facts),
+    watchSteps(facts),
+    watchSignOut(daemon, () => account.isLeaving),
+    new Participant(daemon, ended).register(icon),
+    new Edits(daemon).register(),
+    transcripts.register(),
+    new TranscriptSender(daemon, transcripts, ended).register(),
+    new Conversations(daemon).register(actions),
+    command('jumpseat.ask', (question?: unknown) => ask(text(question))),
+    command('jumpseat.usePrompt', (name?: unknown) => usePrompt(daemon, text(name))),
+    command('jumpseat.selectModel', (id?: unknown) => selectModel(daemon, text(id))),
+    command('jumpseat.signIn', (provider?: unknown) => account.signIn(text(provider))),
+    command('jumpseat.signOut', (provider?: unknown) => account.signOut(text(provider))),
+    command('jumpseat.status', () => showStatus(daemon)),
+    command('jumpseat.history', () => {
+      showHistory(daemon, actions);
+    }),
+    command('jumpseat.installLocalModel', () =>
+      runInTerminal(program, 'Install the local model', ['local', 'install']),
+    ),
+    command('jumpseat.doctor', () => runInTerminal(program, 'Doctor', ['doctor'])),
+    command('jumpseat.showLog', () => {
+      log.show();
+    }),
+    command('jumpseat.restart', async () => {
+      await daemon.restart();
+      showInformation('jumpseat was restarted.');
+    }),
+  ];
+}

@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+
+import { asDaemonError } from '../daemon/errors';
+import { actionsAfter, type Action } from './problems';
+
+async function offer(chosen: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
+  const title = await chosen;
+  const action = actions.find((each) => each.title === title);
+  if (action) {
+    await vscode.commands.executeCommand(action.command, ...(action.arguments ?? []));
+  }
+}
+
+/** Show an error with its hint and the ways on. What the person cancelled is no error. */
+export function showError(error: unknown): void {
+  const failure = asDaemonError(error);
+  if (failure.cancelled) {
+    return;
+  }
+  const actions = actionsAfter(failure);
+  const titles = actions.map((each) => each.title);
+  void offer(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
+}
+
+export function showWarning(text: string, ...actions: Action[]): void {
+  void offer(vscode.window.showWarningMessage(text, ...actions.map((each) => each.title)), actions);
+}
+
+export function showInformation(text: string): void {
+  void vscode.window.showInformationMessage(text);
+}
+
+/** A command whose failures are shown. */
+export function command(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
+  return vscode.commands.registerCommand(id, async (...args: never[]) => {
+    try {
+      await run(...args);
+    } catch (error) {
+      showError(error);
+    }
+  });
+}
+
+/** Run a slow step with a notification that can cancel it. */
+export function withCancel<R>(
+  title: string,
+  run: (token: vscode.CancellationToken, report: (message: string) => void) => Thenable<R>,
+): Thenable<R> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return vscode.window.withProgress(options, (progress, token) =>
+    run(token, (message) => {
+      progress.report({ message });
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+
+import type { ModelInfo } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import { showInformation } from './messages';
+import { modelRows, type ModelRow } from './modelRows';
+
+function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
+  return [...rows].flatMap(([label, below]) => [
+    { label, kind: vscode.QuickPickItemKind.Separator },
+    ...below,
+  ]);
+}
+
+/** Pick a model. A provider that failed leads to its sign-in. */
+export async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | undefined> {
+  const rows = daemon.request('models/list', {}).then((list) => withHeadings(modelRows(list)));
+  const chosen = await vscode.window.showQuickPick(rows, {
+    title,
+    placeHolder: 'Model',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (chosen?.provider !== undefined) {
+    await vscode.commands.executeCommand('jumpseat.signIn', chosen.provider);
+  }
+  return chosen?.model && (await acceptTerms(daemon, chosen.model)) ? chosen.model : undefined;
+}
+
+/** Ask for a model's terms if the account has not accepted them. */
+async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
+  if (model.policy !== 'unconfigured' || model.policyTerms === undefined) {
+    return true;
+  }
+  const chosen = await vscode.window.showInformationMessage(
+    `Accept the terms of ${model.name} for your account?`,
+    { modal: true, detail: model.policyTerms },
+    'Accept',
+  );
+  if (chosen !== 'Accept') {
+    return false;
+  }
+  await daemon.request('models/setPolicy', { model: model.id, state: 'enabled' });
+  return true;
+}
+
+/** Choose the default model of all clients. */
+export async function selectModel(daemon: Daemon, name?: string): Promise<void> {
+  const id = name ?? (await pickModel(daemon, 'Default model of all editors'))?.id;
+  if (id === undefined) {
+    return;
+  }
+  await daemon.request('settings/save', { settings: { default_model: id } });
+  showInformation(`${id} is the default model now, for all clients.`);
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+
+import { asDaemonError } from '../daemon/errors';
+import type { Block, ChatParams, Message, Requests, TranscriptContent } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import { DocumentWriter } from './documentWriter';
+import { Fold } from './fold';
+import { command, showError, showWarning, withCancel } from './messages';
+import { promptCall } from './prompts';
+import { bodyOf, endOfText, frontMatterLength, looksLikeTranscript, onlyText } from './transcriptText';
+import type { Transcripts } from './transcripts';
+
+type Parsed = Requests['transcript/parse']['result'];
+
+/** Sending a Markdown document that is a chat: the answer is written below the question. */
+export class TranscriptSender {
+  readonly #daemon: Daemon;
+  readonly #transcripts: Transcripts;
+  readonly #ended: (provider: string) => void;
+  readonly #running = new Map<string, vscode.CancellationTokenSource>();
+
+  constructor(daemon: Daemon, transcripts: Transcripts, ended: (provider: string) => void) {
+    this.#daemon = daemon;
+    this.#transcripts = transcripts;
+    this.#ended = ended;
+  }
+
+  register(): vscode.Disposable {
+    const update = (): void => {
+      this.#updateContext();
+    };
+    return vscode.Disposable.from(
+      command('jumpseat.newTranscript', () => this.#transcripts.create()),
+      command('jumpseat.sendTranscript', () => this.send()),
+      command('jumpseat.stopTranscript', () => {
+        this.stop();
+      }),
+      command('jumpseat.continueTranscript', () => this.#continue()),
+      vscode.window.onDidChangeActiveTextEditor(update),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (document === vscode.window.activeTextEditor?.document) {
+          update();
+        }
+      }),
+    );
+  }
+
+  async send(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    if (document?.languageId !== 'markdown') {
+      showWarning('Open a transcript: a Markdown file with a question below the heading "## Me".');
+      return;
+    }
+    const key = document.uri.toString();
+    if (this.#running.has(key)) {
+      showWarning('An answer is being written; "jumpseat: Stop Transcript" stops it.');
+      return;
+    }
+    const stop = new vscode.CancellationTokenSource();
+    this.#running.set(key, stop);
+    this.#updateContext();
+    try {
+      await this.#send(document, stop);
+    } finally {
+      this.#running.delete(key);
+      stop.dispose();
+      this.#updateContext();
+    }
+  }
+
+  stop(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    this.#running.get(document?.uri.toString() ?? '')?.cancel();
+  }
+
+  async #continue(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    const id = document && this.#transcripts.conversationIn(document);
+    if (id !== undefined) {
+      await this.#transcripts.continue(id);
+    }
+  }
+
+  async #send(document: vscode.TextDocument, stop: vscode.CancellationTokenSource): Promise<void> {
+    let parsed = await this.#parse(document);
+    if (parsed.messages.at(-1)?.role !== 'user') {
+      showWarning('There is no question: write one at the end of the chat.');
+      return;
+    }
+    if (await this.#expandPrompt(document, parsed)) {
+      parsed = await this.#parse(document);
+    }
+    const headings = await this.#transcripts.headings(parsed.model);
+    const writer = new DocumentWriter(document, endOfText(document.getText()));
+    try {
+      // What is behind the question are blank lines, which would come behind the answer.
+      await writer.replace(`\n\n${headings.assistant}\n\n`);
+      const { head, content } = await this.#turn(parsed, writer, stop);
+      if (content.length === 0) {
+        await writer.replace('\n');
+      } else {
+        const answer = await this.#render({ messages: [{ role: 'assistant', content }], ...modelOf(head) });
+        await writer.replace(`\n\n${bodyOf(answer)}\n\n${headings.user}\n\n`);
+      }
+      await this.#writeHead(document, writer, head);
+    } finally {
+      writer.dispose();
+    }
+  }
+
+  /** Run the turn, and answer what the front matter becomes and what the answer is, also a partial one. */
+  async #turn(
+    parsed: Parsed,
+    writer: DocumentWriter,
+    stop: vscode.CancellationTokenSource,
+  ): Promise<{ head: Head; content: Block[] }> {
+    const head = headOf(parsed);
+    const turnId = randomUUID();
+    const params: ChatParams = {
+      ...head,
+      messages: parsed.messages,
+      turnId,
+      workDoneToken: turnId,
+      keep: true,
+    };
+    const fold = new Fold();
+    let provider: string | undefined;
+    let hasText = false;
+    try {
+      const result = await withCancel('jumpseat is answering', (token, report) => {
+        token.onCancellationRequested(() => {
+          stop.cancel();
+        });
+        return this.#daemon.chat(
+          params,
+          (delta) => {
+            fold.add(delta);
+            if (delta.type === 'start') {
+              provider = delta.provider;
+              // The conversation goes on with the model that it began with, also when the default changes.
+              head.model ??= `${delta.provider}:${delta.model}`;
+              if (delta.conversationId !== undefined) {
+                head.conversationId = delta.conversationId;
+              }
+            } else if (delta.type === 'text_start' && hasText) {
+              writer.append('\n\n');
+            } else if (delta.type === 'text_delta') {
+              hasText = true;
+              writer.append(delta.text);
+            } else if (delta.type === 'thinking_start') {
+              report('thinking …');
+            } else if (delta.type === 'retry') {
+              report(`attempt ${delta.attempt} of ${delta.maxAttempts}: ${delta.error.message}`);
+            } else if (delta.type === 'warning') {
+              showWarning(delta.message);
+            }
+          },
+          stop.token,
+        );
+      });
+      return { head, content: result.content };
+    } catch (error) {
+      const failure = asDaemonError(error);
+      showError(failure);
+      return { head, content: failure.data.partial?.content ?? fold.content() };
+    } finally {
+      if (provider !== undefined) {
+        this.#ended(provider);
+      }
+    }
+  }
+
+  /** Put the text of a prompt in the place of a question `/NAME …`, so that what is sent is what is seen. */
+  async #expandPrompt(document: vscode.TextDocument, parsed: Parsed): Promise<boolean> {
+    const index = parsed.messages.length - 1;
+    const question = onlyText(parsed.messages[index]?.content ?? []);
+    const call = question === undefined ? undefined : promptCall(question);
+    const turn = parsed.turns.findLast((each) => each.message === index);
+    if (!call || !turn) {
+      return false;
+    }
+    const prompt = await this.#daemon.request('prompts/get', call);
+    const message: Message = { role: 'user', content: prompt.text };
+    const rendered = bodyOf(await this.#render({ messages: [message], ...modelOf(parsed) }));
+    const end = document.lineAt(document.lineCount - 1).range.end;
+    const change = new vscode.WorkspaceEdit();
+    change.replace(
+      document.uri,
+      new vscode.Range(new vscode.Position(turn.startLine, 0), end),
+      `${rendered}\n`,
+    );
+    return vscode.workspace.applyEdit(change);
+  }
+
+  async #writeHead(document: vscode.TextDocument, writer: DocumentWriter, head: Head): Promise<void> {
+    const text = document.getText();
+    const length = frontMatterLength(text);
+    const rendered = await this.#render({ messages: [], ...head });
+    const fresh = rendered.slice(0, frontMatterLength(rendered));
+    if (fresh !== '' && text.slice(0, length).replaceAll('\r', '') !== fresh) {
+      await writer.replaceBeginning(length, length === 0 ? `${fresh}\n` : fresh);
+    }
+  }
+
+  #parse(document: vscode.TextDocument): Promise<Parsed> {
+    return this.#daemon.request('transcript/parse', { text: document.getText() });
+  }
+
+  async #render(content: TranscriptContent): Promise<string> {
+    return (await this.#daemon.request('transcript/render', content)).text;
+  }
+
+  /** Which buttons the active editor has. */
+  #updateContext(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    const isRunning = this.#running.has(document?.uri.toString() ?? '');
+    const isTranscript =
+      document?.languageId === 'markdown' &&
+      this.#transcripts.conversationIn(document) === undefined &&
+      (isRunning || looksLikeTranscript(document.getText()));
+    void vscode.commands.executeCommand(
+      'setContext',
+      'jumpseat.transcript',
+      isRunning ? 'running' : isTranscript ? 'idle' : undefined,
+    );
+  }
+}
+
+type Head = Omit<TranscriptContent, 'messages'>;
+
+function headOf({ system, model, settings, conversationId }: TranscriptContent): Head {
+  return {
+    ...(system !== undefined && { system }),
+    ...(model !== undefined && { model }),
+    ...(settings && { settings }),
+    ...(conversationId !== undefined && { conversationId }),
+  };
+}
+
+function modelOf({ model }: Head): { model?: string } {
+  return model === undefined ? {} : { model };
+}

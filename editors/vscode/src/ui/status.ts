@@ -1,0 +1,104 @@
+import * as vscode from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
+
+import type { FactsReader } from './facts';
+import { statusText } from './statusText';
+import { showWarning } from './messages';
+import { SIGN_IN } from './problems';
+import { accountLine, isSignedOut, leastQuota, quotaLine } from './words';
+import type { AuthStatus, Provider } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+
+const COLOURS = {
+  normal: undefined,
+  warning: new vscode.ThemeColor('statusBarItem.warningBackground'),
+  error: new vscode.ThemeColor('statusBarItem.errorBackground'),
+};
+
+/** The item in the status bar. */
+export function statusBar(facts: FactsReader): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem('jumpseat.status', vscode.StatusBarAlignment.Right, 100);
+  item.name = 'jumpseat';
+  item.command = 'jumpseat.status';
+  const show = (): void => {
+    const { text, tooltip, look } = statusText(facts.current);
+    item.text = text;
+    item.tooltip = new vscode.MarkdownString(tooltip);
+    item.backgroundColor = COLOURS[look];
+    item.accessibilityInformation = { label: text.replaceAll(/\$\([^)]*\) ?/g, '') };
+  };
+  show();
+  item.show();
+  return vscode.Disposable.from(item, facts.onDidChange(show));
+}
+
+/** Say that a sign-in ended elsewhere: in another editor, or on the provider's page. */
+export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposable {
+  const states = new Map<string, AuthStatus['state']>();
+  return daemon.onNotification('auth/didChange', (account) => {
+    const before = states.get(account.provider);
+    states.set(account.provider, account.state);
+    if (isSignedOut(account) && before !== account.state && !isLeaving()) {
+      const text = `You are signed out of ${account.provider}. ${account.message ?? ''}`.trim();
+      showWarning(text, { ...SIGN_IN, arguments: [account.provider] });
+    }
+  });
+}
+
+interface Row extends vscode.QuickPickItem {
+  command?: string;
+  arguments?: unknown[];
+}
+
+function providerRow(provider: Provider): Row {
+  const quota = leastQuota(provider.auth);
+  const detail = provider.auth.message ?? (quota && quotaLine(quota));
+  return {
+    label: provider.name,
+    description: accountLine(provider),
+    ...(detail !== undefined && { detail }),
+    ...(isSignedOut(provider.auth) && { command: 'jumpseat.signIn', arguments: [provider.id] }),
+  };
+}
+
+const COMMANDS: Row[] = [
+  { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
+  { label: '$(history) History', command: 'jumpseat.history' },
+  { label: '$(sign-in) Sign In', command: 'jumpseat.signIn' },
+  { label: '$(sign-out) Sign Out', command: 'jumpseat.signOut' },
+  { label: '$(pulse) Doctor', command: 'jumpseat.doctor' },
+  { label: '$(output) Show Log', command: 'jumpseat.showLog' },
+  { label: '$(debug-restart) Restart Server', command: 'jumpseat.restart' },
+];
+
+/** Show the providers with their accounts and quotas, and what can be done. */
+export async function showStatus(daemon: Daemon): Promise<void> {
+  let rows: Row[];
+  let title = 'jumpseat';
+  try {
+    const { providers } = await daemon.request('providers/list', {});
+    title = `jumpseat ${daemon.info?.serverInfo.version ?? ''}`.trim();
+    rows = [{ label: 'Providers', kind: vscode.QuickPickItemKind.Separator }, ...providers.map(providerRow)];
+  } catch {
+    const failure = daemon.failure;
+    rows = [
+      {
+        label: '$(error) jumpseat does not run',
+        ...(failure && { detail: failure.sentence }),
+        command: 'jumpseat.showLog',
+      },
+    ];
+  }
+  const items: Row[] = [
+    ...rows,
+    { label: 'Commands', kind: vscode.QuickPickItemKind.Separator },
+    ...COMMANDS,
+  ];
+  const chosen = await vscode.window.showQuickPick(items, {
+    title,
+    placeHolder: 'Providers, accounts and commands',
+  });
+  if (chosen?.command !== undefined) {
+    await vscode.commands.executeCommand(chosen.command, ...(chosen.arguments ?? []));
+  }
+}

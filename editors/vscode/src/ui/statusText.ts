@@ -1,0 +1,81 @@
+import type { Facts } from './facts';
+import type { Provider } from '../daemon/protocol';
+import { accountLine, isSignedOut, leastQuota, modelLimits, percentLeft, quotaLine } from './words';
+
+/** The quota below which the status bar warns, in percent. */
+const LOW = 5;
+
+export interface StatusText {
+  text: string;
+  /** Markdown. */
+  tooltip: string;
+  look: 'normal' | 'warning' | 'error';
+}
+
+/** The provider that chats use when they name none. */
+export function defaultProvider(facts: Facts): Provider | undefined {
+  return (
+    facts.providers.find((each) => each.isDefault) ??
+    facts.providers.find((each) => each.id === facts.model?.provider)
+  );
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]()#+\-.!|<>]/g, '\\$&');
+}
+
+function providerLines(provider: Provider): string[] {
+  const message = provider.auth.message === undefined ? [] : [`  ${escaped(provider.auth.message)}`];
+  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escaped(quotaLine(quota))}`);
+  return [`- **${escaped(provider.name)}**: ${escaped(accountLine(provider))}`, ...message, ...quotas];
+}
+
+function tooltip(facts: Facts): string {
+  const version = facts.version === undefined ? '' : ` ${facts.version}`;
+  const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
+  if (facts.failure !== undefined) {
+    lines.push(escaped(facts.failure), '');
+  }
+  if (facts.model) {
+    const limits = modelLimits(facts.model);
+    lines.push(`Default model: ${escaped(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
+  }
+  facts.providers.forEach((each) => lines.push(...providerLines(each)));
+  return lines.join('\n');
+}
+
+/** What the status bar shows. */
+export function statusText(facts: Facts): StatusText {
+  const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
+    text: `$(${icon}) ${text}`,
+    tooltip: tooltip(facts),
+    look,
+  });
+  if (facts.state === 'failed') {
+    return show('error', 'jumpseat', 'error');
+  }
+  if (facts.state === 'starting') {
+    return show('sync~spin', 'jumpseat');
+  }
+  if (facts.state === 'stopped') {
+    return show('circle-slash', 'jumpseat');
+  }
+  const provider = defaultProvider(facts);
+  if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
+    return show('account', 'jumpseat: no provider is ready', 'warning');
+  }
+  if (provider && isSignedOut(provider.auth)) {
+    return show('account', `jumpseat: ${provider.auth.state.replace('_', ' ')}`, 'warning');
+  }
+  const name = facts.model?.name ?? 'jumpseat';
+  const quota = leastQuota(provider?.auth);
+  if (!quota) {
+    return show('comment-discussion', name);
+  }
+  const left = percentLeft(quota);
+  return show(
+    'comment-discussion',
+    `${name} · ${left} %`,
+    left < LOW && quota.overagePermitted !== true ? 'warning' : 'normal',
+  );
+}

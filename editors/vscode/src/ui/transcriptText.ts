@@ -1,0 +1,41 @@
+import type { Block } from '../daemon/protocol';
+import type { Span } from './tracked';
+
+/** The length of the front matter with its two `---` and the line end; 0 if there is none. */
+export function frontMatterLength(text: string): number {
+  return /^---\r?\n(?:(?!---\r?\n).*\r?\n)*---(?:\r?\n|$)/.exec(text)?.[0].length ?? 0;
+}
+
+/** What a rendered transcript has below its front matter, without the line end at its end. */
+export function bodyOf(text: string): string {
+  return text.slice(frontMatterLength(text)).replace(/^\n+/, '').replace(/\n$/, '');
+}
+
+/** The headings of both roles, from a rendered message of each: the configuration may rename them. */
+export function headingsIn(rendered: string): { user: string; assistant: string } {
+  const [user, assistant] = rendered.split('\n').filter((line) => line.startsWith('## '));
+  return { user: user ?? '## Me', assistant: assistant ?? '## Assistant' };
+}
+
+/** Whether a Markdown text is a transcript that was kept, or begins as one. */
+export function looksLikeTranscript(text: string): boolean {
+  const length = frontMatterLength(text);
+  return (
+    /^conversation: /m.test(text.slice(0, length)) ||
+    /^\s*## (Me|Assistant)[ \t]*\r?$/m.test(text.slice(length, length + 200))
+  );
+}
+
+/** Where the answer belongs: behind the last character of the question, instead of the blank lines there. */
+export function endOfText(text: string): Span {
+  return { start: text.trimEnd().length, end: text.length };
+}
+
+/** The text of a question that is nothing but text. */
+export function onlyText(content: string | readonly Block[]): string | undefined {
+  if (typeof content === 'string') {
+    return content;
+  }
+  const [first, ...others] = content;
+  return first?.type === 'text' && others.length === 0 ? first.text : undefined;
+}

@@ -1,0 +1,110 @@
+import * as vscode from 'vscode';
+
+import type { Conversation, ConversationRow } from '../daemon/protocol';
+import type { Daemon } from '../daemon/supervisor';
+import { headingsIn } from './transcriptText';
+
+/** A kept conversation, to read. */
+const SCHEME = 'jumpseat-conversation';
+
+/** A name for a document: the title without what a path cannot have. */
+function fileName(title: string): string {
+  const name = title.replaceAll(/[\\/:*?"<>|#]/g, ' ').trim();
+  return `${name === '' ? 'Conversation' : name}.md`;
+}
+
+function uriOf(row: ConversationRow): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${fileName(row.title)}`, query: row.id });
+}
+
+/** Kept conversations as Markdown documents: to read, and to continue. */
+export class Transcripts implements vscode.TextDocumentContentProvider {
+  readonly #daemon: Daemon;
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+
+  readonly onDidChange = this.#changed.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      this.#changed,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      this.#daemon.onNotification('conversations/didChange', ({ id }) => {
+        this.#reread(id);
+      }),
+    );
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    return (await this.#read(uri.query)).text;
+  }
+
+  async show(row: ConversationRow): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(uriOf(row));
+    await vscode.window.showTextDocument(document, { preview: true });
+  }
+
+  /** Open a chat that goes on with a kept conversation, with the cursor where the next question belongs. */
+  async continue(id: string): Promise<void> {
+    const { text, conversation } = await this.#read(id);
+    const { user } = await this.headings(conversation.model);
+    // After a turn that failed, the last message is the question itself.
+    const isAnswered = conversation.messages.at(-1)?.role !== 'user';
+    await this.#open(isAnswered ? `${text}\n${user}\n\n` : text);
+  }
+
+  /** Open an empty chat. */
+  async create(): Promise<void> {
+    const { user } = await this.headings();
+    await this.#open(`${user}\n\n`);
+  }
+
+  /** The id of the conversation that a document shows, to read. */
+  conversationIn(document: vscode.TextDocument): string | undefined {
+    return document.uri.scheme === SCHEME ? document.uri.query : undefined;
+  }
+
+  /** The headings of both roles, which the configuration may rename. */
+  async headings(model?: string): Promise<{ user: string; assistant: string }> {
+    const { text } = await this.#daemon.request('transcript/render', {
+      messages: [
+        { role: 'user', content: '-' },
+        { role: 'assistant', content: '-' },
+      ],
+      ...(model !== undefined && { model }),
+    });
+    return headingsIn(text);
+  }
+
+  async #open(content: string): Promise<void> {
+    const document = await vscode.workspace.openTextDocument({ language: 'markdown', content });
+    const editor = await vscode.window.showTextDocument(document, { preview: false });
+    const end = document.positionAt(document.getText().length);
+    editor.selection = new vscode.Selection(end, end);
+    editor.revealRange(new vscode.Range(end, end));
+  }
+
+  async #read(id: string): Promise<{ text: string; conversation: Conversation }> {
+    const conversation = await this.#daemon.request('conversations/get', { id });
+    const { messages, model, system, settings } = conversation;
+    const { text } = await this.#daemon.request('transcript/render', {
+      messages,
+      conversationId: id,
+      ...(model !== undefined && { model }),
+      ...(system !== undefined && { system }),
+      ...(settings && { settings }),
+    });
+    return { text, conversation };
+  }
+
+  #reread(id: string | undefined): void {
+    for (const { uri } of vscode.workspace.textDocuments) {
+      if (uri.scheme === SCHEME && (id === undefined || uri.query === id)) {
+        this.#changed.fire(uri);
+      }
+    }
+  }
+}

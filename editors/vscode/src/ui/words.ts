@@ -1,0 +1,113 @@
+import type { AuthStatus, ConversationRow, ModelInfo, Provider, Quota } from '../daemon/protocol';
+
+/** What separates facts in one line. */
+const DOT = ' · ';
+
+function size(tokens: number | undefined): string | undefined {
+  if (tokens === undefined) {
+    return undefined;
+  }
+  return tokens < 1000 ? String(tokens) : `${Math.round(tokens / 1000)}k`;
+}
+
+function spaced(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+/** The limits and the cost of a model, as far as they are known. */
+export function modelLimits(model: ModelInfo): string {
+  const parts: string[] = [];
+  const context = size(model.maxContextTokens ?? model.maxPromptTokens);
+  const output = size(model.maxOutputTokens);
+  if (context !== undefined) {
+    parts.push(`${context} context${output === undefined ? '' : `, ${output} output`}`);
+  }
+  if (model.billing?.multiplier !== undefined) {
+    parts.push(`${model.billing.multiplier}x`);
+  }
+  return parts.join(DOT);
+}
+
+/** What a model can do, and what stands in the way of its use. */
+export function modelAbilities(model: ModelInfo): string {
+  const abilities = [
+    model.supportsVision && 'images',
+    model.supportsThinking && 'thinking',
+    model.supportsToolUse && 'tools',
+  ].filter(Boolean);
+  const parts = [abilities.join(', ')];
+  if (model.preview) {
+    parts.push('preview');
+  }
+  if (model.deprecated) {
+    parts.push('deprecated');
+  }
+  if (model.policy !== undefined && model.policy !== 'enabled') {
+    parts.push('terms not accepted');
+  }
+  if (model.isDefault) {
+    parts.push('default');
+  }
+  return parts.filter(Boolean).join(DOT);
+}
+
+/** The quota of an account that is used up most; none if nothing is limited. */
+export function leastQuota(account: AuthStatus | undefined): Quota | undefined {
+  const limited = (account?.quotas ?? []).filter((quota) => !quota.unlimited);
+  return limited.toSorted((a, b) => a.percentRemaining - b.percentRemaining)[0];
+}
+
+/** The percentage that is left, rounded down: 0.4 % is not 1 %. */
+export function percentLeft(quota: Quota): number {
+  return Math.max(0, Math.floor(quota.percentRemaining));
+}
+
+export function quotaLine(quota: Quota): string {
+  if (quota.unlimited) {
+    return `${spaced(quota.name)}: unlimited`;
+  }
+  const known = quota.remaining !== undefined && quota.entitlement !== undefined;
+  const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
+  const reset = quota.resetAt === undefined ? '' : `, new on ${quota.resetAt.slice(0, 10)}`;
+  return `${spaced(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
+}
+
+/** The state of a provider's account in one line. */
+export function accountLine(provider: Provider): string {
+  const { state, login, plan } = provider.auth;
+  const account = login === undefined ? '' : ` as ${login}`;
+  return [`${spaced(state)}${account}`, plan, provider.isDefault ? 'default' : undefined]
+    .filter((part) => part !== undefined)
+    .join(DOT);
+}
+
+/** Whether the account of a provider needs the person before it can be used. */
+export function isSignedOut(account: AuthStatus): boolean {
+  return account.state === 'signed_out' || account.state === 'expired';
+}
+
+/** How long ago a time was, as lists of conversations show it. */
+export function ago(time: string, now: Date): string {
+  const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
+  if (!(minutes >= 1)) {
+    return 'now';
+  }
+  if (minutes < 60) {
+    return `${minutes} min`;
+  }
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) {
+    return `${hours} h`;
+  }
+  const days = Math.floor(hours / 24);
+  return days < 30 ? `${days} d` : time.slice(0, 10);
+}
+
+export function turnsOf(row: ConversationRow): string {
+  return row.turns === 1 ? '1 turn' : `${row.turns} turns`;
+}
+
+/** A kept conversation in one line, below its title. */
+export function conversationLine(row: ConversationRow, now: Date): string {
+  return [ago(row.updatedAt, now), turnsOf(row), row.model].filter((part) => part !== undefined).join(DOT);
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { DaemonError } from '../../src/daemon/errors';
+import { directoryBlock, imageType, questionBlocks } from '../../src/ui/contexts';
+import { actionsAfter, asMarkdown } from '../../src/ui/problems';
+import { promptCall, promptList } from '../../src/ui/prompts';
+import {
+  bodyOf,
+  endOfText,
+  frontMatterLength,
+  headingsIn,
+  looksLikeTranscript,
+  onlyText,
+} from '../../src/ui/transcriptText';
+
+test('a question whose first line starts with a name is that prompt', () => {
+  assert.deepEqual(promptCall('/review x = 1\ny = 2'), { name: 'review', input: 'x = 1\ny = 2' });
+  assert.deepEqual(promptCall(' /fix-it.2\nall'), { name: 'fix-it.2', input: 'all' });
+  assert.deepEqual(promptCall('/commit'), { name: 'commit', input: '' });
+});
+
+test('a path or a slash in a question is no prompt', () => {
+  assert.equal(promptCall('/etc/hosts is what?'), undefined);
+  assert.equal(promptCall('What is /review?'), undefined);
+  assert.equal(promptCall('/'), undefined);
+});
+
+test('the list of prompts has their descriptions', () => {
+  const text = promptList([{ name: 'review', description: 'Review a diff', usesInput: true }]);
+  assert.match(text, /- `\/review` Review a diff/);
+  assert.match(promptList([]), /\[prompts\.NAME\]/);
+});
+
+test('an error of a sign-in leads to the sign-in of its provider', () => {
+  const error = new DaemonError(1000, 'No.', {
+    kind: 'authentication',
+    retryable: false,
+    provider: 'copilot',
+  });
+  assert.deepEqual(actionsAfter(error)[0], {
+    title: 'Sign In',
+    command: 'jumpseat.signIn',
+    arguments: ['copilot'],
+  });
+});
+
+test('an unknown model leads to the choice of one, and a dead daemon to a restart', () => {
+  const first = (code: number): string | undefined => actionsAfter(new DaemonError(code, 'No.'))[0]?.command;
+  assert.equal(first(1004), 'jumpseat.selectModel');
+  assert.equal(first(1008), 'jumpseat.restart');
+  assert.equal(first(-32603), 'jumpseat.showLog');
+});
+
+test('an error is shown with its hint', () => {
+  const data = { kind: 'request', retryable: false, hint: 'Use another one.' };
+  assert.equal(
+    asMarkdown(new DaemonError(1004, 'No such model.', data)),
+    'No such model.\n\nUse another one.',
+  );
+  assert.equal(asMarkdown(new DaemonError(1004, 'No such model.')), 'No such model.');
+});
+
+test('what is attached twice is sent once, before the text', () => {
+  const block = { type: 'context' as const, text: 'x', uri: 'file:///a' };
+  assert.deepEqual(questionBlocks([block, { ...block }], 'Why?'), [block, { type: 'text', text: 'Why?' }]);
+});
+
+test('a directory is the names in it', () => {
+  const entries = [
+    { name: 'b.py', isDirectory: false },
+    { name: 'z', isDirectory: true },
+    { name: 'a.py', isDirectory: false },
+  ];
+  assert.equal(directoryBlock('file:///d', entries).text, 'z/\na.py\nb.py\n');
+});
+
+test('an image is known by its name', () => {
+  assert.equal(imageType('/a/b.PNG'), 'image/png');
+  assert.equal(imageType('/a/png'), undefined);
+  assert.equal(imageType('/a/b.ts'), undefined);
+});
+
+test('the front matter ends at its second line of dashes', () => {
+  const text = '---\nmodel: fake:m\n---\n\n## Me\n\n---\n';
+  assert.equal(text.slice(0, frontMatterLength(text)), '---\nmodel: fake:m\n---\n');
+  assert.equal(frontMatterLength('---\r\nmodel: m\r\n---\r\n## Me'), 20);
+  assert.equal(frontMatterLength('## Me\n---\n'), 0);
+  assert.equal(frontMatterLength('---\nno end\n'), 0);
+});
+
+test('the body of a rendered transcript is what is below the front matter', () => {
+  assert.equal(bodyOf('---\nmodel: m\n---\n\n## Me\n\nHi\n'), '## Me\n\nHi');
+});
+
+test('the headings are those that the daemon writes', () => {
+  assert.deepEqual(headingsIn('## Ich\n\n-\n\n## KI\n\n-\n'), { user: '## Ich', assistant: '## KI' });
+});
+
+test('a transcript is known by its conversation or its first heading', () => {
+  assert.equal(looksLikeTranscript('---\nconversation: 2026\n---\n## Ich\n'), true);
+  assert.equal(looksLikeTranscript('\n## Me\n\nHi'), true);
+  assert.equal(looksLikeTranscript('# Notes\n\nconversation: none\n'), false);
+  assert.equal(looksLikeTranscript('---\ntitle: x\n---\n# Notes\n'), false);
+});
+
+test('an answer takes the place of the blank lines at the end', () => {
+  assert.deepEqual(endOfText('## Me\n\nHi\n\n  '), { start: 9, end: 13 });
+});
+
+test('only a question that is nothing but text may be a prompt', () => {
+  assert.equal(onlyText([{ type: 'text', text: '/a' }]), '/a');
+  assert.equal(onlyText('/a'), '/a');
+  assert.equal(
+    onlyText([
+      { type: 'context', text: 'x' },
+      { type: 'text', text: '/a' },
+    ]),
+    undefined,
+  );
+});
