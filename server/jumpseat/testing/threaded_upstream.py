@@ -57,6 +57,10 @@ class ThreadedUpstream:
         """Set the reply for empty queues."""
         self._upstream.default(reply, path=path)
 
+    def forget(self) -> None:
+        """Remove all requests and scripts, for the next test."""
+        self._upstream.forget()
+
     def open(self, gate: Gate) -> None:
         """Open a gate of a running answer."""
         self._loop.call_soon_threadsafe(gate.open)

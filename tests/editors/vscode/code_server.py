@@ -1,0 +1,221 @@
+"""VS Code as a server: one process with its own home, extensions and settings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jumpseat
+from tests.daemon import environment_of
+from tests.hub import no_daemon_afterwards
+
+REPOSITORY = Path(__file__).parents[3]
+ENVIRONMENT = Path(f"{sys.prefix}-vscode")
+"""Made by `make test-vscode`: Node as a wheel."""
+
+PROGRAM = REPOSITORY / "tests/tools/vscode/node_modules/code-server/out/node/entry.js"
+DRIVER = Path(__file__).parent / "driver"
+VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
+WAIT_SECONDS = 60.0
+"""For VS Code's start on a busy machine."""
+
+SETTINGS = {
+    "telemetry.telemetryLevel": "off",
+    "update.mode": "none",
+    "extensions.autoCheckUpdates": False,
+    "extensions.autoUpdate": False,
+    "workbench.startupEditor": "none",
+    "workbench.enableExperiments": False,
+    "window.menuBarVisibility": "hidden",
+    "editor.minimap.enabled": False,
+    "git.enabled": False,
+    "files.autoSave": "off",
+    # Nobody signs in to GitHub here; without it, VS Code starts Copilot's own program.
+    "chat.agentHost.enabled": False,
+}
+
+PATH = "/usr/bin:/bin"
+
+
+@dataclass
+class CodeServer:
+    """A code-server that runs; `home` has its files and the daemon's."""
+
+    home: Path
+    origin: str
+    workspace: Path
+    _taken: set[Path]
+
+    @property
+    def url(self) -> str:
+        """The page that opens the workspace."""
+        return f"{self.origin}/?folder={self.workspace}"
+
+    @property
+    def drivers(self) -> Path:
+        """The directory of the sockets of the test's own extension."""
+        return self.home / "drivers"
+
+    def new_driver(self) -> Path:
+        """The socket of the window that was opened last; waits for it."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not (new := set(self.drivers.glob("*.sock")) - self._taken):
+            assert time.monotonic() < deadline, f"no extension host started\n{self.log()[-2000:]}"
+            time.sleep(0.02)
+        (found,) = new
+        self._taken.add(found)
+        return found
+
+    def configure(self, **settings: Any) -> None:
+        """Set machine settings of the extension, such as `path`; None removes one. Other ones stay."""
+        file = self.home / "data/Machine/settings.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        values = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        values |= {f"jumpseat.{name}": value for name, value in settings.items()}
+        file.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
+
+    def log(self) -> str:
+        """The output of code-server and the logs of the extension hosts."""
+        names = ("data/logs/*/exthost*/remoteexthost.log", "data/logs/*/**/jumpseat*.log", "daemon/*.log")
+        files = [self.home / "code-server.log", *(file for name in names for file in self.home.glob(name))]
+        return "\n".join(f"--- {file}\n{file.read_text('utf-8', 'replace')}" for file in files)
+
+
+def requirements() -> None:
+    """Skip if a program is missing that the tests in VS Code need."""
+    for file in (ENVIRONMENT / "bin/node", PROGRAM):
+        if not file.exists():
+            pytest.skip(f"code-server is not installed ({file} is missing): run `make test-vscode`")
+    if not VSIX.exists():
+        pytest.skip(f"{VSIX} is not built: run `make vsix`")
+    if chromium() is None:
+        pytest.skip("Chromium is not installed")
+
+
+def chromium() -> str | None:
+    """The browser, if there is one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@contextlib.contextmanager
+def running_code_server(
+    home: Path,
+    *,
+    extensions: Sequence[Path] = (VSIX,),
+    settings: Mapping[str, Any] | None = None,
+    path: str | None = None,
+    is_trusted: bool = True,
+) -> Iterator[CodeServer]:
+    """A code-server with these extensions and the driver. Its files and the daemon's are below `home`.
+
+    Args:
+        path: the PATH; if absent, one with the program `jumpseat` of this checkout.
+        is_trusted: whether every workspace is trusted; else VS Code asks.
+    """
+    requirements()
+    server = _prepared(home, settings or {})
+    path = path or f"{_program(home).parent}:{PATH}"
+    # VS Code takes the variables of a login shell.
+    (home / ".profile").write_text(f'export PATH="{path}"\n')
+    variables = {
+        **environment_of(home),
+        "HOME": str(home),
+        "PATH": path,
+        "SHELL": "/bin/sh",
+        "LANG": "C.UTF-8",
+        "JUMPSEAT_TEST_DRIVERS": str(server.drivers),
+    }
+    options = [
+        *("--user-data-dir", str(home / "data"), "--extensions-dir", str(home / "extensions")),
+        *("--config", str(home / "code-server.yaml"), "--auth", "none"),
+    ]
+    program = [str(ENVIRONMENT / "bin/node"), str(PROGRAM), *options]
+    for extension in extensions:
+        installed = subprocess.run(
+            [*program, "--install-extension", str(extension)],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+        assert installed.returncode == 0, installed.stdout + installed.stderr
+    with (home / "code-server.log").open("wb") as log, no_daemon_afterwards(home):
+        process = subprocess.Popen(
+            [
+                *program,
+                *("--bind-addr", server.origin.removeprefix("http://")),
+                *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+                *(("--disable-workspace-trust",) if is_trusted else ()),
+                # The extension host of a window that is closed ends soon.
+                *("--reconnection-grace-time", "2"),
+            ],
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # So that its children end with it.
+            start_new_session=True,
+        )
+        try:
+            _wait_until_it_answers(server.origin, process)
+            yield server
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, 15)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait(10)
+
+
+def _prepared(home: Path, settings: Mapping[str, Any]) -> CodeServer:
+    workspace, drivers = home / "workspace", home / "drivers"
+    for directory in (workspace, drivers, home / "data/User", home / "extensions"):
+        directory.mkdir(parents=True)
+    (home / "data/User/settings.json").write_text(json.dumps({**SETTINGS, **settings}))
+    # Folders that are there before the first start count as installed.
+    shutil.copytree(DRIVER, home / "extensions/jumpseat-tests.driver-0.0.1")
+    return CodeServer(home, f"http://127.0.0.1:{_free_port()}", workspace, set())
+
+
+def _program(home: Path) -> Path:
+    """The program `jumpseat`, also where this environment has no scripts."""
+    file = home / "bin/jumpseat"
+    file.parent.mkdir()
+    file.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m jumpseat "$@"\n')
+    file.chmod(0o755)
+    return file
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_it_answers(origin: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        assert process.poll() is None, "code-server has ended"
+        try:
+            with urllib.request.urlopen(f"{origin}/healthz", timeout=5):
+                return
+        except (urllib.error.URLError, TimeoutError):
+            assert time.monotonic() < deadline, "code-server does not answer"
+            time.sleep(0.05)

@@ -1,0 +1,194 @@
+"""A window of VS Code: its page in the browser, and its extension host through the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, expect
+
+from tests.editors.vscode.code_server import WAIT_SECONDS, CodeServer, chromium
+
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+WAIT_MS = 20_000
+"""Much longer than any test needs, for a busy machine."""
+
+_ENABLE_CHAT = """
+async () => {
+  const opening = indexedDB.open('vscode-web-state-db-global', 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore('ItemTable');
+  const database = await new Promise((resolve, reject) => {
+    opening.onsuccess = () => resolve(opening.result);
+    opening.onerror = reject;
+  });
+  const change = database.transaction('ItemTable', 'readwrite');
+  change.objectStore('ItemTable').put('true', 'builtinChatExtensionEnablementMigration');
+  await new Promise((resolve, reject) => { change.oncomplete = resolve; change.onerror = reject; });
+  database.close();
+}
+"""
+
+
+@contextlib.contextmanager
+def running_browser(playwright: Playwright) -> Iterator[Browser]:
+    """A headless Chromium with an empty profile."""
+    browser = playwright.chromium.launch(executable_path=chromium(), headless=True, args=list(FLAGS))
+    try:
+        yield browser
+    finally:
+        browser.close()
+
+
+class Window:
+    """One window. Selectors of VS Code's page are here only."""
+
+    def __init__(self, server: CodeServer, context: BrowserContext) -> None:
+        self.server = server
+        self.page: Page = context.new_page()
+        # The built-in chat is disabled until someone signs in to GitHub or this migration is done.
+        self.page.goto(f"{server.origin}/healthz")
+        self.page.evaluate(_ENABLE_CHAT)
+        self._driver: Path
+        self.load()
+
+    def load(self) -> None:
+        """Load the page, with a new extension host."""
+        self.page.goto(self.server.url)
+        self._driver = self.server.new_driver()
+        self.page.locator(".statusbar-item").first.wait_for(timeout=WAIT_SECONDS * 1000)
+
+    def close(self) -> None:
+        """Close the window."""
+        self.page.close()
+
+    def js(self, code: str, *values: Any, seconds: float = WAIT_MS / 1000) -> Any:
+        """Run the body of an async function in the extension host and return its result.
+
+        It sees `vscode`, `lm` (requests.js), `state` (kept between calls) and `values`.
+        """
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(seconds)
+            connection.connect(str(self._driver))
+            with connection.makefile("rwb") as stream:
+                stream.write(json.dumps({"code": code, "arguments": values}).encode() + b"\n")
+                stream.flush()
+                line = stream.readline()
+        assert line, "the extension host has ended"
+        answer = json.loads(line)
+        assert "error" not in answer, answer["error"]
+        return answer["result"]
+
+    def wait(self, expression: str, *values: Any) -> Any:
+        """Wait until an expression in the extension host is true, and return it."""
+        return self.js(
+            f"""
+            const end = Date.now() + {WAIT_MS};
+            for (;;) {{
+              const found = await (async () => ({expression}))();
+              if (found) return found;
+              if (Date.now() > end) throw new Error({json.dumps("timed out: " + expression)});
+              await new Promise((resolve) => setTimeout(resolve, 20));
+            }}""",
+            *values,
+            seconds=2 * WAIT_MS / 1000,
+        )
+
+    def command(self, name: str, *values: Any) -> Any:
+        """Run a command and return its result."""
+        return self.js("return vscode.commands.executeCommand(...values)", name, *values)
+
+    def start(self, name: str, *values: Any) -> None:
+        """Run a command without waiting for its end."""
+        self.js("vscode.commands.executeCommand(...values).then(undefined, () => {})", name, *values)
+
+    def sees(self, text: str, *, within: Locator | None = None) -> None:
+        """Wait until a person sees the text."""
+        place = within or self.page.locator("body")
+        expect(place.get_by_text(text).filter(visible=True).first).to_be_visible(timeout=WAIT_MS)
+
+    def sees_no(self, text: str) -> None:
+        """Wait until nobody sees the text."""
+        expect(self.page.get_by_text(text).filter(visible=True)).to_have_count(0, timeout=WAIT_MS)
+
+    # The chat view.
+
+    def new_chat(self) -> None:
+        """Show the chat view, empty."""
+        self.command("workbench.action.chat.newChat")
+        expect(self.page.locator(".interactive-item-container")).to_have_count(0, timeout=WAIT_MS)
+
+    def ask(self, question: str) -> None:
+        """Type a question into the chat view and send it."""
+        self.command("workbench.action.chat.open", {"query": question, "isPartialQuery": True})
+        self.page.keyboard.press("Enter")
+
+    @property
+    def answers(self) -> Locator:
+        """The answers in the chat view, oldest first."""
+        return self.page.locator(".interactive-response")
+
+    def answer_has(self, text: str) -> None:
+        """Wait until the newest answer has the text."""
+        expect(self.answers.last).to_contain_text(text, timeout=WAIT_MS)
+
+    def answered(self) -> None:
+        """Wait until no answer runs in the chat view."""
+        expect(self.page.locator(".chat-execute-toolbar [aria-label^='Cancel']")).to_have_count(
+            0, timeout=WAIT_MS
+        )
+
+    def stop(self) -> None:
+        """Click the stop button of the chat view."""
+        self.page.locator(".chat-execute-toolbar [aria-label^='Cancel']").click()
+
+    @property
+    def model_button(self) -> Locator:
+        """The button that names the chat's model and opens the picker."""
+        return self.page.locator(".chat-input-toolbars [aria-label^='Models']").first
+
+    # Quick picks, notifications, status bar.
+
+    @property
+    def quick_input(self) -> Locator:
+        """The box of quick picks and input."""
+        return self.page.locator(".quick-input-widget")
+
+    def pick(self, text: str) -> None:
+        """Choose the row of the quick pick that has the text."""
+        self.quick_input.locator(".monaco-list-row").filter(has_text=text).first.click(timeout=WAIT_MS)
+
+    @property
+    def notifications(self) -> Locator:
+        """The notifications on the screen."""
+        return self.page.locator(".notification-list-item")
+
+    def notified(self, text: str) -> Locator:
+        """Wait for a notification with the text."""
+        found = self.notifications.filter(has_text=text).first
+        expect(found).to_be_visible(timeout=WAIT_MS)
+        return found
+
+    @property
+    def status(self) -> Locator:
+        """The extension's item in the status bar."""
+        return self.page.locator(".statusbar-item[id^='jumpseat.']")
+
+    def reset(self) -> None:
+        """Close what the test before has opened."""
+        self.page.keyboard.press("Escape")
+        for name in ("notifications.clearAll", "workbench.action.revertAndCloseActiveEditor"):
+            self.command(name)
+        self.command("workbench.action.closeAllEditors")
+
+    def picture(self, file: Path) -> None:
+        """Save what is on the screen."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=os.fspath(file))
