@@ -30,7 +30,7 @@ def neovim(script: str = "smoke") -> Sequence[str]:
 
 
 def emacs(script: str = "smoke") -> Sequence[str]:
-    return [program("emacs"), "--batch", "-Q", "-l", str(EDITORS / "emacs" / f"{script}.el")]
+    return [program("emacs"), "--batch", "-Q", "-l", str(Path(__file__).parent / "emacs" / f"{script}.el")]
 
 
 def node(script: str = "smoke") -> Sequence[str]:

@@ -1,0 +1,267 @@
+;;; jumpseat-account.el --- Signing in, quotas and status  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Signing in by a code and a page, signing out, and what the daemon says of accounts.
+
+;;; Code:
+
+(require 'jumpseat-models)
+
+(defvar jumpseat-account--sign-in nil
+  "The sign-in that waits, a property list.
+:token is ours, :request the daemon's id, :buffer the window's, and :cancelled
+says that the user cancelled before there was an id.")
+(defvar jumpseat-account--count 0 "How many sign-ins there were.")
+(defvar jumpseat-account--states nil "The state of each provider's account, an alist.")
+(defvar jumpseat-account--leaving nil "Whether this Emacs signs out.")
+
+;;; Signing in
+
+(defun jumpseat-account--over ()
+  "End the sign-in that waits, and close its window."
+  (let ((buffer (plist-get jumpseat-account--sign-in :buffer)))
+    (setq jumpseat-account--sign-in nil)
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer (remove-hook 'kill-buffer-hook #'jumpseat-account-cancel t))
+      (if-let ((window (get-buffer-window buffer t)))
+          (quit-window t window)
+        (kill-buffer buffer)))))
+
+(defun jumpseat-account-cancel ()
+  "Cancel the sign-in that waits."
+  (interactive)
+  (when jumpseat-account--sign-in
+    (let ((request (plist-get jumpseat-account--sign-in :request)))
+      ;; jsonrpc.el hides the ids of requests; the daemon names this one with the code.
+      (if (null request)
+          (plist-put jumpseat-account--sign-in :cancelled t)
+        (jumpseat-rpc-notify "$/cancelRequest" (list :id request))
+        (jumpseat-account--over)
+        (jumpseat-say "The sign-in was cancelled.")))))
+
+(defun jumpseat-account--open-browser-p ()
+  "Whether a browser may be opened."
+  (if (eq jumpseat-open-browser 'local)
+      (not (or (getenv "SSH_CLIENT") (getenv "SSH_CONNECTION") (getenv "SSH_TTY")))
+    jumpseat-open-browser))
+
+(defvar jumpseat-account-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "q" #'jumpseat-account-cancel)
+    (define-key map (kbd "C-c C-k") #'jumpseat-account-cancel)
+    map)
+  "Keys in the window of a sign-in.")
+
+(define-derived-mode jumpseat-account-mode jumpseat-ui-mode "Sign-in"
+  "The mode of the window of a sign-in."
+  (add-hook 'kill-buffer-hook #'jumpseat-account-cancel nil t))
+
+(defun jumpseat-account--prompt (prompt)
+  "Show the code and the page of PROMPT."
+  (when (and jumpseat-account--sign-in
+             (equal (plist-get prompt :token) (plist-get jumpseat-account--sign-in :token)))
+    (plist-put jumpseat-account--sign-in :request (plist-get prompt :requestId))
+    (if (plist-get jumpseat-account--sign-in :cancelled)
+        (jumpseat-account-cancel)
+      (let ((page (plist-get prompt :verificationUri))
+            (code (plist-get prompt :userCode))
+            (buffer (get-buffer-create "*jumpseat sign-in*")))
+        (kill-new code)
+        (with-current-buffer buffer (jumpseat-account-mode))
+        (jumpseat-ui-show
+         (buffer-name buffer)
+         (list (format "Sign in to %s" (plist-get prompt :provider)) ""
+               (concat "Page:  " page) (concat "Code:  " code) ""
+               "The code was copied. Waiting for you to enter it there …"
+               "q closes this window and cancels."))
+        (with-current-buffer buffer (goto-address-mode))
+        (plist-put jumpseat-account--sign-in :buffer buffer)
+        (when (jumpseat-account--open-browser-p)
+          (condition-case failure
+              (browse-url page)
+            (error (jumpseat-log-write "%s" (error-message-string failure)))))))))
+
+(defun jumpseat-account--provider (prompt)
+  "Read the id of a provider at PROMPT, or nil for the daemon's choice."
+  (let ((ids (mapcar (lambda (each) (plist-get each :id)) (jumpseat-models-known-providers))))
+    (let ((id (completing-read (concat prompt " (empty: the default one): ") ids)))
+      (unless (string-empty-p id) id))))
+
+;;;###autoload
+(defun jumpseat-login (&optional provider)
+  "Sign in to PROVIDER; the daemon chooses one if none is named.
+With a prefix argument, read its name."
+  (interactive (list (when current-prefix-arg (jumpseat-account--provider "Sign in to"))))
+  (jumpseat-account-cancel)
+  (let ((token (format "emacs-sign-in-%d" (setq jumpseat-account--count
+                                                (1+ jumpseat-account--count)))))
+    (setq jumpseat-account--sign-in (list :token token :request nil :buffer nil :cancelled nil))
+    (jumpseat-rpc-request
+     "auth/signIn" (list :provider provider :token token)
+     (lambda (err account)
+       (when (equal token (plist-get jumpseat-account--sign-in :token))
+         (jumpseat-account--over))
+       (cond ((eql (plist-get err :code) -32800))
+             (err (jumpseat-say-error err))
+             (t (jumpseat-say "Signed in to %s%s." (plist-get account :provider)
+                              (if-let ((login (plist-get account :login)))
+                                  (concat " as " login)
+                                ""))))))))
+
+(defun jumpseat-account--words (state)
+  "STATE of an account in words."
+  (string-replace "_" " " state))
+
+;;;###autoload
+(defun jumpseat-logout (&optional provider)
+  "Sign out of PROVIDER; the daemon chooses one if none is named.
+With a prefix argument, read its name."
+  (interactive (list (when current-prefix-arg (jumpseat-account--provider "Sign out of"))))
+  (setq jumpseat-account--leaving t)
+  (jumpseat-rpc-request
+   "auth/signOut" (list :provider provider)
+   (lambda (err account)
+     (setq jumpseat-account--leaving nil)
+     (if err (jumpseat-say-error err)
+       (jumpseat-say "%s: %s." (plist-get account :provider)
+                     (jumpseat-account--words (plist-get account :state)))))))
+
+;;; Quotas and accounts
+
+(defun jumpseat-account--quota (account)
+  "The quota of ACCOUNT that is used up most, in a few words, or nil."
+  (let ((least (car (sort (seq-filter
+                           (lambda (each) (and (not (jumpseat-true-p (plist-get each :unlimited)))
+                                               (plist-get each :percentRemaining)))
+                           (plist-get account :quotas))
+                          (lambda (a b) (< (plist-get a :percentRemaining)
+                                           (plist-get b :percentRemaining)))))))
+    (when least
+      (format "%s: %d %% left" (jumpseat-account--words (plist-get least :name))
+              (floor (plist-get least :percentRemaining))))))
+
+(defun jumpseat-account-show-quota (model)
+  "Show the quota of the provider of MODEL in the header line of this chat."
+  (when (and model (string-match "\\`[^:]+" model))
+    (let ((buffer (current-buffer)))
+      (jumpseat-rpc-request
+       "auth/status" (list :provider (match-string 0 model))
+       (lambda (err account)
+         (when (and (not err) (buffer-live-p buffer))
+           (with-current-buffer buffer
+             (jumpseat-view-update :quota (jumpseat-account--quota account)))))))))
+
+(defun jumpseat-account--changed (account)
+  "Report that ACCOUNT changed, and show its quota in its chats."
+  (let* ((provider (plist-get account :provider))
+         (state (plist-get account :state))
+         (before (alist-get provider jumpseat-account--states nil nil #'equal)))
+    (setf (alist-get provider jumpseat-account--states nil nil #'equal) state)
+    (when (and (member state '("signed_out" "expired")) (not (equal before state))
+               (not jumpseat-account--leaving))
+      (jumpseat-say "You are signed out of %s. %s" provider (or (plist-get account :message) "")))
+    (dolist (buffer (jumpseat-chat-list))
+      (with-current-buffer buffer
+        (when (string-prefix-p (concat provider ":") (or (jumpseat-view-get :model) ""))
+          (jumpseat-view-update :quota (jumpseat-account--quota account)))))))
+
+(jumpseat-rpc-on 'auth/prompt #'jumpseat-account--prompt)
+(jumpseat-rpc-on 'auth/didChange #'jumpseat-account--changed)
+(jumpseat-rpc-on 'window/showMessage
+                 (lambda (params) (jumpseat-say "%s" (plist-get params :message))))
+
+;;; Status
+
+(defun jumpseat-account--quota-line (quota)
+  "One line for QUOTA."
+  (if (jumpseat-true-p (plist-get quota :unlimited))
+      (format "    %s: unlimited" (plist-get quota :name))
+    (format "    %s: %d %% left%s" (plist-get quota :name)
+            (floor (or (plist-get quota :percentRemaining) 0))
+            (if (and (plist-get quota :remaining) (plist-get quota :entitlement))
+                (format " (%d of %d)" (plist-get quota :remaining) (plist-get quota :entitlement))
+              ""))))
+
+(defun jumpseat-account--provider-lines (provider)
+  "The lines of the status for PROVIDER."
+  (let* ((auth (plist-get provider :auth))
+         (login (plist-get auth :login))
+         (plan (plist-get auth :plan)))
+    (append
+     (list (concat "  " (plist-get provider :id) ": "
+                   (jumpseat-account--words (plist-get auth :state))
+                   (and login (concat " as " login)) (and plan (concat ", " plan))
+                   (and (jumpseat-true-p (plist-get provider :isDefault)) "  (default)")))
+     (when (plist-get auth :message) (list (concat "    " (plist-get auth :message))))
+     (mapcar #'jumpseat-account--quota-line (plist-get auth :quotas)))))
+
+;;;###autoload
+(defun jumpseat-status ()
+  "Show providers, accounts, quotas and the daemon."
+  (interactive)
+  (jumpseat-models-providers
+   (lambda (err providers)
+     (if err (jumpseat-say-error err)
+       (jumpseat-ui-show
+        "*jumpseat status*"
+        (append (list (format "jumpseat %s  %s"
+                              (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
+                              (string-join (or (jumpseat-program) nil) " "))
+                      "" "Providers")
+                (seq-mapcat #'jumpseat-account--provider-lines providers))
+        #'jumpseat-status)))))
+
+;;;###autoload
+(defun jumpseat-log ()
+  "Show the log of this package and that of the daemon."
+  (interactive)
+  (jumpseat-log-write "the log was opened")
+  (pop-to-buffer jumpseat-log-buffer)
+  (goto-char (point-max))
+  (when (file-exists-p (jumpseat-log-file))
+    (with-current-buffer (find-file-other-window (jumpseat-log-file))
+      (auto-revert-tail-mode)
+      (view-mode)
+      (goto-char (point-max)))))
+
+(defun jumpseat-account--mark (ok)
+  "The mark of a check that is OK, is not, or could not be made."
+  (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
+
+;;;###autoload
+(defun jumpseat-doctor (provider)
+  "Let the daemon check what PROVIDER needs, and show what it found."
+  (interactive (list (jumpseat-account--provider "Check the provider")))
+  (jumpseat-models-providers
+   (lambda (err providers)
+     (let ((id (or provider (plist-get (jumpseat-models--provider nil providers) :id))))
+       (cond
+        (err (jumpseat-say-error err))
+        ((null id) (jumpseat-say "There is no default provider: name one."))
+        (t
+         (jumpseat-say "Checking %s …" id)
+         (jumpseat-rpc-request
+          "providers/diagnose" (list :provider id)
+          (lambda (failure result)
+            (if failure (jumpseat-say-error failure)
+              (jumpseat-ui-show
+               "*jumpseat doctor*"
+               (append
+                (list (concat "Checks of " id) "")
+                (seq-mapcat
+                 (lambda (check)
+                   (append
+                    (list (format "  %s %s: %s" (jumpseat-account--mark (plist-get check :ok))
+                                  (plist-get check :name) (plist-get check :message)))
+                    (when (plist-get check :hint)
+                      (list (concat "      " (plist-get check :hint))))))
+                 (plist-get result :checks)))
+               (lambda () (jumpseat-doctor id))))))))))))
+
+(provide 'jumpseat-account)
+;;; jumpseat-account.el ends here

@@ -1,0 +1,94 @@
+;;; jumpseat-ask.el --- Questions from any buffer, and code from chats  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A question about the region goes into the last chat; code of a chat goes back into the file.
+
+;;; Code:
+
+(require 'jumpseat-region)
+(require 'jumpseat-send)
+
+(defun jumpseat-ask--add (text)
+  "Put TEXT, a message with its heading, at the end of this chat."
+  (save-restriction
+    (widen)
+    (goto-char (point-max))
+    (skip-chars-backward " \t\n")
+    (let ((heading (car (split-string text "\n"))))
+      ;; The heading is there already at the end of a chat.
+      (when (string= heading (buffer-substring-no-properties (line-beginning-position) (point)))
+        (delete-region (line-beginning-position) (point))
+        (skip-chars-backward " \t\n")))
+    (delete-region (point) (point-max))
+    (insert (if (bobp) "" "\n\n") text "\n")
+    (goto-char (point-max))))
+
+;;;###autoload
+(defun jumpseat-ask (question &optional beg end)
+  "Ask QUESTION in the last chat, about the region if it is active.
+An empty question only puts the region, from BEG to END, into the chat."
+  (interactive
+   (append (list (read-string (if (use-region-p) "Ask about the region: " "Ask: ")))
+           (when (use-region-p) (list (region-beginning) (region-end)))))
+  (let ((content (delq nil (list (when beg (jumpseat-region-block beg end))
+                                 (unless (string-empty-p question)
+                                   (list :type "text" :text question))))))
+    (deactivate-mark)
+    (jumpseat)
+    (when content
+      (let ((chat (current-buffer)))
+        (jumpseat-transcript-render
+         (list :role "user" :content (vconcat content)) nil
+         (lambda (err text)
+           (cond (err (jumpseat-say-error err))
+                 ((buffer-live-p chat)
+                  (with-current-buffer chat
+                    (jumpseat-ask--add text)
+                    (dolist (window (get-buffer-window-list chat nil t))
+                      (set-window-point window (point-max)))
+                    (unless (string-empty-p question) (jumpseat-send)))))))))))
+
+;;; Code of a chat
+
+(defun jumpseat-ask--code ()
+  "The code block at point, else the last one of this buffer."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (let ((at (point)) found)
+        (goto-char (point-min))
+        (while (and (or (null found) (< (point) at) (not (eobp)))
+                    (re-search-forward "^\\(```+\\|~~~+\\).*\n" nil t))
+          (let ((fence (match-string 1)) (open (match-beginning 0)) (beg (point)))
+            (when (re-search-forward (concat "^" (regexp-quote fence) "[ \t]*$") nil t)
+              (setq found (buffer-substring-no-properties beg (match-beginning 0)))
+              (when (<= open at (match-end 0)) (goto-char (point-max))))))
+        (or found (user-error "There is no code block in this buffer"))))))
+
+(defun jumpseat-copy-code ()
+  "Copy the code block at point, or the last one."
+  (interactive)
+  (let ((code (jumpseat-ask--code)))
+    (kill-new code)
+    (jumpseat-say "Copied %d lines." (length (split-string code "\n" t)))))
+
+(defun jumpseat-insert-code ()
+  "Insert the code block at point, or the last one, into the last other buffer."
+  (interactive)
+  (let ((code (jumpseat-ask--code))
+        (target (or (jumpseat-chat-source) (user-error "There is no buffer beside the chat"))))
+    (with-current-buffer target
+      (let ((window (get-buffer-window target t)))
+        (when window (goto-char (window-point window)))
+        (barf-if-buffer-read-only)
+        (insert code)
+        (when window (set-window-point window (point)))))
+    (jumpseat-say "Inserted into %s." (buffer-name target))))
+
+(provide 'jumpseat-ask)
+;;; jumpseat-ask.el ends here

@@ -1,0 +1,231 @@
+;;; jumpseat-chat.el --- Buffers that are conversations  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; `jumpseat-chat-mode' makes a chat of a buffer, on top of Markdown mode if that is installed.
+
+;;; Code:
+
+(require 'jumpseat-answer)
+(require 'jumpseat-transcript)
+(require 'jumpseat-turn)
+
+(declare-function jumpseat-complete-at-point "jumpseat-complete")
+(declare-function jumpseat-check-flymake "jumpseat-check")
+(declare-function jumpseat-send "jumpseat-send")
+(declare-function jumpseat-stop "jumpseat")
+(declare-function jumpseat-copy-code "jumpseat-ask")
+(declare-function jumpseat-insert-code "jumpseat-ask")
+(declare-function jumpseat-model "jumpseat-models")
+(declare-function jumpseat-settings "jumpseat-models")
+(declare-function markdown-mode "ext:markdown-mode")
+
+(defvar-local jumpseat-chat-id nil "The kept conversation; the daemon names it.")
+(defvar-local jumpseat-chat-turn nil "The turn that runs in this chat.")
+(defvar-local jumpseat-chat-preparing nil "Whether the question is being read.")
+(defvar-local jumpseat-chat-stopped nil "Whether the user stopped it meanwhile.")
+
+;;; Modes
+
+(defconst jumpseat-chat--keywords
+  '(("^## \\(?:Me\\|Assistant\\)$" (0 'font-lock-function-name-face t))
+    ("^\\(?:```\\|~~~\\).*$" (0 'font-lock-comment-face))
+    ("^</?details>.*$" (0 'font-lock-comment-face))
+    ("`[^`\n]+`" (0 'font-lock-constant-face))
+    ("\\*\\*[^*\n]+\\*\\*" (0 'bold))
+    ("\\`---$" (0 'font-lock-comment-face))
+    ("^\\(?:\\(?:model\\|system\\|settings\\|conversation\\):\\)" (0 'font-lock-keyword-face)))
+  "What the text of a chat looks like without Markdown mode.")
+
+(define-derived-mode jumpseat-plain-mode text-mode "Chat"
+  "The mode of chats if Markdown mode is not installed."
+  (setq-local font-lock-defaults '(jumpseat-chat--keywords t)))
+
+(defvar jumpseat-chat-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c RET") #'jumpseat-send)
+    ;; The last one is shown in the header line.
+    (define-key map (kbd "C-c C-c") #'jumpseat-send)
+    (define-key map (kbd "C-c C-k") #'jumpseat-stop)
+    (define-key map (kbd "C-c C-n") #'jumpseat-next-turn)
+    (define-key map (kbd "C-c C-p") #'jumpseat-previous-turn)
+    (define-key map (kbd "C-c C-t") #'jumpseat-toggle-thinking)
+    (define-key map (kbd "C-c C-v") #'jumpseat-model)
+    (define-key map (kbd "C-c C-o") #'jumpseat-settings)
+    (define-key map (kbd "C-c C-w") #'jumpseat-copy-code)
+    (define-key map (kbd "C-c C-i") #'jumpseat-insert-code)
+    (define-key map [remap save-buffer] #'jumpseat-save)
+    map)
+  "Keys in chats.")
+
+;;;###autoload
+(define-minor-mode jumpseat-chat-mode
+  "Make a chat of this buffer: its text is a conversation with a model.
+
+Write a question under the last heading, and send it with \\[jumpseat-send].
+\\[jumpseat-stop] stops the answer; what has come of it stays.
+
+\\{jumpseat-chat-mode-map}"
+  :lighter (:eval (jumpseat-view-lighter))
+  (cond
+   (jumpseat-chat-mode
+    ;; All of it: its keys and hooks are in other files.
+    (require 'jumpseat)
+    (setq header-line-format '(:eval (jumpseat-view-header)))
+    ;; Half a page of jump whenever the text grows below the window would be hard to read.
+    (setq-local scroll-conservatively 101)
+    (setq-local buffer-offer-save (not jumpseat-keep))
+    (setq-local sentence-end-double-space nil)
+    (visual-line-mode)
+    (add-hook 'completion-at-point-functions #'jumpseat-complete-at-point nil t)
+    (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
+    (add-hook 'kill-buffer-hook #'jumpseat-chat--stop-quietly nil t)
+    (add-hook 'change-major-mode-hook #'jumpseat-chat--stop-quietly nil t)
+    (jumpseat-view-update :model (jumpseat-transcript-model))
+    (flymake-mode)
+    (jumpseat-chat-fold))
+   (t
+    (setq header-line-format nil)
+    (kill-local-variable 'scroll-conservatively)
+    (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)
+    (remove-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake t)
+    (jumpseat-chat--stop-quietly)
+    (mapc #'jumpseat-view-clear '(message heading fold)))))
+
+(defun jumpseat-chat-fold ()
+  "Fold the thinking in this chat, as the daemon finds it."
+  (jumpseat-view-clear 'fold)
+  (let ((buffer (current-buffer))
+        (tick (buffer-chars-modified-tick))
+        (text (jumpseat-transcript-text)))
+    (when (string-match-p "^<details>" text)
+      (jumpseat-transcript-parse
+       text
+       (lambda (_err conversation)
+         (when (and (buffer-live-p buffer) (eql tick (buffer-chars-modified-tick buffer)))
+           (with-current-buffer buffer
+             (seq-doseq (turn (plist-get conversation :turns))
+               (seq-doseq (lines (plist-get turn :thinking))
+                 (jumpseat-view-fold (jumpseat-transcript-line (plist-get lines :startLine))
+                                     (jumpseat-transcript-line
+                                      (plist-get lines :endLine))))))))))))
+
+;;; Opening
+
+(defun jumpseat-chat-list ()
+  "The chats, the last used first."
+  (seq-filter (lambda (each) (buffer-local-value 'jumpseat-chat-mode each)) (buffer-list)))
+
+(defun jumpseat-chat-source ()
+  "The buffer that `@buffer' means: the last one that is no chat, or nil."
+  (seq-find (lambda (each)
+              (with-current-buffer each
+                (and (not jumpseat-chat-mode) (not (minibufferp))
+                     (or buffer-file-name
+                         (and (not (string-match-p "\\`[ *]" (buffer-name)))
+                              (> (buffer-size) 0))))))
+            (buffer-list)))
+
+(defun jumpseat-chat-new (text &optional id)
+  "A new chat with TEXT, which continues the kept conversation ID."
+  (let ((directory default-directory)
+        (buffer (generate-new-buffer "*jumpseat*")))
+    (with-current-buffer buffer
+      (setq default-directory directory)
+      (insert text)
+      (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode))
+      (setq buffer-undo-list nil)
+      (set-buffer-modified-p nil)
+      (jumpseat-chat-mode)
+      (setq jumpseat-chat-id id))
+    buffer))
+
+(defun jumpseat-chat-show (buffer)
+  "Show the chat BUFFER with point at its end."
+  (pop-to-buffer buffer)
+  (goto-char (point-max)))
+
+;;;###autoload
+(defun jumpseat (&optional new)
+  "Open the last chat, or with a prefix argument NEW a new one."
+  (interactive "P")
+  (jumpseat-chat-show
+   (or (and (not new) (car (jumpseat-chat-list)))
+       (jumpseat-chat-new
+        (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
+                "## Me\n\n")))))
+
+;;;###autoload
+(defun jumpseat-open (file)
+  "Open the chat that was saved in FILE."
+  (interactive
+   (list (read-file-name "Chat: " (file-name-as-directory (expand-file-name jumpseat-directory)))))
+  (let ((buffer (find-file-noselect file)))
+    (with-current-buffer buffer
+      (when (and (eq major-mode 'fundamental-mode)) (jumpseat-plain-mode))
+      (unless jumpseat-chat-mode (jumpseat-chat-mode)))
+    (jumpseat-chat-show buffer)))
+
+(defun jumpseat-save ()
+  "Save this chat; a new one in `jumpseat-directory', under a name of its own."
+  (interactive)
+  (if buffer-file-name
+      (save-buffer)
+    (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory))))
+      (make-directory directory t)
+      (write-file (read-file-name "Save the chat as: " directory nil nil
+                                  (format-time-string "%Y-%m-%d-%H%M%S.md"))
+                  t))))
+
+;;; Moving, and stopping
+
+(defun jumpseat-next-turn (&optional count)
+  "Move to the next heading, or the COUNTth."
+  (interactive "p")
+  (end-of-line)
+  (if (re-search-forward "^## \\S-+$" nil 'end (or count 1)) (beginning-of-line)))
+
+(defun jumpseat-previous-turn (&optional count)
+  "Move to the previous heading, or the COUNTth."
+  (interactive "p")
+  (beginning-of-line)
+  (re-search-backward "^## \\S-+$" nil 'end (or count 1)))
+
+(defun jumpseat-chat-running-p ()
+  "Whether an answer is requested or written in this buffer."
+  (or jumpseat-chat-turn jumpseat-chat-preparing))
+
+(defun jumpseat-chat-stop ()
+  "Stop the answer of this buffer, and return whether there was one."
+  (when (jumpseat-chat-running-p)
+    (setq jumpseat-chat-stopped t)
+    (jumpseat-view-update :state 'stopping)
+    (when jumpseat-chat-turn (jumpseat-turn-stop jumpseat-chat-turn))
+    t))
+
+(defun jumpseat-chat--stop-quietly ()
+  "Stop the answer of this buffer, if there is one."
+  (jumpseat-chat-stop))
+
+(defun jumpseat-chat--progress (params)
+  "Show a wait that is not for the model, such as loading it, from PARAMS."
+  (dolist (buffer (jumpseat-chat-list))
+    (with-current-buffer buffer
+      (when (and jumpseat-chat-turn
+                 (equal (jumpseat-turn-id jumpseat-chat-turn) (plist-get params :token)))
+        (let* ((value (plist-get params :value))
+               (text (or (plist-get value :message) (plist-get value :title)))
+               (percentage (plist-get value :percentage)))
+          (jumpseat-view-update
+           :detail (cond ((equal (plist-get value :kind) "end") nil)
+                         ((and text percentage) (format "%s %d %%" text percentage))
+                         (t text))))))))
+
+(jumpseat-rpc-on '$/progress #'jumpseat-chat--progress)
+
+(provide 'jumpseat-chat)
+;;; jumpseat-chat.el ends here

@@ -1,0 +1,114 @@
+;;; jumpseat-complete.el --- Completion in jumpseat chats  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; References and prompts in questions, and keys and values in the front matter.  Completion cannot
+;; wait for the daemon: what is not known yet is requested, and offered the next time.
+
+;;; Code:
+
+(require 'jumpseat-models)
+(require 'jumpseat-references)
+
+(defconst jumpseat-complete--keys
+  '(("model" "The model, as provider:model.") ("system" "The system prompt.")
+    ("settings" "Settings of the provider.") ("conversation" "The kept conversation."))
+  "Keys of the front matter that are no settings.")
+
+(defun jumpseat-complete--key-items ()
+  "The keys of the front matter, as lists of a text and a note."
+  (append (mapcar (lambda (each) (list (concat (car each) ": ") (cadr each)))
+                  jumpseat-complete--keys)
+          (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
+                                      (concat (jumpseat-models-rule row) ". "
+                                              (plist-get row :description))))
+                  (jumpseat-models-rows))))
+
+(defun jumpseat-complete--value-items (key)
+  "The values of KEY in the front matter."
+  (if (equal key "model")
+      (mapcar (lambda (model) (list (plist-get model :id) (jumpseat-models-describe model)))
+              (jumpseat-models-known))
+    (when-let ((row (seq-find (lambda (each) (equal (plist-get each :key) key))
+                              (jumpseat-models-rows))))
+      (if (equal (plist-get row :type) "boolean")
+          '(("true") ("false"))
+        (mapcar (lambda (each) (list (format "%s" each))) (plist-get row :choices))))))
+
+(defun jumpseat-complete--prompt-items ()
+  "The prompts, and what else a question may start with."
+  (cons '("/model" "choose the model")
+        (mapcar (lambda (each) (list (concat "/" (plist-get each :name))
+                                     (or (plist-get each :description) "")))
+                (jumpseat-models-known-prompts))))
+
+(defun jumpseat-complete--items (beg items)
+  "What `completion-at-point' gets for ITEMS between BEG and point."
+  (when items
+    (list beg (point) (mapcar #'car items)
+          :exclusive 'no
+          :annotation-function
+          (lambda (text)
+            (let ((note (cadr (assoc text items))))
+              (if (or (null note) (string-empty-p note)) "" (concat "  " note)))))))
+
+(defun jumpseat-complete--front-matter ()
+  "Complete at point in the front matter."
+  (let ((end (point)))
+    (save-excursion
+      (beginning-of-line)
+      (cond
+       ((looking-at "[ \t]*\\([A-Za-z0-9_]+\\):[ \t]+")
+        (when (>= end (match-end 0))
+          (let ((beg (match-end 0))
+                (items (jumpseat-complete--value-items (match-string-no-properties 1))))
+            (goto-char end)
+            (jumpseat-complete--items beg items))))
+       ((looking-at "[ \t]*")
+        (let ((beg (match-end 0)))
+          (goto-char end)
+          (when (<= beg end)
+            (jumpseat-complete--items beg (jumpseat-complete--key-items)))))))))
+
+(defun jumpseat-complete--first-line-p ()
+  "Whether point is in the first line of a question."
+  (save-excursion
+    (beginning-of-line)
+    (skip-chars-backward " \t\n")
+    (beginning-of-line)
+    (or (bobp) (looking-at "## \\S-+$"))))
+
+(defun jumpseat-complete--file (beg)
+  "Complete the path between BEG and point."
+  (let ((directory default-directory))
+    (list beg (point)
+          (lambda (string predicate action)
+            (let ((default-directory directory))
+              (completion-file-name-table string predicate action)))
+          :exclusive 'no)))
+
+(defun jumpseat-complete--word ()
+  "Complete a reference or a prompt at point."
+  (let ((end (point))
+        (beg (save-excursion (skip-chars-backward "^ \t\n") (point))))
+    (cond
+     ((save-excursion (goto-char beg) (looking-at "@file:"))
+      (when (>= end (match-end 0)) (jumpseat-complete--file (match-end 0))))
+     ((eq (char-after beg) ?@)
+      (jumpseat-complete--items beg (mapcar #'list jumpseat-references-words)))
+     ((and (eq (char-after beg) ?/) (= beg (line-beginning-position))
+           (jumpseat-complete--first-line-p))
+      (jumpseat-complete--items beg (jumpseat-complete--prompt-items))))))
+
+(defun jumpseat-complete-at-point ()
+  "Complete references, prompts, and the front matter of a chat."
+  (if (and (< (point) (jumpseat-transcript-front-matter-end)) (> (line-number-at-pos) 1))
+      (jumpseat-complete--front-matter)
+    (jumpseat-complete--word)))
+
+(provide 'jumpseat-complete)
+;;; jumpseat-complete.el ends here

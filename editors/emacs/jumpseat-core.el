@@ -1,0 +1,185 @@
+;;; jumpseat-core.el --- Options, errors and messages of jumpseat  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; What all other files of jumpseat use: the options, the daemon's program, errors as property
+;; lists in the shape of the daemon's, the log, and messages to the user.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+
+(defgroup jumpseat nil
+  "Chat with the models of every provider, through the jumpseat daemon."
+  :group 'tools
+  :prefix "jumpseat-"
+  :link '(url-link "https://github.com/jumpseat/jumpseat"))
+
+(defconst jumpseat-version "0.1.0"
+  "The release of the daemon that this package is made for and installs.")
+
+(defcustom jumpseat-command nil
+  "The daemon's program as a list of words, without `attach'.
+Nil means `jumpseat' on variable `exec-path' or in one of the usual directories
+of programs, else what \\[jumpseat-install] has installed."
+  :type '(choice (const :tag "Find it" nil) (repeat string)))
+
+(defcustom jumpseat-arguments nil
+  "Further arguments of `jumpseat attach'."
+  :type '(repeat string))
+
+(defcustom jumpseat-config nil
+  "Configuration of this Emacs, as in the daemon's file.
+A property list such as (:providers (:local (:settings (:temperature 0.2))))."
+  :type '(plist :key-type symbol :value-type sexp))
+
+(defcustom jumpseat-model nil
+  "The model that new chats name, as \"provider:model\"; nil is the daemon's default."
+  :type '(choice (const :tag "The daemon's default" nil) string))
+
+(defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
+  "Where \\[jumpseat-save] saves a new chat."
+  :type 'directory)
+
+(defcustom jumpseat-open-browser 'local
+  "Whether signing in may open a browser; `local' means not over SSH."
+  :type '(choice (const :tag "Not over SSH" local) (const :tag "Always" t) (const :tag "Never" nil)))
+
+(defcustom jumpseat-keep t
+  "Whether the daemon keeps the conversations."
+  :type 'boolean)
+
+(defcustom jumpseat-log-level "warning"
+  "The level of the daemon's log."
+  :type '(choice (const "debug") (const "info") (const "warning") (const "error")))
+
+(defcustom jumpseat-package nil
+  "What \\[jumpseat-install] installs, as a requirement for pip; nil is this version."
+  :type '(choice (const :tag "This version" nil) string))
+
+(defface jumpseat-note '((t :inherit shadow))
+  "Notes that are not part of a chat, such as the model and tokens of an answer.")
+
+(defface jumpseat-error '((t :inherit error))
+  "Errors below a question or an answer.")
+
+;;; Values of JSON
+
+(defun jumpseat-true-p (value)
+  "Whether VALUE is the boolean true of a decoded message."
+  (eq value t))
+
+(defun jumpseat-get (value &rest keys)
+  "The value at the path KEYS in VALUE, property lists within property lists."
+  (seq-reduce #'plist-get keys value))
+
+(defun jumpseat-list (array)
+  "ARRAY of a decoded message as a list."
+  (append array nil))
+
+;;; Errors
+
+(defun jumpseat-make-error (kind message &optional hint)
+  "An error of this package in the shape of the daemon's: KIND, MESSAGE and HINT."
+  (list :code 0 :message message :data (list :kind kind :hint hint)))
+
+(defun jumpseat-sentence (err)
+  "The text of ERR for a person: its message, then its hint."
+  (let ((hint (jumpseat-get err :data :hint))
+        (message (plist-get err :message)))
+    (if hint (concat message " " hint) message)))
+
+;;; The log, and messages
+
+(defconst jumpseat-log-buffer "*jumpseat log*" "The buffer of this package's own log.")
+
+(defun jumpseat-log-file ()
+  "The log of the daemon, which writes it itself."
+  (locate-user-emacs-file "jumpseat/daemon.log"))
+
+(defun jumpseat-log-write (format &rest arguments)
+  "Append a line to the log: FORMAT with ARGUMENTS.
+Texts of chats do not belong there."
+  (with-current-buffer (get-buffer-create jumpseat-log-buffer)
+    (let ((inhibit-read-only t))
+      (setq buffer-read-only t
+            buffer-undo-list t)
+      (save-excursion
+        (goto-char (point-max))
+        (insert (format-time-string "%FT%T ") (apply #'format format arguments) "\n")))))
+
+(defun jumpseat-say (format &rest arguments)
+  "Show FORMAT with ARGUMENTS in the echo area, and keep it in the log."
+  (let ((text (apply #'format format arguments)))
+    (jumpseat-log-write "%s" text)
+    (message "jumpseat: %s" text)))
+
+(defun jumpseat-say-error (err)
+  "Show the sentence of ERR."
+  (jumpseat-say "%s" (jumpseat-sentence err)))
+
+(defun jumpseat-keys (command)
+  "How COMMAND is called here: its key, or M-x and its name."
+  (substitute-command-keys (format "\\[%s]" command)))
+
+;;; The program
+
+(defun jumpseat-local-directory ()
+  "A directory of this machine, also where `default-directory' is on another one."
+  (if (or (file-remote-p default-directory) (not (file-accessible-directory-p default-directory)))
+      (expand-file-name "~/")
+    default-directory))
+
+(defun jumpseat-install-directory ()
+  "Where this version is installed.
+A virtual environment cannot be moved, so each version has its own."
+  (expand-file-name (concat "daemon-" jumpseat-version) (locate-user-emacs-file "jumpseat/")))
+
+(defun jumpseat-installed-program ()
+  "The path of the program that \\[jumpseat-install] installs."
+  (expand-file-name (if (eq system-type 'windows-nt) "Scripts/jumpseat.exe" "bin/jumpseat")
+                    (jumpseat-install-directory)))
+
+(defun jumpseat-find-program (name)
+  "The path of the program NAME on this machine, or nil.
+An Emacs that was not started from a shell often lacks the usual directories."
+  (let ((default-directory (jumpseat-local-directory))
+        (exec-path (append exec-path '("~/.local/bin" "~/.cargo/bin" "/opt/homebrew/bin"
+                                       "/usr/local/bin"))))
+    (executable-find name)))
+
+(defun jumpseat-program ()
+  "The daemon's program as a list of words, or nil if there is none."
+  (or jumpseat-command
+      (when-let ((found (or (jumpseat-find-program "jumpseat")
+                            (let ((default-directory (jumpseat-local-directory)))
+                              (executable-find (jumpseat-installed-program))))))
+        (list found))))
+
+(defun jumpseat-run-process (command done)
+  "Run COMMAND, a list of words, in the background.
+DONE is called with its exit code and its output, or with nil and the reason if
+it could not be started."
+  (let* ((default-directory (jumpseat-local-directory))
+         (buffer (generate-new-buffer " *jumpseat process*"))
+         (end (lambda (process _change)
+                (unless (process-live-p process)
+                  (let ((output (with-current-buffer buffer (string-trim (buffer-string)))))
+                    (kill-buffer buffer)
+                    (jumpseat-log-write "%s: %d\n%s" (string-join command " ")
+                                        (process-exit-status process) output)
+                    (run-at-time 0 nil done (process-exit-status process) output))))))
+    (condition-case failure
+        (make-process :name "jumpseat-process" :buffer buffer :command command :noquery t
+                      :connection-type 'pipe :sentinel end)
+      (file-error
+       (kill-buffer buffer)
+       (run-at-time 0 nil done nil (error-message-string failure))))))
+
+(provide 'jumpseat-core)
+;;; jumpseat-core.el ends here

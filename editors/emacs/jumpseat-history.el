@@ -1,0 +1,146 @@
+;;; jumpseat-history.el --- Kept conversations  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Pick a kept conversation: continue it, look at it, fork it, rename it, delete it.
+
+;;; Code:
+
+(require 'jumpseat-models)
+
+(defun jumpseat-history--item (row)
+  "ROW of a list of conversations as an item for `jumpseat-ui-choose'."
+  (let ((when- (string-replace "T" " " (substring (plist-get row :updatedAt) 0 16))))
+    (list (concat when- "  " (plist-get row :title)) row
+          (string-join (delq nil (list (format "%d turns" (plist-get row :turns))
+                                       (plist-get row :model)))
+                       " · "))))
+
+(defun jumpseat-history--unique (items)
+  "ITEMS with names of which no two are equal."
+  (let (seen)
+    (mapcar (lambda (item)
+              (let ((name (car item)) (number 1))
+                (while (member name seen)
+                  (setq name (format "%s <%d>" (car item) (setq number (1+ number)))))
+                (push name seen)
+                (cons name (cdr item))))
+            items)))
+
+(defun jumpseat-history--read (id callback)
+  "Call CALLBACK with the text of the kept conversation ID, and the conversation."
+  (jumpseat-rpc-request
+   "conversations/get" (list :id id)
+   (lambda (err conversation)
+     (if err (jumpseat-say-error err)
+       (jumpseat-rpc-request
+        "transcript/render"
+        (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
+              :system (plist-get conversation :system)
+              :settings (plist-get conversation :settings) :conversationId id)
+        (lambda (failure result)
+          (if failure (jumpseat-say-error failure)
+            (funcall callback (plist-get result :text) conversation))))))))
+
+(defun jumpseat-history--continue (id)
+  "Open the kept conversation ID as a chat."
+  (jumpseat-history--read
+   id
+   (lambda (text conversation)
+     (jumpseat-transcript-headings
+      (plist-get conversation :model)
+      (lambda (err headings)
+        (if err (jumpseat-say-error err)
+          (let* ((messages (plist-get conversation :messages))
+                 (last (and (> (length messages) 0) (elt messages (1- (length messages))))))
+            (jumpseat-chat-show
+             (jumpseat-chat-new
+              ;; After a turn that failed, the last message is the question itself.
+              (if (equal (plist-get last :role) "user") text
+                (concat text "\n" (car headings) "\n\n"))
+              id)))))))))
+
+(defun jumpseat-history--preview (row)
+  "Show the conversation of ROW."
+  (jumpseat-history--read
+   (plist-get row :id)
+   (lambda (text _conversation)
+     (with-current-buffer (jumpseat-ui-show "*jumpseat conversation*" (list text))
+       (goto-char (point-min))))))
+
+(defun jumpseat-history--delete (row)
+  "Delete the conversation of ROW, if the user says so."
+  (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
+    (jumpseat-rpc-request
+     "conversations/delete" (list :id (plist-get row :id))
+     (lambda (err result)
+       (cond (err (jumpseat-say-error err))
+             ((jumpseat-true-p (plist-get result :deleted))
+              (jumpseat-say "The conversation was deleted."))
+             (t (jumpseat-say "It was deleted already.")))))))
+
+(defun jumpseat-history--rename (row)
+  "Give the conversation of ROW another title."
+  (jumpseat-rpc-request
+   "conversations/rename"
+   (list :id (plist-get row :id) :title (read-string "Title: " (plist-get row :title)))
+   (lambda (err renamed)
+     (if err (jumpseat-say-error err)
+       (jumpseat-say "The conversation is \"%s\" now." (plist-get renamed :title))))))
+
+(defun jumpseat-history--fork (row)
+  "Open a fork of the conversation of ROW."
+  (jumpseat-rpc-request
+   "conversations/fork" (list :id (plist-get row :id))
+   (lambda (err fork)
+     (if err (jumpseat-say-error err)
+       (jumpseat-history--continue (plist-get fork :id))))))
+
+(defun jumpseat-history--act (row)
+  "Let the user say what to do with the conversation of ROW."
+  (funcall (jumpseat-ui-read
+            (plist-get row :title)
+            `(("Continue" ,(lambda (row) (jumpseat-history--continue (plist-get row :id))))
+              ("Preview" jumpseat-history--preview)
+              ("Fork" jumpseat-history--fork)
+              ("Rename" jumpseat-history--rename)
+              ("Delete" jumpseat-history--delete))
+            'jumpseat-action)
+           row))
+
+(defun jumpseat-history--pick (params)
+  "Let the user pick one of the conversations that PARAMS list."
+  (jumpseat-rpc-request
+   "conversations/list" params
+   (lambda (err result)
+     (let ((rows (plist-get result :conversations))
+           (cursor (plist-get result :nextCursor)))
+       (cond
+        (err (jumpseat-say-error err))
+        ((seq-empty-p rows) (jumpseat-say "No conversation was found."))
+        (t (jumpseat-ui-choose
+            "Conversation"
+            (append (jumpseat-history--unique (mapcar #'jumpseat-history--item rows))
+                    (when cursor '(("… more" more ""))))
+            'jumpseat-conversation
+            (lambda (row)
+              (if (eq row 'more)
+                  (jumpseat-history--pick (append (list :cursor cursor) params))
+                (jumpseat-history--act row))))))))))
+
+;;;###autoload
+(defun jumpseat-history (words &optional here)
+  "Pick a kept conversation that has all WORDS, or any if there are none.
+With a prefix argument HERE, one of this directory."
+  (interactive (list (read-string "Conversations with the words (empty: all): ")
+                     current-prefix-arg))
+  (jumpseat-history--pick
+   (list :query (unless (string-empty-p words) words)
+         :cwd (when here (expand-file-name (jumpseat-local-directory))))))
+
+(provide 'jumpseat-history)
+;;; jumpseat-history.el ends here

@@ -1,0 +1,250 @@
+;;; jumpseat-models.el --- Providers, models and settings  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; What the daemon says of providers, models, settings and prompts, kept until it says that it
+;; changed, and the commands that choose a model and settings.
+
+;;; Code:
+
+(require 'jumpseat-chat)
+(require 'jumpseat-ui)
+
+(defvar jumpseat-models--cache nil "An alist of methods and their results.")
+(defvar jumpseat-models--fetching nil "The methods that were requested for completion.")
+
+(defun jumpseat-models--forget (&rest methods)
+  "Return a listener that forgets the results of METHODS."
+  (lambda (_params)
+    (setq jumpseat-models--cache
+          (seq-remove (lambda (each) (member (car each) methods)) jumpseat-models--cache))))
+
+(jumpseat-rpc-on 'providers/didChange (jumpseat-models--forget "providers/list"))
+(jumpseat-rpc-on 'auth/didChange (jumpseat-models--forget "providers/list"))
+(jumpseat-rpc-on 'models/didChange (jumpseat-models--forget "models/list"))
+(jumpseat-rpc-on 'prompts/didChange (jumpseat-models--forget "prompts/list"))
+(jumpseat-rpc-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
+(jumpseat-rpc-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
+
+(defun jumpseat-models--get (method callback)
+  "Call CALLBACK with an error or nil, and the result of METHOD."
+  (jumpseat-rpc-request
+   method nil
+   (lambda (err result)
+     (unless err (setf (alist-get method jumpseat-models--cache nil nil #'equal) result))
+     (funcall callback err result))))
+
+(defun jumpseat-models--known (method key)
+  "The list KEY in what is known of METHOD; requests it if it is not.
+For completion, which cannot wait."
+  (let ((known (assoc method jumpseat-models--cache)))
+    (unless (or known (member method jumpseat-models--fetching))
+      (push method jumpseat-models--fetching)
+      (jumpseat-models--get method
+                            (lambda (&rest _)
+                              (setq jumpseat-models--fetching
+                                    (delete method jumpseat-models--fetching)))))
+    (jumpseat-list (plist-get (cdr known) key))))
+
+(defun jumpseat-models-providers (callback)
+  "Call CALLBACK with an error or nil, and the list of providers."
+  (jumpseat-models--get
+   "providers/list"
+   (lambda (err result)
+     (funcall callback err (jumpseat-list (plist-get result :providers))))))
+
+(defun jumpseat-models-known-providers ()
+  "The providers, as far as they are known."
+  (jumpseat-models--known "providers/list" :providers))
+
+(defun jumpseat-models-known ()
+  "The models, as far as they are known."
+  (jumpseat-models--known "models/list" :models))
+
+(defun jumpseat-models-known-prompts ()
+  "The prompts, as far as they are known."
+  (jumpseat-models--known "prompts/list" :prompts))
+
+(defun jumpseat-models--provider (model providers)
+  "The one of PROVIDERS that MODEL names, or the default one."
+  (or (seq-find (lambda (each) (and model (string-prefix-p (concat (plist-get each :id) ":") model)))
+                providers)
+      (seq-find (lambda (each) (jumpseat-true-p (plist-get each :isDefault))) providers)))
+
+;;; Models
+
+(defun jumpseat-models--size (tokens)
+  "TOKENS in thousands."
+  (format "%dk" (round tokens 1000)))
+
+(defun jumpseat-models-describe (model)
+  "Name, limits, cost and abilities of MODEL in one line."
+  (let* ((context (plist-get model :maxContextTokens))
+         (output (plist-get model :maxOutputTokens))
+         (multiplier (jumpseat-get model :billing :multiplier))
+         (policy (plist-get model :policy))
+         (abilities (seq-filter (lambda (each) (jumpseat-true-p (plist-get model (car each))))
+                                '((:supportsVision . "images") (:supportsThinking . "thinking")
+                                  (:supportsToolUse . "tools")))))
+    (string-join
+     (delq nil
+           (list (unless (equal (plist-get model :name) (plist-get model :model))
+                   (plist-get model :name))
+                 (when context
+                   (concat (jumpseat-models--size context) " context"
+                           (when output
+                             (format ", %s output" (jumpseat-models--size output)))))
+                 (when multiplier (format "%gx" multiplier))
+                 (when abilities (mapconcat #'cdr abilities ", "))
+                 (when (and policy (not (equal policy "enabled"))) "terms not accepted")
+                 (when (jumpseat-true-p (plist-get model :isDefault)) "default")))
+     " · ")))
+
+(defun jumpseat-models--use (buffer id)
+  "Use the model ID in the chat in BUFFER, or as the default if it is no chat."
+  (cond
+   ((not (buffer-live-p buffer)))
+   ((buffer-local-value 'jumpseat-chat-mode buffer)
+    (with-current-buffer buffer
+      (jumpseat-transcript-set-model id (lambda () (jumpseat-view-update :model id)))))
+   (t
+    (jumpseat-rpc-request
+     "settings/save" (list :settings (list :default_model id))
+     (lambda (err _result)
+       (if err (jumpseat-say-error err)
+         (jumpseat-say "%s is the default model now, for all clients." id)))))))
+
+(defun jumpseat-models--use-with-terms (buffer model)
+  "Use MODEL in BUFFER, after its terms are accepted if it has some."
+  (let ((id (plist-get model :id))
+        (terms (plist-get model :policyTerms)))
+    (if (not (and terms (equal (plist-get model :policy) "unconfigured")))
+        (jumpseat-models--use buffer id)
+      (when (yes-or-no-p (concat terms "\nAccept the terms for your account? "))
+        (jumpseat-rpc-request
+         "models/setPolicy" (list :model id :state "enabled")
+         (lambda (err _result)
+           (if err (jumpseat-say-error err) (jumpseat-models--use buffer id))))))))
+
+;;;###autoload
+(defun jumpseat-model (&optional name)
+  "Choose the model of this chat, or elsewhere the default of all clients.
+NAME is the model; without it all models are offered."
+  (interactive)
+  (let ((buffer (current-buffer)))
+    (if name (jumpseat-models--use buffer name)
+      (jumpseat-models--get
+       "models/list"
+       (lambda (err result)
+         (let ((models (seq-remove (lambda (each) (eq (plist-get each :pickerEnabled) :json-false))
+                                   (plist-get result :models))))
+           (cond
+            (err (jumpseat-say-error err))
+            ((null models)
+             (jumpseat-say "No provider has models. %s"
+                           (mapconcat (lambda (each) (jumpseat-get each :error :message))
+                                      (plist-get result :errors) " ")))
+            (t (jumpseat-ui-choose
+                "Model"
+                (mapcar (lambda (each)
+                          (list (plist-get each :id) each (jumpseat-models-describe each)))
+                        models)
+                'jumpseat-model
+                (lambda (model) (jumpseat-models--use-with-terms buffer model)))))))))))
+
+;;; Settings
+
+(defun jumpseat-models-rule (row)
+  "The rule of the settings ROW in words."
+  (string-join
+   (delq nil
+         (list (plist-get row :type)
+               (when-let ((choices (jumpseat-list (plist-get row :choices))))
+                 (mapconcat (lambda (each) (format "%s" each)) choices ", "))
+               (when (plist-get row :minimum) (format "at least %s" (plist-get row :minimum)))
+               (when (plist-get row :maximum) (format "at most %s" (plist-get row :maximum)))
+               (when (plist-get row :default) (format "default %s" (plist-get row :default)))))
+   ", "))
+
+(defun jumpseat-models-rows ()
+  "The settings of the provider of this chat, as far as they are known."
+  (jumpseat-list
+   (plist-get (jumpseat-models--provider (jumpseat-transcript-model)
+                                         (jumpseat-models-known-providers))
+              :settingsSchema)))
+
+(defun jumpseat-models--read-value (row current)
+  "Let the user enter a value for the settings ROW, which is CURRENT now.
+Nil removes the setting."
+  (let* ((type (plist-get row :type))
+         (choices (cond ((equal type "boolean") '("true" "false"))
+                        (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
+         (prompt (format "%s (%s; empty removes it): " (plist-get row :key)
+                         (jumpseat-models-rule row)))
+         (initial (cond ((eq current :json-false) "false")
+                        ((eq current t) "true")
+                        (current (format "%s" current))))
+         (text (string-trim (if choices (completing-read prompt choices nil nil initial)
+                              (read-string prompt initial)))))
+    (cond ((string-empty-p text) nil)
+          ((and (equal type "boolean") (member text '("true" "false")))
+           (if (equal text "true") t :json-false))
+          ((and (member type '("number" "integer"))
+                (string-match-p "\\`-?[0-9]*\\.?[0-9]+\\'" text))
+           (string-to-number text))
+          ((equal type "list") (vconcat (split-string text "," t "[ \t]+")))
+          (t text))))
+
+(defun jumpseat-models--without (plist key)
+  "PLIST without KEY."
+  (let (result)
+    (while plist
+      (unless (eq (car plist) key)
+        (setq result (append result (list (car plist) (cadr plist)))))
+      (setq plist (cddr plist)))
+    result))
+
+(defun jumpseat-models--set (buffer conversation row)
+  "Let the user set ROW in CONVERSATION, the text of the chat in BUFFER."
+  (let* ((key (intern (concat ":" (plist-get row :key))))
+         (settings (plist-get conversation :settings))
+         (value (jumpseat-models--read-value row (plist-get settings key)))
+         (changed (append (jumpseat-models--without settings key)
+                          (when value (list key value)))))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (jumpseat-transcript-update
+         (lambda (now) (append (list :settings changed) now)))))))
+
+;;;###autoload
+(defun jumpseat-settings ()
+  "Choose a setting of this chat, and set it in its front matter."
+  (interactive)
+  (unless jumpseat-chat-mode
+    (user-error "This is no chat; %s opens one" (jumpseat-keys 'jumpseat)))
+  (let ((buffer (current-buffer)))
+    (jumpseat-transcript-parse
+     (jumpseat-transcript-text)
+     (lambda (err conversation)
+       (if err (jumpseat-say-error err)
+         (jumpseat-models-providers
+          (lambda (failure providers)
+            (if failure (jumpseat-say-error failure)
+              (let ((provider (jumpseat-models--provider (plist-get conversation :model)
+                                                         providers)))
+                (jumpseat-ui-choose
+                 "Setting"
+                 (mapcar (lambda (row)
+                           (list (plist-get row :key) row
+                                 (format "%s  %s" (jumpseat-models-rule row)
+                                         (plist-get row :description))))
+                         (plist-get provider :settingsSchema))
+                 'jumpseat-setting
+                 (lambda (row) (jumpseat-models--set buffer conversation row))))))))))))
+
+(provide 'jumpseat-models)
+;;; jumpseat-models.el ends here

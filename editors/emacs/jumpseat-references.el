@@ -1,0 +1,196 @@
+;;; jumpseat-references.el --- What @words and /prompts stand for  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question become blocks with that
+;; text; a question that starts with `/NAME' becomes that prompt of the daemon's configuration.
+;; Both are put into the chat too: it is complete then, and shows what was sent.
+
+;;; Code:
+
+(require 'flymake)
+(require 'jumpseat-chat)
+(require 'jumpseat-region)
+
+(defvar flycheck-current-errors)
+(declare-function flycheck-error-line "ext:flycheck")
+(declare-function flycheck-error-column "ext:flycheck")
+(declare-function flycheck-error-level "ext:flycheck")
+(declare-function flycheck-error-message "ext:flycheck")
+
+(defconst jumpseat-references-words '("@buffer" "@selection" "@diagnostics" "@file:")
+  "The words that are completed.")
+
+(define-error 'jumpseat-references-missing "No such reference")
+
+(defun jumpseat-references--diagnostics ()
+  "The diagnostics of this buffer, one a line."
+  (append
+   (mapcar (lambda (each)
+             (let ((at (flymake-diagnostic-beg each)))
+               (format "%d:%d: %s: %s" (line-number-at-pos at t)
+                       (1+ (save-excursion (goto-char at) (- at (line-beginning-position))))
+                       (pcase (flymake-diagnostic-type each)
+                         ((or :error 'eglot-error) "ERROR")
+                         ((or :warning 'eglot-warning) "WARN")
+                         (_ "INFO"))
+                       (flymake-diagnostic-text each))))
+           (and (bound-and-true-p flymake-mode) (flymake-diagnostics)))
+   (mapcar (lambda (each)
+             (format "%d:%d: %s: %s" (flycheck-error-line each) (or (flycheck-error-column each) 1)
+                     (upcase (symbol-name (flycheck-error-level each)))
+                     (flycheck-error-message each)))
+           (bound-and-true-p flycheck-current-errors))))
+
+(defun jumpseat-references--file (path)
+  "The block of the file PATH; the chat's `default-directory' is where it begins."
+  (let ((file (expand-file-name path)))
+    (unless (and (file-readable-p file) (file-regular-p file))
+      (signal 'jumpseat-references-missing (list (format "The file %s cannot be read." path))))
+    (with-temp-buffer
+      (insert-file-contents file)
+      (list :type "context" :text (buffer-string) :uri (jumpseat-region-uri file)
+            :languageId (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
+                          (and (symbolp mode) mode (jumpseat-region-language mode)))))))
+
+(defun jumpseat-references--block (word)
+  "The block that WORD stands for; signals `jumpseat-references-missing'."
+  (if (string-prefix-p "@file:" word)
+      (jumpseat-references--file (string-remove-prefix "@file:" word))
+    (let ((source (jumpseat-chat-source)))
+      (unless source
+        (signal 'jumpseat-references-missing
+                (list (format "%s: no file is open beside the chat." word))))
+      (with-current-buffer source
+        (pcase word
+          ("@buffer" (jumpseat-region-block 1 (1+ (buffer-size))))
+          ("@diagnostics"
+           (list :type "context" :uri (jumpseat-region-uri buffer-file-name) :label "diagnostics"
+                 :text (concat (or (string-join (jumpseat-references--diagnostics) "\n")) "\n")))
+          (_
+           (unless (and mark-active (/= (point) (mark)))
+             (signal 'jumpseat-references-missing
+                     '("@selection: nothing is selected in the last buffer.")))
+           (jumpseat-region-block (region-beginning) (region-end))))))))
+
+(defun jumpseat-references--blocks (text)
+  "The blocks of the references in TEXT; signals `jumpseat-references-missing'."
+  (let ((start 0) blocks)
+    (while (string-match "\\(?:\\`\\|[ \t\n]\\)\\(@[^ \t\n]+\\)" text start)
+      (setq start (match-end 1))
+      (let ((word (replace-regexp-in-string "[,;?!]+\\'" "" (match-string 1 text))))
+        (when (or (member word (remove "@file:" jumpseat-references-words))
+                  (string-prefix-p "@file:" word))
+          (push (jumpseat-references--block (if (string-prefix-p "@file:" word)
+                                                (string-remove-suffix "." word)
+                                              word))
+                blocks))))
+    (nreverse blocks)))
+
+(defun jumpseat-references--same-p (a b)
+  "Whether the blocks A and B are the same piece."
+  (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
+               '(:type :text :uri :label)))
+
+(defun jumpseat-references--content (content)
+  "CONTENT, the blocks of a question, with the blocks of its references.
+Signals `jumpseat-references-missing'."
+  (vconcat
+   (seq-mapcat
+    (lambda (block)
+      (append (when (equal (plist-get block :type) "text")
+                (seq-remove
+                 ;; A question that is sent again has its blocks already.
+                 (lambda (found)
+                   (seq-some (lambda (each) (jumpseat-references--same-p each found)) content))
+                 (jumpseat-references--blocks (plist-get block :text))))
+              (list block)))
+    content)))
+
+;;; Prompts
+
+(defun jumpseat-references--prompt (content callback)
+  "Put the prompt that the question CONTENT starts with in its place.
+CALLBACK gets an error or nil, the new content, and the answer of the daemon."
+  (let* ((index (seq-position content "text"
+                              (lambda (block type) (equal (plist-get block :type) type))))
+         (block (and index (elt content index)))
+         (text (or (plist-get block :text) "")))
+    (if (not (string-match "\\`/\\([A-Za-z0-9._-]+\\)\\(?:[ \t\n]+\\|\\'\\)" text))
+        (funcall callback nil content nil)
+      (let ((name (match-string 1 text))
+            (input (substring text (match-end 0))))
+        (jumpseat-rpc-request
+         "prompts/get" (list :name name :input input)
+         (lambda (err prompt)
+           (if err (funcall callback err nil nil)
+             (let ((changed (copy-sequence content)))
+               (aset changed index (plist-put (copy-sequence block) :text
+                                              (plist-get prompt :text)))
+               (funcall callback nil changed prompt)))))))))
+
+(defun jumpseat-references--with-prompt (conversation prompt)
+  "CONVERSATION with the model, system prompt and settings of PROMPT."
+  (append
+   (list :model (or (plist-get prompt :model) (plist-get conversation :model))
+         :system (or (plist-get prompt :system) (plist-get conversation :system))
+         :settings (append (plist-get prompt :settings) (plist-get conversation :settings)))
+   conversation))
+
+;;; The question
+
+(defun jumpseat-references-expand (conversation section refuse done)
+  "Put in what the last question of CONVERSATION stands for.
+SECTION is where it is in this buffer: a cons of positions.  REFUSE is called
+with an error, or DONE with the conversation as it is to be sent."
+  (let* ((buffer (current-buffer))
+         (place (cons (copy-marker (car section)) (copy-marker (cdr section))))
+         (messages (plist-get conversation :messages))
+         (before (plist-get (elt messages (1- (length messages))) :content)))
+    (jumpseat-references--prompt
+     before
+     (lambda (err prompted prompt)
+       (cond
+        (err (funcall refuse err))
+        ((buffer-live-p buffer)
+         (with-current-buffer buffer
+           (condition-case missing
+               (let ((content (jumpseat-references--content prompted)))
+                 (if (equal content before) (funcall done conversation)
+                   (jumpseat-references--put
+                    (if prompt (jumpseat-references--with-prompt conversation prompt) conversation)
+                    content place (and prompt t) refuse done)))
+             (jumpseat-references-missing
+              (funcall refuse (jumpseat-make-error "request" (cadr missing))))))))))))
+
+(defun jumpseat-references--put (conversation content place prompted refuse done)
+  "Make CONTENT the last question of CONVERSATION, also in this buffer at PLACE.
+After a prompt, if PROMPTED, the front matter is written too.  REFUSE and DONE
+are as for `jumpseat-references-expand'."
+  (let* ((buffer (current-buffer))
+         (messages (copy-sequence (plist-get conversation :messages)))
+         (last (1- (length messages)))
+         (message (plist-put (copy-sequence (elt messages last)) :content content)))
+    (aset messages last message)
+    (jumpseat-transcript-render
+     message (plist-get conversation :model)
+     (lambda (err text)
+       (cond
+        (err (funcall refuse err))
+        ((buffer-live-p buffer)
+         (with-current-buffer buffer
+           (jumpseat-transcript-replace (car place) (cdr place) (concat text "\n"))
+           (when prompted
+             (jumpseat-transcript-front-matter
+              conversation
+              (lambda (failure head)
+                (when (and (not failure) (buffer-live-p buffer))
+                  (with-current-buffer buffer (jumpseat-transcript-put-front-matter head)))))))
+         (funcall done (append (list :messages messages) conversation))))))))
+
+(provide 'jumpseat-references)
+;;; jumpseat-references.el ends here

@@ -1,0 +1,59 @@
+;;; jumpseat-region.el --- Pieces of buffers as the daemon wants them  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Context blocks: a text with its file, language and range, counted as LSP counts.
+
+;;; Code:
+
+(require 'seq)
+(require 'url-util)
+
+(defun jumpseat-region--position (position)
+  "POSITION of this buffer as LSP counts: lines from 0, and units of UTF-16."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char position)
+      (let ((before (buffer-substring-no-properties (line-beginning-position) position)))
+        (list :line (1- (line-number-at-pos position t))
+              ;; A character beyond the first plane has two units.
+              :character (+ (length before)
+                            (seq-count (lambda (char) (> char #xFFFF)) before)))))))
+
+(defun jumpseat-region-uri (file)
+  "The URI of FILE, or nil for nil.  A file on another machine has its whole name."
+  (when file
+    (concat "file://" (unless (string-prefix-p "/" file) "/")
+            (url-hexify-string (expand-file-name file) url-path-allowed-chars))))
+
+(defconst jumpseat-region--languages
+  '(("js" . "javascript") ("js2" . "javascript") ("sh" . "shellscript") ("bash" . "shellscript")
+    ("c++" . "cpp") ("emacs-lisp" . "elisp") ("lisp-interaction" . "elisp") ("tsx" . "typescriptreact")
+    ("gfm" . "markdown") ("conf-toml" . "toml") ("js-json" . "json") ("mhtml" . "html")
+    ("latex" . "latex") ("LaTeX" . "latex") ("cperl" . "perl") ("nxml" . "xml"))
+  "Names of languages that differ from those of the major modes.")
+
+(defun jumpseat-region-language (mode)
+  "The name of the language of the major MODE, or nil for plain text."
+  (let ((name (replace-regexp-in-string "\\(?:-ts\\)?-mode\\'" "" (symbol-name mode))))
+    (unless (member name '("text" "fundamental"))
+      (or (cdr (assoc name jumpseat-region--languages)) name))))
+
+(defun jumpseat-region-block (beg end)
+  "The context block of the text from BEG to END of this buffer."
+  (save-restriction
+    (widen)
+    (list :type "context"
+          :text (buffer-substring-no-properties beg end)
+          :uri (jumpseat-region-uri buffer-file-name)
+          :languageId (jumpseat-region-language major-mode)
+          :range (list :start (jumpseat-region--position beg)
+                       :end (jumpseat-region--position end)))))
+
+(provide 'jumpseat-region)
+;;; jumpseat-region.el ends here

@@ -1,0 +1,193 @@
+;;; jumpseat-send.el --- Sending a chat  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The question is read, its prompt and its references are put in, and the answer is written below.
+
+;;; Code:
+
+(require 'jumpseat-chat)
+(require 'jumpseat-references)
+
+(declare-function jumpseat-account-show-quota "jumpseat-account")
+(declare-function jumpseat-offer-after "jumpseat-install")
+(declare-function jumpseat-model "jumpseat-models")
+
+(defvar jumpseat-turn-started-hook nil
+  "Functions that are called without arguments in a chat when a turn starts.")
+
+(defvar jumpseat-turn-ended-functions nil
+  "Functions that are called in a chat when a turn has ended.
+Their arguments are the error or nil, and the stop reason or nil.")
+
+(defun jumpseat-send--idle ()
+  "Show that nothing runs in this chat."
+  (setq jumpseat-chat-turn nil
+        jumpseat-chat-preparing nil)
+  (jumpseat-view-update :state nil :detail nil))
+
+(defun jumpseat-send--refuse (buffer err)
+  "Show ERR at the end of the chat in BUFFER, which was not sent."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (jumpseat-send--idle)
+      (save-restriction
+        (widen)
+        (save-excursion
+          (goto-char (point-max))
+          (skip-chars-backward " \t\n")
+          (jumpseat-view-error (point) err)))
+      (jumpseat-offer-after err)
+      (run-hook-with-args 'jumpseat-turn-ended-functions err nil))))
+
+(defun jumpseat-send--finish (buffer answer headings outcome)
+  "Write the end of a turn: OUTCOME, ANSWER and the next of HEADINGS in BUFFER."
+  (let* ((result (plist-get outcome :result))
+         (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error)))
+         ;; A daemon that ended has sent no content; the next one renders what its deltas had.
+         (content (or (plist-get outcome :content) (jumpseat-answer-content answer)))
+         (close
+          (lambda ()
+            (when (buffer-live-p buffer)
+              (with-current-buffer buffer
+                (let ((empty (jumpseat-answer-empty-p answer)))
+                  (when empty (jumpseat-answer-remove answer))
+                  (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
+                                         err (plist-get outcome :cancelled)))
+                (jumpseat-send--idle)
+                (jumpseat-view-update :usage (or (plist-get result :usage)
+                                                 (jumpseat-answer-usage answer)))
+                (when err (jumpseat-offer-after err))
+                (jumpseat-account-show-quota (jumpseat-answer-model answer))
+                (run-hook-with-args 'jumpseat-turn-ended-functions err
+                                    (plist-get result :stopReason)))))))
+    (when (plist-get result :usage)
+      (setf (jumpseat-answer-usage answer) (plist-get result :usage)))
+    (if (seq-empty-p content) (funcall close)
+      ;; The daemon escapes lines of the answer that would be read as headings or blocks.
+      (jumpseat-transcript-render
+       (list :role "assistant" :content content) (jumpseat-answer-model answer)
+       (lambda (failure text)
+         (unless failure (jumpseat-answer-settle answer text))
+         (funcall close))))))
+
+(defun jumpseat-send--pin (answer conversation)
+  "Name the model of ANSWER, and its kept conversation, in the front matter.
+The chat goes on with what it began with, also when the default changes.
+CONVERSATION has what was sent."
+  (let ((writer (jumpseat-answer-writer answer))
+        (model (plist-get conversation :model))
+        (id (jumpseat-answer-conversation answer)))
+    (unless (and model (equal id (plist-get conversation :conversationId)))
+      (jumpseat-transcript-front-matter
+       (append (list :model (or model (jumpseat-answer-model answer)) :conversationId id)
+               conversation)
+       (lambda (err text)
+         (when (and (not err) (jumpseat-writer-live-p writer)
+                    (marker-position (jumpseat-writer-end writer)))
+           (jumpseat-writer-edit writer (jumpseat-transcript-put-front-matter text))))))))
+
+(defun jumpseat-send--begin (conversation headings)
+  "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
+  (let* ((buffer (current-buffer))
+         (answer (jumpseat-answer-new (cdr headings)))
+         (pinned nil))
+    (jumpseat-view-update :state 'waiting)
+    (run-hooks 'jumpseat-turn-started-hook)
+    (setq jumpseat-chat-turn
+          (jumpseat-turn-start
+           "chat/start"
+           (list :messages (plist-get conversation :messages)
+                 :system (plist-get conversation :system)
+                 :model (plist-get conversation :model)
+                 :settings (plist-get conversation :settings)
+                 :conversationId (or jumpseat-chat-id (plist-get conversation :conversationId))
+                 :keep (if jumpseat-keep t :json-false))
+           (lambda (deltas)
+             (jumpseat-answer-write answer deltas)
+             (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))
+               (setq pinned t)
+               (with-current-buffer buffer
+                 (setq jumpseat-chat-id (or (jumpseat-answer-conversation answer)
+                                            jumpseat-chat-id)))
+               (jumpseat-send--pin answer conversation)))
+           (lambda (outcome) (jumpseat-send--finish buffer answer headings outcome))))
+    (when jumpseat-chat-stopped (jumpseat-turn-stop jumpseat-chat-turn))))
+
+(defun jumpseat-send--section (conversation)
+  "Where the last message of CONVERSATION is in this buffer: a cons of positions."
+  (let* ((last (1- (length (plist-get conversation :messages))))
+         (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
+                         (plist-get conversation :turns))))
+    (cons (jumpseat-transcript-line (plist-get turn :startLine))
+          (jumpseat-transcript-line (plist-get turn :endLine)))))
+
+(defun jumpseat-send--obey (conversation)
+  "Choose the model if the question of CONVERSATION is /model, and take it out.
+Return whether it was."
+  (let* ((messages (plist-get conversation :messages))
+         (content (plist-get (elt messages (1- (length messages))) :content))
+         (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
+    (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
+      (let ((name (match-string 1 text))
+            (section (jumpseat-send--section conversation)))
+        (save-excursion
+          (goto-char (car section))
+          (forward-line)
+          (delete-region (point) (cdr section))
+          (insert "\n"))
+        (goto-char (point-max))
+        (jumpseat-send--idle)
+        (jumpseat-model (unless (string-empty-p name) name))
+        t))))
+
+(defun jumpseat-send--read (buffer conversation)
+  "Go on with CONVERSATION, which is the text of the chat in BUFFER."
+  (let* ((messages (plist-get conversation :messages))
+         (last (and (> (length messages) 0) (elt messages (1- (length messages)))))
+         (refuse (lambda (err) (jumpseat-send--refuse buffer err))))
+    (cond
+     ((not (equal (plist-get last :role) "user"))
+      (jumpseat-send--idle)
+      (jumpseat-say "There is no question: write one at the end of the chat."))
+     ((jumpseat-send--obey conversation))
+     (t
+      (jumpseat-references-expand
+       conversation (jumpseat-send--section conversation) refuse
+       (lambda (expanded)
+         (jumpseat-transcript-headings
+          (plist-get expanded :model)
+          (lambda (err headings)
+            (cond (err (funcall refuse err))
+                  ((not (buffer-live-p buffer)))
+                  (t (with-current-buffer buffer
+                       (if jumpseat-chat-stopped
+                           (jumpseat-send--idle)
+                         (jumpseat-send--begin expanded headings)))))))))))))
+
+;;;###autoload
+(defun jumpseat-send ()
+  "Send the chat in this buffer."
+  (interactive)
+  (unless jumpseat-chat-mode (jumpseat-chat-mode))
+  (if (jumpseat-chat-running-p)
+      (jumpseat-say "An answer is being written; %s stops it." (jumpseat-keys 'jumpseat-stop))
+    (setq jumpseat-chat-preparing t
+          jumpseat-chat-stopped nil)
+    (jumpseat-view-clear)
+    (jumpseat-view-update :state 'preparing)
+    (let ((buffer (current-buffer)))
+      (jumpseat-transcript-parse
+       (jumpseat-transcript-text)
+       (lambda (err conversation)
+         (cond (err (jumpseat-send--refuse buffer err))
+               ((buffer-live-p buffer)
+                (with-current-buffer buffer
+                  (jumpseat-send--read buffer conversation)))))))))
+
+(provide 'jumpseat-send)
+;;; jumpseat-send.el ends here

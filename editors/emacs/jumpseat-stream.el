@@ -1,0 +1,146 @@
+;;; jumpseat-stream.el --- Answers while they come  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A writer grows one piece of text in a buffer that a person may edit at the same time.  It leaves
+;; point and other windows alone, except those that were at the end, is one step of undo, and has
+;; the text fontified once, when it is complete: a major mode for Markdown may need longer for each
+;; piece than the model.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'jumpseat-core)
+
+(cl-defstruct (jumpseat-writer (:constructor jumpseat-writer--make) (:copier nil))
+  buffer
+  start                      ; markers; what is typed at one of them stays outside
+  end
+  (chunks nil)               ; what was written, the last one first
+  (undo nil))                ; the undo list after the last write
+
+(defun jumpseat-writer-new (position)
+  "A writer at POSITION of this buffer."
+  (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
+                         :end (copy-marker position)))
+
+(defun jumpseat-writer-live-p (writer)
+  "Whether the buffer of WRITER still exists."
+  (buffer-live-p (jumpseat-writer-buffer writer)))
+
+(defun jumpseat-writer--undo-join (writer)
+  "Make the next change a part of the step of undo of WRITER.
+Not if something else changed the buffer since: that stays a step of its own."
+  (cond ((eq buffer-undo-list t))
+        ((and (jumpseat-writer-undo writer) (null (car buffer-undo-list))
+              (eq (cdr buffer-undo-list) (jumpseat-writer-undo writer)))
+         (setq buffer-undo-list (cdr buffer-undo-list)))
+        ((not (eq buffer-undo-list (jumpseat-writer-undo writer)))
+         (undo-boundary))))
+
+(defmacro jumpseat-writer-edit (writer &rest body)
+  "Change the buffer of WRITER by BODY, in the step of undo of the writes before."
+  (declare (indent 1) (debug t))
+  (let ((writer- (make-symbol "writer")))
+    `(let ((,writer- ,writer))
+       (with-current-buffer (jumpseat-writer-buffer ,writer-)
+         (jumpseat-writer--undo-join ,writer-)
+         (save-excursion
+           (save-restriction
+             (widen)
+             (let ((inhibit-read-only t))
+               (prog1 (progn ,@body)
+                 (setf (jumpseat-writer-undo ,writer-)
+                       (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
+
+(defun jumpseat-writer--followers (writer)
+  "The windows that are at the end of the piece of WRITER.
+Only if that is the end of the buffer."
+  (let ((end (marker-position (jumpseat-writer-end writer))))
+    (when (= end (1+ (buffer-size)))
+      (seq-filter (lambda (window) (= (window-point window) end))
+                  (get-buffer-window-list nil nil t)))))
+
+(defun jumpseat-writer-append (writer text)
+  "Add TEXT at the end of the piece of WRITER.
+A window follows only if it was at the end.  A person who types there goes on
+behind the text."
+  ;; A carriage return would be shown, and kept in the file.
+  (setq text (replace-regexp-in-string "\r" "" text t t))
+  (unless (string-empty-p text)
+    (with-current-buffer (jumpseat-writer-buffer writer)
+      (let* ((end (jumpseat-writer-end writer))
+             (followers (jumpseat-writer--followers writer))
+             (point-follows (and (= (point) end) (eobp)))
+             ;; Those of font-lock and of modes cost more than all else; see `jumpseat-writer-close'.
+             (inhibit-modification-hooks t))
+        (jumpseat-writer-edit writer
+          (goto-char end)
+          (syntax-ppss-flush-cache (point))
+          ;; `fontified' keeps redisplay from fontifying it.
+          (insert (propertize text 'fontified t))
+          (set-marker end (point))
+          (push text (jumpseat-writer-chunks writer)))
+        (when point-follows (goto-char end))
+        (dolist (window followers)
+          (set-window-point window end))))))
+
+(defun jumpseat-writer--written (writer)
+  "What WRITER wrote."
+  (let ((text (apply #'concat (reverse (jumpseat-writer-chunks writer)))))
+    (setf (jumpseat-writer-chunks writer) (list text))
+    text))
+
+(defun jumpseat-writer--untouched-p (writer)
+  "Whether the piece of WRITER is as it was written."
+  (with-current-buffer (jumpseat-writer-buffer writer)
+    (save-restriction
+      (widen)
+      (equal (buffer-substring-no-properties (jumpseat-writer-start writer)
+                                             (jumpseat-writer-end writer))
+             (jumpseat-writer--written writer)))))
+
+(defun jumpseat-writer-replace (writer text)
+  "Make the piece of WRITER the TEXT, and change only what differs.
+Does nothing if a person has edited the piece."
+  (when (jumpseat-writer--untouched-p writer)
+    (let* ((text (replace-regexp-in-string "\r" "" text t t))
+           (old (jumpseat-writer--written writer))
+           (same (if (string= old text) (length old)
+                   (1- (abs (compare-strings old nil nil text nil nil))))))
+      (unless (string= old text)
+        (with-current-buffer (jumpseat-writer-buffer writer)
+          (let ((followers (jumpseat-writer--followers writer))
+                (end (jumpseat-writer-end writer)))
+            (jumpseat-writer-edit writer
+              (goto-char (+ (jumpseat-writer-start writer) same))
+              (delete-region (point) end)
+              (insert (substring text same))
+              (set-marker end (point)))
+            (setf (jumpseat-writer-chunks writer) (list text))
+            (dolist (window followers)
+              (set-window-point window end))))))
+    t))
+
+(defun jumpseat-writer-fontify (writer)
+  "Have the piece of WRITER fontified when it is shown."
+  (with-current-buffer (jumpseat-writer-buffer writer)
+    (save-restriction
+      (widen)
+      (font-lock-flush (jumpseat-writer-start writer) (jumpseat-writer-end writer)))))
+
+(defun jumpseat-writer-close (writer)
+  "End the piece of WRITER; its text stays."
+  (when (jumpseat-writer-live-p writer)
+    (jumpseat-writer-fontify writer)
+    (with-current-buffer (jumpseat-writer-buffer writer)
+      (unless (eq buffer-undo-list t) (undo-boundary)))
+    (set-marker (jumpseat-writer-start writer) nil)
+    (set-marker (jumpseat-writer-end writer) nil)))
+
+(provide 'jumpseat-stream)
+;;; jumpseat-stream.el ends here

@@ -1,0 +1,140 @@
+;;; jumpseat-transcript.el --- The text of jumpseat chats  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A chat is a text that the daemon reads and writes (`transcript/parse', `transcript/render').
+
+;;; Code:
+
+(require 'jumpseat-rpc)
+
+(defun jumpseat-transcript-text ()
+  "The text of this buffer, ending with a line end."
+  (save-restriction
+    (widen)
+    (let ((text (buffer-substring-no-properties (point-min) (point-max))))
+      (if (string-suffix-p "\n" text) text (concat text "\n")))))
+
+(defun jumpseat-transcript-parse (text callback)
+  "Read TEXT; CALLBACK gets an error or nil, and the conversation."
+  (jumpseat-rpc-request "transcript/parse" (list :text text) callback))
+
+(defun jumpseat-transcript-render (message model callback)
+  "Write MESSAGE of a chat with MODEL.
+CALLBACK gets an error or nil, and the text without its last line end."
+  (jumpseat-rpc-request
+   "transcript/render" (list :messages (vector message) :model model)
+   (lambda (err result)
+     (funcall callback err
+              ;; The front matter names the model; only the message is wanted.
+              (when result
+                (string-remove-suffix
+                 "\n" (replace-regexp-in-string "\\`---\n\\(?:.*\n\\)*?---\n+" ""
+                                                (plist-get result :text))))))))
+
+(defun jumpseat-transcript-headings (model callback)
+  "Get the headings of both roles, which the configuration of MODEL may rename.
+CALLBACK gets an error or nil, and a cons of the user's and the assistant's."
+  (jumpseat-rpc-request
+   "transcript/render"
+   (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model)
+   (lambda (err result)
+     (let ((text (plist-get result :text)))
+       (funcall callback err
+                (when (and text (string-match "\\(^## .+\\)\n\\(?:.*\n\\)*?\\(## .+\\)\n" text))
+                  (cons (match-string 1 text) (match-string 2 text))))))))
+
+(defun jumpseat-transcript-front-matter-end ()
+  "The position after the front matter of this buffer; `point-min' without any."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (if (and (looking-at "---\n") (re-search-forward "^---\\(?:\n\\|\\'\\)" nil t 2))
+          (point)
+        (point-min)))))
+
+(defun jumpseat-transcript-model ()
+  "The model that the front matter of this buffer names, or nil."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (when (re-search-forward "^model:[ \t]*[\"']?\\([^ \t\n\"']+\\)"
+                               (jumpseat-transcript-front-matter-end) t)
+        (match-string-no-properties 1)))))
+
+(defun jumpseat-transcript-head (conversation)
+  "What of CONVERSATION the front matter has: params of `transcript/render'."
+  (list :messages [] :model (plist-get conversation :model)
+        :system (plist-get conversation :system)
+        :settings (plist-get conversation :settings)
+        :conversationId (plist-get conversation :conversationId)))
+
+(defun jumpseat-transcript-front-matter (conversation callback)
+  "Write the front matter of CONVERSATION.
+CALLBACK gets an error or nil, and the text, which ends with a line end."
+  (jumpseat-rpc-request
+   "transcript/render" (jumpseat-transcript-head conversation)
+   (lambda (err result)
+     (funcall callback err
+              (when result
+                (let ((text (string-trim (plist-get result :text))))
+                  (if (string-empty-p text) "" (concat text "\n"))))))))
+
+(defun jumpseat-transcript-put-front-matter (text)
+  "Put TEXT in the place of the front matter of this buffer."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (let ((end (jumpseat-transcript-front-matter-end)))
+        (jumpseat-transcript-replace
+         (point-min) end
+         (if (or (> end (point-min)) (string-empty-p text)) text (concat text "\n")))))))
+
+(defun jumpseat-transcript-replace (beg end text)
+  "Make the text from BEG to END of this buffer TEXT.
+Changes only what differs, so that point and markers in it stay."
+  (save-restriction
+    (widen)
+    (narrow-to-region beg end)
+    (replace-region-contents (point-min) (point-max) (lambda () text) 0.1)))
+
+(defun jumpseat-transcript-line (line)
+  "The position of the beginning of LINE of this buffer, from 0."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (forward-line line)
+      (point))))
+
+(defun jumpseat-transcript-update (changes &optional done)
+  "Change the front matter of this buffer; everything else in it stays.
+CHANGES is called with the conversation and returns another one.  DONE is
+called in the buffer after the change.  Errors are shown."
+  (let ((buffer (current-buffer)))
+    (jumpseat-transcript-parse
+     (jumpseat-transcript-text)
+     (lambda (err conversation)
+       (if err (jumpseat-say-error err)
+         (jumpseat-transcript-front-matter
+          (funcall changes conversation)
+          (lambda (failure text)
+            (cond (failure (jumpseat-say-error failure))
+                  ((buffer-live-p buffer)
+                   (with-current-buffer buffer
+                     (jumpseat-transcript-put-front-matter text)
+                     (when done (funcall done))))))))))))
+
+(defun jumpseat-transcript-set-model (model &optional done)
+  "Name MODEL in the front matter of this buffer, then call DONE."
+  (jumpseat-transcript-update
+   (lambda (conversation) (plist-put (copy-sequence conversation) :model model)) done))
+
+(provide 'jumpseat-transcript)
+;;; jumpseat-transcript.el ends here

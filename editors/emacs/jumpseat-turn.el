@@ -1,0 +1,86 @@
+;;; jumpseat-turn.el --- Turns of chats and edits  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; `chat/start' and `edit/start', their deltas in batches of one frame, and their end.  A turn is
+;; stopped by its own id, because jsonrpc.el hides those of requests.
+
+;;; Code:
+
+(require 'jumpseat-rpc)
+
+(defconst jumpseat-turn--frame 0.016 "One frame at 60 Hz, in seconds.")
+
+(cl-defstruct (jumpseat-turn (:constructor jumpseat-turn--make) (:copier nil))
+  id
+  on-deltas                  ; called with a list of deltas, once a frame at most
+  on-end                     ; called once, see `jumpseat-turn-start'
+  (queued nil)               ; deltas, the last one first
+  (timer nil)
+  (ended nil)
+  (stopped nil))
+
+(defvar jumpseat-turn--running nil "The turns that run.")
+(defvar jumpseat-turn--count 0 "How many turns there were.")
+
+(defun jumpseat-turn--flush (turn)
+  "Hand on the deltas of TURN that wait."
+  (when-let ((timer (jumpseat-turn-timer turn)))
+    (cancel-timer timer)
+    (setf (jumpseat-turn-timer turn) nil))
+  (when-let ((deltas (nreverse (jumpseat-turn-queued turn))))
+    (setf (jumpseat-turn-queued turn) nil)
+    (funcall (jumpseat-turn-on-deltas turn) deltas)))
+
+(defun jumpseat-turn--receive (params)
+  "Queue the delta in PARAMS for its turn."
+  (when-let ((turn (seq-find (lambda (each)
+                               (equal (jumpseat-turn-id each) (plist-get params :turnId)))
+                             jumpseat-turn--running)))
+    (push (plist-get params :delta) (jumpseat-turn-queued turn))
+    (unless (jumpseat-turn-timer turn)
+      (setf (jumpseat-turn-timer turn)
+            (run-at-time jumpseat-turn--frame nil #'jumpseat-turn--flush turn)))))
+
+(defun jumpseat-turn--finish (turn err result)
+  "End TURN with ERR or RESULT."
+  (unless (jumpseat-turn-ended turn)
+    (setf (jumpseat-turn-ended turn) t)
+    (setq jumpseat-turn--running (delq turn jumpseat-turn--running))
+    ;; The end comes also if the last deltas cannot be shown.
+    (unwind-protect (jumpseat-turn--flush turn)
+      (funcall (jumpseat-turn-on-end turn)
+               (list :error err :result result
+                     :cancelled (eql (plist-get err :code) -32800)
+                     :content (if err (jumpseat-get err :data :partial :content)
+                                (plist-get result :content)))))))
+
+(defun jumpseat-turn-start (method params on-deltas on-end)
+  "Start a turn: the request METHOD with PARAMS.  Return it.
+ON-DELTAS is called with lists of deltas, ON-END once with a property list:
+:error or :result, :content (the blocks of the answer, also of one that failed;
+nil if unknown), and :cancelled."
+  (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
+                     (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
+         (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))
+    (jumpseat-rpc-on 'chat/delta #'jumpseat-turn--receive)
+    (push turn jumpseat-turn--running)
+    (jumpseat-rpc-request method (append (list :turnId id :workDoneToken id) params)
+                          (lambda (err result) (jumpseat-turn--finish turn err result)))
+    turn))
+
+(defun jumpseat-turn-stop (turn)
+  "Stop TURN.  What has come so far stays."
+  (unless (or (jumpseat-turn-ended turn) (jumpseat-turn-stopped turn))
+    (setf (jumpseat-turn-stopped turn) t)
+    (jumpseat-rpc-request "chat/cancel" (list :turnId (jumpseat-turn-id turn))
+                          (lambda (err answer)
+                            (unless (or err (jumpseat-true-p (plist-get answer :cancelled)))
+                              (setf (jumpseat-turn-stopped turn) nil))))))
+
+(provide 'jumpseat-turn)
+;;; jumpseat-turn.el ends here

@@ -1,0 +1,83 @@
+;;; jumpseat-ui.el --- Questions and windows of jumpseat  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Choices in the minibuffer that come up when an answer of the daemon arrives, and small windows.
+
+;;; Code:
+
+(require 'jumpseat-core)
+
+(defun jumpseat-ui-when-free (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS when no minibuffer is in use.
+It may ask the user: what an answer brings must not come between other keys."
+  (if (active-minibuffer-window)
+      (let ((hook nil))
+        (setq hook (lambda ()
+                     (remove-hook 'minibuffer-exit-hook hook)
+                     (run-at-time 0 nil #'apply #'jumpseat-ui-when-free function arguments)))
+        (add-hook 'minibuffer-exit-hook hook))
+    ;; A timer inhibits quitting.
+    (let ((inhibit-quit nil))
+      (condition-case nil
+          (apply function arguments)
+        (quit nil)))))
+
+(defun jumpseat-ui--table (items category)
+  "A completion table of ITEMS, see `jumpseat-ui-read'; CATEGORY is a symbol."
+  (let ((annotate (lambda (name)
+                    (let ((note (nth 2 (assoc name items))))
+                      (if (or (null note) (string-empty-p note)) "" (concat "  " note))))))
+    (lambda (string predicate action)
+      (if (eq action 'metadata)
+          `(metadata (category . ,category) (annotation-function . ,annotate)
+                     (display-sort-function . identity) (cycle-sort-function . identity))
+        (complete-with-action action items string predicate)))))
+
+(defun jumpseat-ui-read (prompt items category)
+  "Let the user choose one of ITEMS at PROMPT, and return its value.
+ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol for other
+packages, which may show more of it.  Nil means none."
+  (let ((name (completing-read (concat prompt ": ") (jumpseat-ui--table items category) nil t)))
+    (nth 1 (assoc name items))))
+
+(defun jumpseat-ui-choose (prompt items category callback)
+  "Let the user choose one of ITEMS when the minibuffer is free.
+CALLBACK gets its value, and is not called without a choice.  PROMPT and
+CATEGORY are as for `jumpseat-ui-read'."
+  (jumpseat-ui-when-free
+   (lambda ()
+     (when-let ((value (jumpseat-ui-read prompt items category)))
+       (funcall callback value)))))
+
+(defvar jumpseat-ui-mode-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map special-mode-map)
+    map)
+  "Keys in windows of jumpseat.")
+
+(define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
+  "The mode of windows that show something of jumpseat."
+  (setq-local truncate-lines nil)
+  (visual-line-mode))
+
+(defun jumpseat-ui-show (name lines &optional refresh)
+  "Show LINES in the buffer NAME, and return it.
+REFRESH is called to show them again, by \\`g'."
+  (with-current-buffer (get-buffer-create name)
+    (unless (derived-mode-p 'jumpseat-ui-mode) (jumpseat-ui-mode))
+    (when refresh
+      (setq-local revert-buffer-function (lambda (&rest _) (funcall refresh))))
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (string-join lines "\n") "\n")
+      (goto-char (point-min)))
+    (unless (get-buffer-window nil t) (pop-to-buffer (current-buffer)))
+    (current-buffer)))
+
+(provide 'jumpseat-ui)
+;;; jumpseat-ui.el ends here

@@ -1,0 +1,74 @@
+;;; jumpseat.el --- Chat with every model provider  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; Author: The jumpseat authors
+;; URL: https://github.com/jumpseat/jumpseat
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, convenience, comm
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Chats with language models in Markdown buffers, and regions rewritten in place.  The package
+;; has no HTTP, no keys and no provider of its own: it talks to the jumpseat daemon, which all
+;; editors of a user share.
+;;
+;; `M-x jumpseat-install' installs the daemon if the program `jumpseat' is not there, and
+;; `M-x jumpseat-login' signs in.  Then:
+;;
+;;   M-x jumpseat           open the last chat; with a prefix argument a new one
+;;   M-x jumpseat-open      open a saved chat
+;;   M-x jumpseat-ask       ask in the last chat, about the region
+;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
+;;   M-x jumpseat-model     choose the model of the chat, or the default of all clients
+;;   M-x jumpseat-settings  choose settings of the chat
+;;   M-x jumpseat-history   pick a kept conversation: continue, preview, fork, rename, delete
+;;   M-x jumpseat-status    providers, accounts and quotas
+;;   M-x jumpseat-doctor    check what a provider needs
+;;   M-x jumpseat-log       the logs
+;;
+;; A chat is text: write under the last heading, and send with C-c C-c.  Everything above may be
+;; edited, and is sent as it then is.  C-c C-k stops an answer; what has come of it stays.
+;; Nothing of Emacs waits for an answer.
+;;
+;; No key is taken outside of chats.  `jumpseat-command-map' has the commands for a prefix:
+;;
+;;   (global-set-key (kbd "C-c j") 'jumpseat-command-map)
+
+;;; Code:
+
+(require 'jumpseat-account)
+(require 'jumpseat-ask)
+(require 'jumpseat-check)
+(require 'jumpseat-complete)
+(require 'jumpseat-history)
+(require 'jumpseat-install)
+(require 'jumpseat-rewrite)
+
+;;;###autoload
+(defun jumpseat-stop ()
+  "Stop the answer or the rewrite of this buffer; what has come of an answer stays."
+  (interactive)
+  (unless (or (jumpseat-chat-stop) (jumpseat-rewrite-stop))
+    (jumpseat-say "Nothing runs in this buffer.")))
+
+;;;###autoload (autoload 'jumpseat-command-map "jumpseat" nil nil 'keymap)
+(defvar jumpseat-command-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "j" #'jumpseat)
+    (define-key map "o" #'jumpseat-open)
+    (define-key map "a" #'jumpseat-ask)
+    (define-key map "r" #'jumpseat-rewrite)
+    (define-key map "k" #'jumpseat-stop)
+    (define-key map "m" #'jumpseat-model)
+    (define-key map "h" #'jumpseat-history)
+    (define-key map "s" #'jumpseat-status)
+    (define-key map "l" #'jumpseat-log)
+    map)
+  "Commands of jumpseat, for a prefix key.")
+(fset 'jumpseat-command-map jumpseat-command-map)
+
+(provide 'jumpseat)
+;;; jumpseat.el ends here

@@ -1,0 +1,316 @@
+"""An Emacs in a terminal with the package, driven by keys and over a socket; its screen is read as text."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyte
+
+from tests.daemon import environment_of
+from tests.editors.programs import program
+
+PACKAGE = Path(__file__).parents[3] / "editors" / "emacs"
+DRIVER = Path(__file__).parent / "driver.el"
+WAIT_SECONDS = 20.0
+"""Much longer than any test needs, for a busy machine."""
+
+LINES, COLUMNS = 24, 80
+
+
+def emacs() -> str:
+    """The Emacs under test: `$JUMPSEAT_EMACS`, or the one on the PATH; skips without it."""
+    return os.environ.get("JUMPSEAT_EMACS") or program("emacs")
+
+
+def lisp(value: Any) -> str:
+    """A value as Emacs Lisp: keys of a mapping become keywords."""
+    if value is None or value is False:
+        return "nil"
+    if value is True:
+        return "t"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Mapping):
+        return "(" + " ".join(f":{key} {lisp(each)}" for key, each in value.items()) + ")"
+    if isinstance(value, list | tuple):
+        return "(" + " ".join(map(lisp, value)) + ")"
+    return str(value)
+
+
+class Child:
+    """One Emacs."""
+
+    def __init__(self, terminal: int, connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
+        self._terminal, self._connection, self.process = terminal, connection, process
+        self._received = b""
+        self._screen = pyte.Screen(COLUMNS, LINES)
+        self._stream = pyte.ByteStream(self._screen)
+        self._reading = threading.Lock()
+
+    def show(self, output: bytes) -> None:
+        """Draw what Emacs wrote to its terminal."""
+        with self._reading:
+            self._stream.feed(output)
+
+    def eval(self, form: str) -> Any:
+        """The value of a form in the buffer that the user sees."""
+        self._connection.sendall(base64.b64encode(form.encode()) + b"\n")
+        while b"\n" not in self._received:
+            received = self._connection.recv(1 << 16)
+            assert received, "Emacs has ended"
+            self._received += received
+        line, _, self._received = self._received.partition(b"\n")
+        done, value = json.loads(line)
+        assert done, f"{value}\n{form}"
+        return value
+
+    def keys(self, text: str) -> None:
+        """Type; `^X` is Control and X, and `^[` is Escape."""
+        typed, control = bytearray(), False
+        for byte in text.encode():
+            if control:
+                typed.append(byte & 0x1F)
+            elif byte != ord("^"):
+                typed.append(byte)
+            control = not control and byte == ord("^")
+        os.write(self._terminal, typed)
+
+    def command(self, name: str, *answers: str) -> None:
+        """Run a command by M-x, and answer what it asks for in the minibuffer."""
+        self.keys("^[x")
+        self.wait("(active-minibuffer-window)")
+        self.keys(name + "^M")
+        for answer in answers:
+            self.answer(answer)
+
+    def answer(self, text: str) -> None:
+        """Type into the minibuffer once there is one that waits."""
+        self.wait("""(and (active-minibuffer-window)
+                          (with-current-buffer (window-buffer (active-minibuffer-window))
+                            (not (string-match-p "M-x" (minibuffer-prompt)))))""")
+        prompt = self.eval(
+            "(with-current-buffer (window-buffer (active-minibuffer-window))"
+            " (list (recursion-depth) (minibuffer-prompt)))"
+        )
+        self.keys(text + "^M")
+        self.wait(f"""(not (and (active-minibuffer-window)
+                                (with-current-buffer (window-buffer (active-minibuffer-window))
+                                  (equal {lisp(prompt).replace("(", "(list ", 1)}
+                                         (list (recursion-depth) (minibuffer-prompt))))))""")
+
+    def wait(self, condition: str, seconds: float = WAIT_SECONDS) -> Any:
+        """Wait until a form is true, and return its value."""
+        deadline = time.monotonic() + seconds
+        while not (value := self.eval(condition)):
+            assert time.monotonic() < deadline, f"timed out: {condition}\n{self.screen}\n{self.messages}"
+            time.sleep(0.01)
+        return value
+
+    @property
+    def screen(self) -> str:
+        """What a person sees, without blanks at the ends of lines."""
+        with self._reading:
+            return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def sees(self, text: str) -> None:
+        """Wait until the text is on the screen."""
+        self._until(lambda: text in self.screen, f"{text!r} is not on the screen")
+
+    def sees_no_more(self, text: str) -> None:
+        """Wait until the text is not on the screen."""
+        self._until(lambda: text not in self.screen, f"{text!r} is on the screen")
+
+    def _until(self, condition: Any, failure: str) -> None:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"{failure}:\n{self.screen}\n{self.messages}"
+            time.sleep(0.01)
+
+    @property
+    def text(self) -> str:
+        """The buffer that the user sees."""
+        return str(self.eval("(buffer-substring-no-properties (point-min) (point-max))"))
+
+    def ask(self, question: str) -> None:
+        """Write a question at the end of the chat and send it."""
+        self.eval(f"(progn (goto-char (point-max)) (insert {lisp(question)}))")
+        self.send()
+
+    def send(self) -> None:
+        """Send the chat by its key, and wait until it is being sent or was."""
+        self.eval("(setq driver-sent (copy-sequence jumpseat-view--status))")
+        self.keys("^C^C")
+        self.wait("(or (not (equal driver-sent jumpseat-view--status)) (driver-messages))")
+
+    def idle(self) -> None:
+        """Wait until no chat and no rewrite runs in the buffer that the user sees."""
+        self.wait("(not (jumpseat-view-get :state))")
+
+    @property
+    def messages(self) -> list[str]:
+        """What the package has said."""
+        return list(self.eval("(driver-messages)") or [])
+
+    def said(self, text: str) -> str:
+        """Wait until the package has said something with this text, and return all of it."""
+        return str(
+            self.wait(f"(seq-find (lambda (each) (string-search {lisp(text)} each)) (driver-messages))")
+        )
+
+    def quit(self) -> None:
+        """End Emacs as a user does who saves nothing."""
+        with contextlib.suppress(OSError):
+            self._connection.sendall(base64.b64encode(b"(run-at-time 0 nil #'kill-emacs)") + b"\n")
+
+
+def config_of(home: Path, base_url: str, more: str = "") -> None:
+    """Write the configuration: the upstream is the only provider, `fake`, with the model `fake-model`."""
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
+        f'default_model = "fake-model"\nmax_retries = 0\n{more}'
+    )
+
+
+@contextlib.contextmanager
+def running_emacs(
+    home: Path,
+    *files: str,
+    package: Path = PACKAGE,
+    options: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    before: str = "",
+) -> Iterator[Child]:
+    """An Emacs whose own directory and whose daemon's are below `home`; the daemon stays."""
+    settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], "open-browser": False, **(options or {})}
+    forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
+    with tempfile.TemporaryDirectory(prefix="emacs-") as directory:
+        # Names of sockets are short.
+        address = Path(directory) / "driver"
+        variables = {
+            **os.environ,
+            **environment_of(home),
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / "emacs-config"),
+            "TERM": "xterm-256color",
+            "LC_ALL": "C.UTF-8",
+            "DRIVER_SOCKET": str(address),
+            **(env or {}),
+        }
+        init = f"""(setq inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
+                     display-buffer-base-action '(display-buffer-same-window)
+                     create-lockfiles nil make-backup-files nil auto-save-default nil
+                     custom-file {lisp(str(home / "custom.el"))})"""
+        words = [emacs(), "-nw", "-Q", "-L", str(package), "--eval", init]
+        words += ["-l", str(DRIVER), *(["--eval", before] if before else [])]
+        for form in ("(require 'jumpseat)", *forms):
+            words += ["--eval", form]
+        with _in_a_terminal([*words, *files], variables) as (terminal, process):
+            child = None
+            try:
+                with _connected(address) as connection:
+                    child = Child(terminal, connection, process)
+                    with _drawn(terminal, child):
+                        child.wait("after-init-time")
+                        yield child
+                        child.quit()
+                        process.wait(WAIT_SECONDS)
+            finally:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def _in_a_terminal(
+    words: list[str], variables: Mapping[str, str]
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    terminal, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    try:
+        process = subprocess.Popen(
+            words,
+            env=dict(variables),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+        yield terminal, process
+    finally:
+        os.close(terminal)
+
+
+@contextlib.contextmanager
+def _drawn(terminal: int, child: Child) -> Iterator[None]:
+    """Draw what Emacs writes, on a thread, because it would wait for a terminal that nothing reads."""
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    child.show(os.read(terminal, 1 << 16))
+                except OSError:
+                    return
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _connected(address: Path) -> socket.socket:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            assert time.monotonic() < deadline, "Emacs does not listen"
+            time.sleep(0.01)
+        else:
+            connection.settimeout(2 * WAIT_SECONDS)
+            return connection
+
+
+def compiled(directory: Path) -> Path:
+    """The package as users have it: compiled, in a directory of its own. A warning is an error."""
+    for file in PACKAGE.glob("jumpseat*.el"):
+        shutil.copy(file, directory)
+    ran = subprocess.run(
+        [
+            *(emacs(), "--batch", "-Q", "-L", ".", "--eval", "(setq byte-compile-error-on-warn t)"),
+            *("-f", "batch-byte-compile", *sorted(file.name for file in directory.glob("*.el"))),
+        ],
+        cwd=directory,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return directory

@@ -1,0 +1,289 @@
+"""The chat buffer, against the real daemon and a scripted provider."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+WORDS = completion_stream(["Hello ", "there."])
+
+
+def held(*pieces: str, gate: Gate) -> Reply:
+    """An answer that waits at the gate after these pieces."""
+    return Reply.events(
+        [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
+    )
+
+
+@pytest.mark.scenario("stream")
+def test_an_answer_streams_below_the_question_and_the_next_question_follows(child, provider):
+    gate = Gate()
+    provider.script(held("Hel", "lo.", gate=gate))
+    child.ask("Say hello.")
+    child.sees("Hello.")
+    child.sees("fake:fake-model · answering")
+    child.sees("C-c C-k stops")
+
+    provider.open(gate)
+    child.idle()
+    child.sees("Hello. End.")
+    head, _, rest = child.text.partition("\n\n")
+    assert head.startswith("---\nmodel: fake:fake-model\nconversation: ")
+    assert rest == "## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
+    child.sees("## Assistant fake:fake-model · 10 → 5 tokens")
+    child.sees("C-c C-c sends")
+    assert child.messages == []
+
+
+@pytest.mark.scenario("stop-after-first-token")
+def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
+    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
+    child.ask("Tell me a story.")
+    child.sees("Half an ans")
+    child.keys("^C^K")
+    child.idle()
+    provider.wait_for_disconnect(1)
+    assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
+    child.sees("stopped")
+
+    child.ask("Go on.")
+    child.idle()
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Tell me a story.", "Half an ans", "Go on."]
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_an_answer_that_is_stopped_while_the_question_is_read_leaves_the_question(child, provider):
+    provider.script(Reply.events(WORDS))
+    child.eval('(progn (insert "A slow one.") (jumpseat-send) (jumpseat-stop))')
+    child.idle()
+    assert child.text == "## Me\n\nA slow one."
+    assert provider.requests == []
+
+    child.send()
+    child.wait("jumpseat-chat-turn")
+    child.idle()
+    assert child.text.count("## Assistant") == 1
+
+
+@pytest.mark.scenario("stop-before-first-token")
+def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *WORDS]))
+    child.ask("A slow one.")
+    provider.wait_for_request(1)
+    child.keys("^C^K")
+    child.idle()
+    provider.wait_for_disconnect(1)
+    assert child.text.endswith("\n---\n\n## Me\n\nA slow one.")
+    child.sees("Stopped before the first words.")
+
+
+@pytest.mark.scenario("thinking")
+def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
+    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
+    provider.default(Reply.events(WORDS))
+    child.ask("Is it?")
+    child.idle()
+    child.sees("▸ Thinking (5 lines)")
+    assert "Let me think." not in child.screen
+    assert "Let me think." in child.text
+    child.keys("^C^T")
+    child.sees("Let me think.")
+    child.keys("^C^T")
+    child.sees_no_more("Let me think.")
+
+    child.ask("Sure?")
+    child.idle()
+    answer = provider.requests[1].json["messages"][1]
+    assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
+
+
+def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
+    provider.script(
+        Reply.events(completion_stream(["Write\n## Me\nfor ", "a question."])), Reply.events(WORDS)
+    )
+    child.ask("How?")
+    child.idle()
+    assert "Write\n\\## Me\nfor a question.\n\n## Me\n\n" in child.text
+
+    child.ask("Thanks.")
+    child.idle()
+    assert provider.requests[1].json["messages"][1]["content"] == "Write\n## Me\nfor a question."
+
+
+def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
+    gate = Gate()
+    provider.script(held("One ", "two ", gate=gate))
+    child.keys("My question.")
+    child.wait('(string-suffix-p "question." (buffer-string))')
+    child.send()
+    child.sees("One two")
+    provider.open(gate)
+    child.idle()
+    child.keys("^_")
+    child.wait('(equal (buffer-string) "## Me\n\nMy question.")')
+    child.keys("^_")
+    child.wait('(equal (buffer-string) "## Me\n\n")')
+
+
+def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
+    gate = Gate()
+    provider.script(held("One ", gate=gate))
+    child.ask("Question.")
+    child.sees("One")
+    child.wait('(save-excursion (goto-char (point-min)) (looking-at "---"))')
+    child.eval('(progn (goto-char (point-min)) (search-forward "Question") (beginning-of-line))')
+    child.keys("Mine: ")
+    child.sees("Mine: Question.")
+    provider.open(gate)
+    child.idle()
+    assert "Mine: Question." in child.text
+    assert "One  End." in child.text
+    child.keys("^_")
+    child.sees_no_more("End.")
+    assert "Mine: Question." in child.text
+    child.keys("^_")
+    child.sees_no_more("Mine: ")
+    assert "One" in child.text
+
+
+def test_a_window_follows_only_if_its_point_was_at_the_end(child, provider):
+    gate = Gate()
+    lines = "".join(f"line {number}\n" for number in range(60))
+    provider.script(held("start\n", gate=gate), held(lines, gate=gate))
+    child.ask("Many lines.")
+    child.sees("start")
+    child.keys("^[<^X2^[>")
+    child.wait("(and (cdr (window-list)) (eobp))")
+    provider.open(gate)
+    child.idle()
+    points = child.eval("(mapcar #'window-point (list (selected-window) (next-window)))")
+    assert points == [child.eval("(point-max)"), 1]
+
+
+def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
+    gate = Gate()
+    provider.script(held("One", gate=gate))
+    child.ask("Question.")
+    child.sees("One")
+    child.keys(" next?")
+    child.sees("One next?")
+    provider.open(gate)
+    child.idle()
+    child.keys(" More")
+    child.sees("next? More")
+    assert child.text.endswith("## Assistant\n\nOne End.\n\n## Me\n\n next? More")
+
+
+@pytest.mark.scenario("opaque-data")
+def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(child, provider):
+    # A short answer is recognised only below the same question.
+    fine = "Fine. " + 50 * "More. " + "The end."
+    provider.script(Reply.events(completion_stream([fine], reasoning=["Because."])), Reply.events(WORDS))
+    child.ask("First.")
+    child.idle()
+    child.eval("""(defun parsed-origin ()
+        (setq parsed nil)
+        (jumpseat-transcript-parse (jumpseat-transcript-text) (lambda (_ result) (setq parsed result))))""")
+    origin = "(list (jumpseat-get (elt (plist-get (elt (plist-get parsed :messages) 1) :content) 1) :origin))"
+    child.eval("(parsed-origin)")
+    child.wait("parsed")
+    assert child.eval(origin) == [{"provider": "fake", "model": "fake-model"}]
+    child.eval('(save-excursion (goto-char 1) (search-forward "First") (replace-match "The first" t t))')
+    child.ask("Second.")
+    child.idle()
+    messages = provider.requests[1].json["messages"]
+    assert [message["content"] for message in messages] == ["The first.", fine, "Second."]
+    assert messages[1]["reasoning_content"] == "Because."
+    child.eval('(save-excursion (goto-char 1) (search-forward "Fine") (replace-match "Changed" t t))')
+    child.eval("(parsed-origin)")
+    child.wait("parsed")
+    assert child.eval(origin) == [None]
+
+
+@pytest.mark.scenario("two-chats")
+def test_two_chats_stream_at_once_into_their_own_buffers(child, provider):
+    gates = Gate(), Gate()
+    provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
+    child.ask("First.")
+    child.sees("alpha")
+    child.keys("^U")
+    child.command("jumpseat")
+    child.wait('(equal (buffer-name) "*jumpseat*<2>")')
+    child.ask("Second.")
+    child.sees("beta")
+    for gate in gates:
+        provider.open(gate)
+    child.idle()
+    assert "beta End." in child.text
+    child.command("previous-buffer")
+    child.wait('(equal (buffer-name) "*jumpseat*")')
+    child.idle()
+    assert "alpha End." in child.text
+    assert "beta" not in child.text
+
+
+def test_an_error_is_below_the_question_which_can_be_sent_again(child, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401), Reply.events(WORDS))
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    child.sees("The key is wrong.")
+    assert child.text.endswith("\n---\n\n## Me\n\nHello?")
+
+    child.send()
+    child.sees("Hello there.")
+    child.idle()
+    child.sees_no_more("✗")
+    assert child.text.endswith("## Assistant\n\nHello there.\n\n## Me\n\n")
+
+
+def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
+    provider.script(Reply.events([chunk({"content": "Half"})]).close_after())
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    assert child.text.endswith("## Assistant\n\nHalf\n\n## Me\n\n")
+
+
+def test_a_chat_without_a_question_is_not_sent(child, provider):
+    child.keys("^C^C")
+    child.said("There is no question")
+    assert provider.requests == []
+
+
+def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child, provider):
+    child.eval('(progn (goto-char 1) (insert "---\nmodel: [\n---\n"))')
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    assert "line" in child.screen
+    assert provider.requests == []
+
+
+def test_a_buffer_that_is_killed_stops_its_answer(child, provider):
+    provider.script(held("Half", gate=Gate()))
+    child.ask("Hello?")
+    child.sees("Half")
+    child.command("kill-current-buffer")
+    provider.wait_for_disconnect(1)
+    assert child.eval("(length (jumpseat-chat-list))") == 0
+
+
+def test_without_markdown_mode_headings_and_the_front_matter_have_faces(child, provider):
+    provider.script(Reply.events(completion_stream(["Some `code`.\n"])))
+    child.ask("Hello?")
+    child.sees("Some `code`.")
+    child.idle()
+    face = (
+        "(progn (goto-char 1) (search-forward %s) (font-lock-ensure) (get-text-property (1- (point)) 'face))"
+    )
+    assert child.eval("major-mode") == "jumpseat-plain-mode"
+    assert child.eval(face % '"## Assistant"') == "font-lock-function-name-face"
+    assert child.eval(face % '"`code`"') == "font-lock-constant-face"
+    assert child.eval(face % '"model:"') == "font-lock-keyword-face"
