@@ -175,6 +175,8 @@ def _installer(target: Path | None, environment: Environment) -> list[str]:
         command += ["--quiet", "--no-compile"]
     elif (uv := environment.which("uv")) is not None:
         command = [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    elif _installs_pip(environment):
+        return _installer(target, environment)
     else:
         raise ConfigError(
             f"Neither pip nor uv was found for {sys.executable}, so nothing can be fetched.",
@@ -182,6 +184,21 @@ def _installer(target: Path | None, environment: Environment) -> list[str]:
         )
     command += ["--only-binary", ":all:"]
     return command if target is None else [*command, "--target", str(target)]
+
+
+def _installs_pip(environment: Environment) -> bool:
+    """Install the pip that Python brings along, if this environment is one that a tool such as pipx made."""
+    if sys.prefix == sys.base_prefix:
+        return False
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ensurepip"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=dict(environment.variables),
+        check=False,
+    )
+    importlib.invalidate_caches()
+    return done.returncode == 0 and find_spec("pip") is not None
 
 
 def _fetch(

@@ -217,6 +217,8 @@ def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
 
 def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
+    # An environment of a user's own Python, into which nothing is installed unasked.
+    monkeypatch.setattr(local_install.sys, "prefix", local_install.sys.base_prefix)
     with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
         local_install._installer(None, environment_with())
     assert "ensurepip" in raised.value.hint
