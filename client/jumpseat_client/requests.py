@@ -128,6 +128,11 @@ class Requests(ABC):
         params = {} if provider is None else {"provider": provider}
         return dict(await self.request("auth/signOut", params))
 
+    async def settings_schema(self, model: str | None = None) -> list[dict[str, Any]]:
+        """The rows of the settings that a chat with this model may have, in the order for a form."""
+        params = {} if model is None else {"model": model}
+        return list((await self.request("settings/schema", params))["settingsSchema"])
+
     async def settings(self) -> dict[str, Any]:
         """The saved settings: `default_provider`, `default_model`, `max_tokens`, and `providers` by id."""
         return dict((await self.request("settings/get"))["settings"])

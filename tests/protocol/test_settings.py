@@ -185,3 +185,22 @@ async def test_saving_into_a_file_of_a_newer_format_is_an_error(home: Path) -> N
     assert error["code"] == 1010
     assert "newer version" in error["message"]
     assert (home / "settings.json").read_text() == text
+
+
+@pytest.mark.requirement("5:settings-schema-of-a-model")
+async def test_the_settings_of_a_model_are_those_of_its_provider(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
+    fake = provider(upstream.base_url)["providers"]["fake"]
+    row = {"type": "enum", "choices": ["a", "b"], "order": 99}
+    other = {**fake, "settings": {"tone": row}, "kind": "anthropic", "api_key": "x"}
+    await daemon.initialize({"default_provider": "fake", "providers": {"fake": fake, "other": other}})
+    rows = {each["id"]: each for each in (await daemon.request("providers/list")).result["providers"]}
+
+    for model, named in ((None, "fake"), ("fake:m", "fake"), ("other:x", "other")):
+        found = (await daemon.request("settings/schema", {"model": model})).result
+        assert found == {"provider": named, "settingsSchema": rows[named]["settingsSchema"]}
+    assert found["settingsSchema"][-1]["key"] == "tone"
+    error = (await daemon.request("settings/schema", {"model": "othre:x"})).error
+    assert (error["code"], "did you mean other:x?" in error["message"].lower()) == (1004, True)
+    assert upstream.requests == []

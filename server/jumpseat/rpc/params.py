@@ -153,6 +153,12 @@ class SignOutParams(Params):
     provider: str | None = None
 
 
+class SettingsSchemaParams(Params):
+    """`settings/schema`."""
+
+    model: Annotated[str, Field(min_length=1)] | None = None
+
+
 class SettingsSaveParams(Params):
     """`settings/save`. Within `settings`, null deletes a value."""
 

@@ -282,6 +282,7 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         "providers/list": {"providers": [{"id": "fake"}]},
         "auth/status": status,
         "chat/countTokens": {"tokens": 17, "method": "estimate"},
+        "settings/schema": {"provider": "fake", "settingsSchema": [{"key": "seed"}]},
         "transcript/check": {"diagnostics": [{"code": "model"}]},
         "prompts/list": {"prompts": [{"name": "review", "usesInput": True}]},
         "prompts/get": {"name": "review", "text": "Review: x"},
@@ -292,6 +293,7 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         assert await daemon.list_providers() == [{"id": "fake"}]
         assert await daemon.auth_status() == status
         assert await daemon.count_tokens("Hi", system="S", thinking="low") == answers["chat/countTokens"]
+        assert await daemon.settings_schema("fake:m") == [{"key": "seed"}]
         assert await daemon.check_transcript("---") == [{"code": "model"}]
         assert await daemon.list_prompts() == [{"name": "review", "usesInput": True}]
         assert await daemon.get_prompt("review", "x") == answers["prompts/get"]

@@ -1,15 +1,23 @@
-"""`settings/get`, `settings/save`, `settings/didChange`. Section 5 of the protocol page."""
+"""`settings/schema`, `settings/get`, `settings/save` and `settings/didChange`. Section 5 of the page."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.providers import fault_of_model
+from jumpseat.providers import fault_of_model, resolve_model
+from jumpseat.rpc.encode import setting_to_wire
 from jumpseat.rpc.method import MethodCall
-from jumpseat.rpc.params import NoParams, SettingsSaveParams
+from jumpseat.rpc.params import NoParams, SettingsSaveParams, SettingsSchemaParams
 from jumpseat.rpc.session import Session
 
 DID_CHANGE = "settings/didChange"
+
+
+async def settings_schema(session: Session, call: MethodCall[SettingsSchemaParams]) -> dict[str, Any]:
+    """The settings that a chat with a model may have; makes no request to a provider."""
+    target = await resolve_model(session.registry, call.params.model, offline=True)
+    rows = session.registry.settings_rows(target.provider)
+    return {"provider": target.provider, "settingsSchema": [setting_to_wire(*row) for row in rows.items()]}
 
 
 async def settings_get(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
