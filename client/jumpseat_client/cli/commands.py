@@ -18,8 +18,10 @@ from jumpseat_client.cli.conversations_commands import complete_id, conversation
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
+from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
+from jumpseat_client.cli.status_commands import status, tokens
 
 
 def run(argv: Sequence[str]) -> int:
@@ -187,44 +189,6 @@ def edit(
     return run_work(work, as_json=as_json)
 
 
-@jumpseat.command()
-@click.option("--provider", metavar="ID", help="Only this provider's models.")
-@click.option("--refresh", is_flag=True, help="Ask the providers again instead of using cached lists.")
-@daemon_options
-@json_option
-def models(provider: str | None, refresh: bool, daemon_command: list[str], as_json: bool) -> int:
-    """List the models that can be used.
-
-    In a pipe each line is a model: id, name, context length, capabilities and notes, separated by tabs.
-
-    \b
-    examples:
-      jumpseat models
-      jumpseat models --provider copilot
-      jumpseat models --json | jq -r '.models[].id'
-    """
-    from jumpseat_client.cli.lists import show_models
-
-    work = show_models(provider=provider, refresh=refresh, daemon_command=daemon_command, as_json=as_json)
-    return run_work(work, as_json=as_json)
-
-
-@jumpseat.command()
-@daemon_options
-@json_option
-def status(daemon_command: list[str], as_json: bool) -> int:
-    """Show the providers, whether they are ready, and what to do next.
-
-    \b
-    examples:
-      jumpseat status
-      jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
-    """
-    from jumpseat_client.cli.lists import show_status
-
-    return run_work(show_status(daemon_command=daemon_command, as_json=as_json), as_json=as_json)
-
-
 for command in (
     login,
     logout,
@@ -235,6 +199,9 @@ for command in (
     attach,
     daemon_group,
     doctor,
+    models,
+    status,
+    tokens,
 ):
     jumpseat.add_command(command)
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from jumpseat_client.cli.chat import daemon
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
-from jumpseat_client.cli.lists import USABLE
 from jumpseat_client.cli.output import Spinner, make_spinner
+from jumpseat_client.cli.status import USABLE
 from jumpseat_client.cli.terminal import clean_line
 
 

@@ -32,8 +32,6 @@ class Checkup:
     exists: bool
     errors: Sequence[Fault] = ()
     warnings: Sequence[Fault] = ()
-    providers: Sequence[str] = ()
-    """The ids that have a table in the file, also a faulty one."""
 
 
 async def check_file(path: Path | None, environment: Environment) -> Checkup:
@@ -59,8 +57,7 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
         (errors if is_error else warnings).append(fault)
     for faults in (errors, warnings):
         faults.sort(key=lambda fault: fault.line or 0)
-    named = tuple(tables) if isinstance(tables, Mapping) else ()
-    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings, providers=named)
+    return Checkup(file, exists=file.exists(), errors=errors, warnings=warnings)
 
 
 async def _further_faults(

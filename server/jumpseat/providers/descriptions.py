@@ -28,6 +28,9 @@ class ProviderDescription:
     kind: str
     is_default: bool
     configured: bool
+    built_in: bool
+    """It exists without configuration, and the user has none for it."""
+
     auth: AuthStatus
     capabilities: Capabilities
     capability_sources: Mapping[str, CapabilitySource]
@@ -68,6 +71,7 @@ def _described(registry: Registry, auth: AuthStatus, *, is_default: bool) -> Pro
         kind=table.kind,
         is_default=is_default,
         configured=auth.state not in ("signed_out", "expired"),
+        built_in=provider not in registry.user_defined,
         auth=auth,
         capabilities=capabilities,
         capability_sources=sources,

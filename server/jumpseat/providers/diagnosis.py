@@ -109,7 +109,8 @@ def _check_of(status: AuthStatus, duration_ms: int) -> Check:
         return Check("signIn", True, f"{provider} accepts the key.", None, duration_ms)
     parts = [f"Signed in as {status.login}" if status.login else "Signed in"]
     parts += [f"on {status.host}"] if status.host else []
-    parts += [f"with the plan {status.plan}"] if status.plan else []
-    parts += [f"by {status.source}"] if status.source else []
+    sentence = " ".join(parts)
+    sentence += f", plan {status.plan}" if status.plan else ""
+    sentence += f", source {status.source}" if status.source else ""
     note = f" {status.message}" if status.message else ""
-    return Check("signIn", True, f"{' '.join(parts)}.{note}", None, duration_ms)
+    return Check("signIn", True, f"{sentence}.{note}", None, duration_ms)

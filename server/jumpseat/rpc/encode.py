@@ -97,6 +97,7 @@ def provider_to_wire(row: ProviderDescription) -> dict[str, Any]:
         "kind": row.kind,
         "isDefault": row.is_default,
         "configured": row.configured,
+        "builtIn": row.built_in,
         "auth": auth_to_wire(row.auth),
         "capabilities": to_wire(row.capabilities),
         "capabilitySources": {camel(key): source for key, source in row.capability_sources.items()},

@@ -134,8 +134,8 @@ async def _keyring() -> Check:
     return Check("keyring", True, f"The keyring is {name}.")
 
 
-async def check_configuration(config: Path | None) -> tuple[Subject, list[str]]:
-    """The mistakes in the configuration file; and the ids of the providers in it."""
+async def check_configuration(config: Path | None) -> Subject:
+    """The mistakes in the configuration file."""
     from jumpseat.providers.checkup import check_file
     from jumpseat.system.environment import environment_of_process
 
@@ -145,7 +145,7 @@ async def check_configuration(config: Path | None) -> tuple[Subject, list[str]]:
         checks = [Check("file", True, f"The configuration file is {checkup.file}.")]
     checks += [Check("error", False, f"{fault}.") for fault in checkup.errors]
     checks += [Check("warning", None, f"{fault}.") for fault in checkup.warnings]
-    return Subject("Configuration", checks), list(checkup.providers)
+    return Subject("Configuration", checks)
 
 
 def check_shared_daemon() -> Subject:

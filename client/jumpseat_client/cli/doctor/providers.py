@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from jumpseat.chat import Check
 from jumpseat_client import Client, ClientError
 from jumpseat_client.cli.doctor.subjects import Subject
+from jumpseat_client.cli.models import is_included
 
 DIAGNOSIS_SECONDS = 15.0
 LIST_SECONDS = 8.0
@@ -22,9 +23,7 @@ QUESTION_TOKENS = 64
 """Less is refused by some models."""
 
 
-async def check_providers(
-    client: Client, *, only: str | None, in_file: Collection[str], chat: bool
-) -> AsyncIterator[Subject]:
+async def check_providers(client: Client, *, only: str | None, chat: bool) -> AsyncIterator[Subject]:
     """A section for each provider, in their order; they are checked at the same time.
 
     A built-in provider that is not set up gets one line, and no request.
@@ -32,7 +31,6 @@ async def check_providers(
     Args:
         client: the daemon.
         only: the id of the only provider to check.
-        in_file: the providers of the configuration file.
         chat: whether to send a short chat to each provider that works.
 
     Raises:
@@ -45,7 +43,7 @@ async def check_providers(
     used = {
         row["id"]
         for row in chosen
-        if row["configured"] or row["isDefault"] or row["id"] in in_file or row["id"] == only
+        if row["configured"] or row["isDefault"] or not row["builtIn"] or row["id"] == only
     }
     tasks = [
         asyncio.create_task(_check(client, row, chat) if row["id"] in used else _unused(row))
@@ -115,21 +113,16 @@ def model_to_try(models: Sequence[Mapping[str, Any]], provider: str) -> Mapping[
     default = next((model for model in models if model.get("isDefault")), None)
     if default is not None:
         return default
-    billed = [model for model in models if (model.get("billing") or {}).get("multiplier") is not None]
-    if not billed:
+    if all(is_included(model) is None for model in models):
         return {"id": f"{provider}:"}
-    free = (
-        model
-        for model in billed
-        if model["billing"]["multiplier"] == 0 and model.get("policy") in (None, "enabled")
-    )
+    free = (model for model in models if is_included(model) and model.get("policy") in (None, "enabled"))
     return next(free, None)
 
 
 async def _chat(client: Client, provider: str, models: Sequence[Mapping[str, Any]]) -> Check:
     model = model_to_try(models, provider)
     if model is None:
-        return Check("chat", None, "No chat was tried: each model would cost premium requests.")
+        return Check("chat", None, "No chat was tried: each model costs more than the plan includes.")
     begin = time.monotonic()
     try:
         async with asyncio.timeout(CHAT_SECONDS):
@@ -155,8 +148,10 @@ def _cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     if cost := usage.get("cost"):
         parts.append(f"{cost['amount']:g} {cost['currency']}")
     multiplier = (model.get("billing") or {}).get("multiplier")
-    if multiplier is not None:
-        parts.append(f"{multiplier:g} premium requests" if multiplier else "included in the plan")
+    if is_included(model):
+        parts.append("included in the plan")
+    elif multiplier is not None:
+        parts.append(f"{multiplier:g} premium requests")
     return ", ".join(parts) or "the provider reports no cost"
 
 

@@ -71,12 +71,11 @@ async def _sections(
     provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
 ) -> AsyncIterator[Subject]:
     yield await check_installation()
-    configuration, in_file = await check_configuration(config)
-    yield configuration
+    yield await check_configuration(config)
     yield await asyncio.to_thread(check_shared_daemon)
     try:
         async with daemon(daemon_command) as client:
-            async for section in check_providers(client, only=provider, in_file=in_file, chat=chat):
+            async for section in check_providers(client, only=provider, chat=chat):
                 yield section
     except ClientError as error:
         yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])

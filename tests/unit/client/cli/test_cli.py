@@ -258,7 +258,7 @@ def test_the_spinner_shows_the_daemons_progress(tmp_path: Path) -> None:
 
 MODELS = {
     "models": [
-        {"id": "fake:m\x1b[2J", "name": "[red]M", "maxContextTokens": 128000,
+        {"id": "fake:m\x1b[2J", "name": "[red]M", "maxContextTokens": 128000, "maxOutputTokens": 16384,
          "supportsVision": True, "isDefault": True},
         {"id": "fake:n", "name": "N", "billing": {"multiplier": 0.25}, "policy": "disabled", "preview": True},
     ],
@@ -271,14 +271,14 @@ def test_models_are_lines_with_tabs_in_a_pipe(tmp_path: Path) -> None:
     done = run(scenario, "models", "--provider", "fake")
     assert done.returncode == 0
     assert done.stdout == (
-        "fake:m\t[red]M\t128k\timages\tdefault\nfake:n\tN\t\t\tpreview, terms not accepted, costs 0.25x\n"
+        "fake:m\t[red]M\t128k\t16k\timages\t\tdefault\nfake:n\tN\t\t\t\t0.25x\tpreview, terms not accepted\n"
     )
     assert done.stderr == "jumpseat: broken: No key.\nhint: Set one.\n"
     assert scenario.received("models/list")[0]["params"] == {"refresh": False, "provider": "fake"}
 
 
 def test_models_are_a_table_on_a_terminal(tmp_path: Path) -> None:
-    scenario = Scenario(tmp_path, answers={"models/list": MODELS})
+    scenario = Scenario(tmp_path, answers={"models/list": MODELS, "providers/list": {"providers": []}})
     code, output = Terminal(argv(scenario, "models")).finish()
     assert code == 0
     assert "[red]M" in OWN.sub("", output)
@@ -291,7 +291,10 @@ def test_models_as_json_are_the_result_on_the_wire(tmp_path: Path) -> None:
 
 
 def test_errors_without_models_are_a_failure(tmp_path: Path) -> None:
-    answers = {"models/list": {"models": [], "errors": MODELS["errors"]}}
+    answers = {
+        "models/list": {"models": [], "errors": MODELS["errors"]},
+        "providers/list": {"providers": []},
+    }
     assert run(Scenario(tmp_path, answers=answers), "models").returncode == 1
 
 

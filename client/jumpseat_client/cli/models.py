@@ -1,0 +1,190 @@
+"""`jumpseat models`: the models with limits, abilities and cost, and the default one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpseat_client import Client
+from jumpseat_client.cli.chat import daemon
+from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.lists import print_rows
+from jumpseat_client.cli.terminal import clean_line
+
+COLUMNS = ("Model", "Name", "Context", "Output", "Can", "Cost", "Notes")
+SKILLS = (
+    ("supportsVision", "images"),
+    ("supportsToolUse", "tools"),
+    ("supportsThinking", "thinking"),
+    ("supportsJson", "JSON"),
+)
+NOTES = (("isDefault", "default"), ("preview", "preview"), ("deprecated", "deprecated"))
+_PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
+_SEARCHED = ("id", "name", "family", "vendor")
+_STATUS_HINT = "'jumpseat status' shows what to do next."
+
+
+async def show_models(
+    words: Sequence[str],
+    *,
+    provider: str | None,
+    refresh: bool,
+    daemon_command: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Print the models that have all these words; providers that failed are reported on stderr.
+
+    Raises:
+        ClientError: the models cannot be listed at all.
+    """
+    async with daemon(daemon_command) as client:
+        answer = await client.list_models(provider=provider, refresh=refresh)
+        errors = answer.get("errors") or []
+        if errors and provider is None and not as_json:
+            errors = await _of_providers_in_use(client, errors)
+    every = answer.get("models") or []
+    models = [model for model in every if _has(model, words)]
+    code = OK if models else FAILED
+    if as_json:
+        print_json({**answer, "models": models})
+        return code
+    if models:
+        print_rows(COLUMNS, [_cells(model) for model in models], stacks=True)
+    elif every:
+        print_failure(f"No model has {' '.join(words)!r} in its name.", _near(words, every))
+    elif not errors:
+        say(f"There are no models. {_STATUS_HINT}")
+    for failure in errors:
+        error = failure.get("error") or {}
+        hint = (error.get("data") or {}).get("hint")
+        print_failure(f"{failure.get('provider')}: {error.get('message')}", hint)
+    return code
+
+
+async def _of_providers_in_use(client: Client, errors: Sequence[Any]) -> list[Any]:
+    """The errors without those of built-in providers that the user has not set up."""
+    unused = {
+        row["id"]
+        for row in await client.list_providers()
+        if row.get("builtIn") and not row["configured"] and not row.get("isDefault")
+    }
+    return [error for error in errors if error.get("provider") not in unused]
+
+
+def _has(model: Mapping[str, Any], words: Sequence[str]) -> bool:
+    text = " ".join(str(model.get(key) or "") for key in _SEARCHED).casefold()
+    return all(word.casefold() in text for word in words)
+
+
+def _near(words: Sequence[str], models: Sequence[Mapping[str, Any]]) -> str | None:
+    from difflib import get_close_matches
+
+    names = {str(model.get("model") or model.get("id")): str(model["id"]) for model in models}
+    near = get_close_matches("-".join(words).casefold(), names, 3)
+    return f"Did you mean {' or '.join(names[name] for name in near)}?" if near else None
+
+
+def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
+    notes = [word for key, word in NOTES if model.get(key)]
+    if model.get("policy") in ("disabled", "unconfigured"):
+        notes.append("terms not accepted")
+    return (
+        str(model.get("id", "")),
+        str(model.get("name", "")),
+        short_count(model.get("maxContextTokens")),
+        short_count(model.get("maxOutputTokens")),
+        ", ".join(word for key, word in SKILLS if model.get(key)),
+        cost_of(model),
+        ", ".join(notes),
+    )
+
+
+def cost_of(model: Mapping[str, Any]) -> str:
+    """What a request costs, beyond a plan: in premium requests, else the prices of input and output tokens.
+
+    Empty where the provider does not say.
+    """
+    billing = model.get("billing") or {}
+    if is_included(model):
+        return "included"
+    if billing.get("multiplier") is not None:
+        return f"{billing['multiplier']:g}x"
+    if prices := _prices(model):
+        batch = short_count((billing.get("tokenPrices") or {}).get("batch_size"))
+        return "/".join(f"{price:g}" for price in prices) + (f" per {batch}" if batch else "")
+    return "premium" if billing.get("isPremium") else ""
+
+
+def is_included(model: Mapping[str, Any]) -> bool | None:
+    """Whether a request costs nothing beyond the plan; None where the provider does not say."""
+    multiplier = (model.get("billing") or {}).get("multiplier")
+    if multiplier is not None:
+        return bool(multiplier == 0)
+    prices = _prices(model)
+    return not any(prices) if prices else None
+
+
+def _prices(model: Mapping[str, Any]) -> list[float]:
+    """The prices of a batch of input and of output tokens, in the provider's own unit."""
+    prices = ((model.get("billing") or {}).get("tokenPrices") or {}).get("default")
+    if not isinstance(prices, Mapping):
+        return []
+    return [price for key in _PRICES if isinstance(price := prices.get(key), int | float)]
+
+
+def short_count(tokens: Any) -> str:
+    """A number of tokens: `128k`, `1.05M`; empty if it is none."""
+    if not isinstance(tokens, int):
+        return ""
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.3g}M"
+    return f"{tokens // 1000}k" if tokens >= 10_000 else str(tokens)
+
+
+async def show_default(*, daemon_command: Sequence[str], as_json: bool) -> int:
+    """Print the model of a chat that names none.
+
+    Raises:
+        ClientError: the models cannot be listed at all.
+    """
+    async with daemon(daemon_command) as client:
+        default = _default_in(await client.list_models())
+        saved = None if default is not None else (await client.settings()).get("default_model")
+    if saved is not None:
+        default = {"id": saved}  # No provider lists it.
+    if default is None:
+        print_failure("There is no default model.", _STATUS_HINT)
+        return FAILED
+    if as_json:
+        print_json(default)
+    else:
+        print(clean_line(str(default["id"])))
+    return OK
+
+
+async def set_default(name: str | None, *, daemon_command: Sequence[str], as_json: bool) -> int:
+    """Save the default model, or with None forget it; all clients use it from now on.
+
+    Raises:
+        ClientError: the daemon rejects the name.
+    """
+    async with daemon(daemon_command) as client:
+        settings = await client.save_settings({"default_model": name})
+        provider, colon, model = (name or "").partition(":")
+        listed = await client.list_models(provider=provider if colon else None) if name is not None else {}
+    if as_json:
+        print_json(settings)
+    if name is None:
+        return OK
+    default = _default_in(listed)
+    if default is not None and name not in (default["id"], default.get("model")):
+        used = clean_line(str(default["id"]))
+        say(f"warning: chats use {used}, because the configuration file sets default_model.")
+    known = [str(row.get("model")) for row in listed.get("models") or [] if row.get("provider") == provider]
+    if colon and model and known and model not in known:
+        say(f"warning: {provider} does not list {clean_line(model)}.")
+    return OK
+
+
+def _default_in(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return next((model for model in answer.get("models") or [] if model.get("isDefault")), None)

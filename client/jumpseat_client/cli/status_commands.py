@@ -1,0 +1,82 @@
+"""`jumpseat status` and `jumpseat tokens`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jumpseat_client.cli.completion import complete_model
+from jumpseat_client.cli.failures import FAILED, print_failure
+from jumpseat_client.cli.options import daemon_options, json_option, run_work
+
+
+@click.command()
+@click.option("--probe", is_flag=True, help="Request each provider: is its key accepted, what can it do?")
+@daemon_options
+@json_option
+def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
+    """Show the providers, whether they are ready, the account's quotas, and what to do next.
+
+    \b
+    examples:
+      jumpseat status
+      jumpseat status --probe
+      jumpseat status --json | jq '.providers[] | {id, state: .auth.state}'
+    """
+    from jumpseat_client.cli.status import show_status
+
+    work = show_status(probe=probe, daemon_command=daemon_command, as_json=as_json)
+    return run_work(work, as_json=as_json)
+
+
+@click.command()
+@click.argument("text", nargs=-1)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Count this file, or - for piped input; may be repeated.",
+)
+@click.option("-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that counts.")
+@click.option("-s", "--system", metavar="TEXT", help="Count this system prompt too.")
+@click.option("--exact", is_flag=True, help="Fail if the provider does not count, instead of estimating.")
+@daemon_options
+@json_option
+def tokens(
+    text: tuple[str, ...],
+    files: tuple[Path, ...],
+    model: str | None,
+    system: str | None,
+    exact: bool,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
+    """Count the tokens of TEXT, of files and of piped input, as a chat with them would have.
+
+    The provider counts where it can; else the number is estimated. In a pipe only the number is printed.
+
+    \b
+    examples:
+      jumpseat tokens "How long is this?"
+      git diff | jumpseat tokens
+      jumpseat tokens -f main.py -f README.md -m copilot:gpt-4.1
+      jumpseat tokens --json -f main.py | jq .tokens
+
+    \b
+    exit codes: 0 success; 1 a failure, or with --exact no count; 2 wrong usage.
+    """
+    from jumpseat_client.cli.tokens import CannotReadError, message_of, show_tokens
+
+    try:
+        messages = message_of(text, files)
+    except CannotReadError as error:
+        print_failure(str(error), None)
+        return FAILED
+    if messages is None:
+        raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
+    options = {"model": model, "system": system}
+    work = show_tokens(messages, options, exact=exact, daemon_command=daemon_command, as_json=as_json)
+    return run_work(work, as_json=as_json)
