@@ -24,6 +24,14 @@ export default tseslint.config(
   },
   {
     files: ['**/*.mjs'],
-    languageOptions: { globals: { Buffer: 'readonly', URL: 'readonly', process: 'readonly' } },
+    languageOptions: {
+      globals: {
+        Buffer: 'readonly',
+        URL: 'readonly',
+        console: 'readonly',
+        process: 'readonly',
+        setImmediate: 'readonly',
+      },
+    },
   },
 );

@@ -1,29 +1,32 @@
 import * as vscode from 'vscode';
 
-import type { Launch } from './daemon/process';
-import { commandLine } from './daemon/program';
 import { Daemon } from './daemon/supervisor';
 import { initializeParams } from './editor';
+import { Launcher } from './launcher';
 import { ModelProvider, VENDOR } from './provider/provider';
-import { settings } from './settings';
 import { registerUi } from './ui';
+
+/** A change of these starts the daemon again. */
+const OF_THE_PROCESS = ['jumpseat.path', 'jumpseat.config', 'jumpseat.logLevel'];
 
 let daemon: Daemon | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('jumpseat', { log: true });
-  const launch = (): Promise<Launch> => {
-    const chosen = settings();
-    return Promise.resolve(commandLine(chosen.path || 'jumpseat', chosen, process.env, process.pid));
-  };
-  daemon = new Daemon({ launch, initializeParams, log });
+  const launcher = new Launcher(context, log);
+  daemon = new Daemon({ launch: (again) => launcher.launch(again), initializeParams, log });
   const models = new ModelProvider(daemon, log);
   context.subscriptions.push(
     log,
     daemon,
     models,
     vscode.lm.registerLanguageModelChatProvider(VENDOR, models),
-    ...registerUi(context, daemon, log, launch),
+    ...registerUi(context, daemon, log, () => launcher.launch()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (OF_THE_PROCESS.some((name) => change.affectsConfiguration(name))) {
+        daemon?.restart().catch(() => undefined);
+      }
+    }),
   );
 }
 

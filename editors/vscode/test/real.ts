@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../src/log';
 
@@ -14,11 +15,22 @@ export class Lines implements Log {
   error = (line: string): void => void this.lines.push(`error ${line}`);
 }
 
-/** A state directory of its own, removed at the end of the process. */
-export function home(): NodeJS.ProcessEnv {
-  const directory = mkdtempSync(join(tmpdir(), 'jumpseat-'));
+/** A new directory, removed at the end of the process. */
+export function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'jumpseat-'));
   process.once('exit', () => {
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(path, { recursive: true, force: true });
   });
-  return { ...process.env, JUMPSEAT_HOME: directory };
+  return path;
+}
+
+/** Wait until something holds; fails after ten seconds. */
+export async function until(holds: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > deadline) {
+      throw new Error(`Not within ten seconds: ${what}`);
+    }
+    await sleep(10);
+  }
 }

@@ -1,27 +1,217 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 
-import { commandLine } from '../src/daemon/program';
-import { Daemon } from '../src/daemon/supervisor';
-import { home, Lines } from './real';
+import { Code, DaemonError } from '../src/daemon/errors';
+import type { Launch } from '../src/daemon/process';
+import type { Delta } from '../src/daemon/protocol';
+import { Daemon, type DaemonOptions } from '../src/daemon/supervisor';
+import { Lines, until } from './real';
 
-const program = process.env.JUMPSEAT;
+const SCRIPT = fileURLToPath(new URL('scripted-daemon.mjs', import.meta.url));
 
-test('a request starts the real daemon', { skip: !program && 'JUMPSEAT names no program' }, async () => {
+function launch(behaviour: string): Launch {
+  return { program: process.execPath, args: [SCRIPT, behaviour], env: process.env };
+}
+
+function daemonThat(behaviour: string, options: Partial<DaemonOptions> = {}): { daemon: Daemon; log: Lines } {
+  const log = new Lines();
   const daemon = new Daemon({
-    launch: () =>
-      Promise.resolve(
-        commandLine(program ?? '', { path: '', config: '', logLevel: 'info' }, home(), process.pid),
-      ),
+    launch: () => Promise.resolve(launch(behaviour)),
     initializeParams: () => ({
       processId: process.pid,
       rootUri: null,
       capabilities: {},
       clientInfo: { name: 'test' },
     }),
-    log: new Lines(),
+    log,
+    ...options,
   });
-  const { providers } = await daemon.request('providers/list', {});
-  assert.deepEqual([daemon.state, providers.length > 0], ['ready', true]);
+  return { daemon, log };
+}
+
+/** The id of the process, which the scripted daemon answers. */
+async function pidOf(daemon: Daemon): Promise<number> {
+  const answer: unknown = await daemon.request('providers/list', {});
+  return (answer as { pid: number }).pid;
+}
+
+async function failure(promise: Promise<unknown>): Promise<DaemonError> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(error instanceof DaemonError);
+    return error;
+  }
+  return assert.fail('no error');
+}
+
+const QUESTION = { messages: [{ role: 'user', content: 'Tell me a story.' }] } as const;
+const chat = (daemon: Daemon, onDelta: (delta: Delta) => void = () => undefined) =>
+  daemon.chat({ messages: [...QUESTION.messages] }, onDelta);
+
+test('requests start one process, and go to it', async () => {
+  const { daemon } = daemonThat('well');
+  const states: string[] = [];
+  daemon.onDidChangeState((state) => states.push(state));
+
+  const [first, second] = await Promise.all([pidOf(daemon), pidOf(daemon)]);
+
+  assert.equal(first, second);
+  assert.deepEqual(states, ['starting', 'ready']);
+  assert.equal(daemon.supports('chat/start'), true);
+  assert.equal(daemon.supports('prompts/list'), false);
   daemon.dispose();
+});
+
+test('a request that a change of the state sends starts no second process', async () => {
+  let launched = 0;
+  const { daemon } = daemonThat('well', {
+    launch: () => {
+      launched += 1;
+      return Promise.resolve(launch('well'));
+    },
+  });
+  const asked: Promise<number>[] = [];
+  daemon.onDidChangeState((state) => {
+    if (state !== 'stopped') {
+      asked.push(pidOf(daemon));
+    }
+  });
+
+  const pid = await pidOf(daemon);
+
+  assert.deepEqual(await Promise.all(asked), [pid, pid]);
+  assert.equal(launched, 1);
+  daemon.dispose();
+});
+
+test('after a crash the turn has its deltas and the reason, and the next request works', async () => {
+  const { daemon } = daemonThat('well');
+  const before = await pidOf(daemon);
+  const deltas: Delta[] = [];
+
+  const error = await failure(chat(daemon, (delta) => deltas.push(delta)));
+
+  assert.deepEqual(deltas, [{ type: 'text_delta', block: 0, text: 'Once' }]);
+  assert.equal(error.sentence, 'jumpseat ended unexpectedly (code 3). It was started again.');
+  assert.notEqual(await pidOf(daemon), before);
+  daemon.dispose();
+});
+
+test('a daemon that crashes too often is started again only by the user', async () => {
+  const { daemon, log } = daemonThat('well');
+  const sentences: string[] = [];
+  for (let crash = 0; crash < 5; crash++) {
+    sentences.push((await failure(chat(daemon))).sentence);
+  }
+  assert.equal(sentences.filter((each) => each.endsWith('It was started again.')).length, 4);
+  assert.match(sentences[4] ?? '', /"jumpseat: Restart Server" tries again/);
+  assert.equal(daemon.state, 'failed');
+
+  const refused = await failure(pidOf(daemon));
+  assert.match(refused.message, /ended too often/);
+  assert.equal(log.lines.filter((line) => line.startsWith('info Starting')).length, 5);
+
+  await daemon.restart();
+  assert.equal(daemon.state, 'ready');
+  daemon.dispose();
+});
+
+const UNFIT: [string, RegExp][] = [
+  [
+    'older',
+    /^jumpseat 0\.0\.1 at .*node.* is too old for this extension \(it lacks edit\/start\)\. Upgrade it/,
+  ],
+  ['newer', /^jumpseat 0\.0\.1 at .*node.* speaks another version of the protocol/],
+  ['broken', /^jumpseat ended with code 3 before it was ready\. .*Show Log/],
+  ['silent', /^jumpseat did not answer within 1 seconds\./],
+];
+
+for (const [behaviour, sentence] of UNFIT) {
+  test(`a daemon that is ${behaviour} is not used, and the error says why`, async () => {
+    const { daemon, log } = daemonThat(behaviour, { initializeMs: behaviour === 'silent' ? 700 : 20_000 });
+
+    const error = await failure(pidOf(daemon));
+
+    assert.match(error.sentence, sentence);
+    assert.equal(daemon.state, 'failed');
+    assert.equal(daemon.failure, error);
+    await until(() => log.lines.some((line) => line.startsWith('info jumpseat ended')), 'the process ends');
+    if (behaviour === 'broken') {
+      assert.ok(log.lines.includes('error ERROR jumpseat: no module named x'));
+    }
+    daemon.dispose();
+  });
+}
+
+test('a program that is missing is an error that names it', async () => {
+  const { daemon } = daemonThat('well', {
+    launch: () => Promise.resolve({ program: '/nowhere/jumpseat', args: [], env: {} }),
+  });
+  const error = await failure(pidOf(daemon));
+
+  assert.equal(error.code, Code.config);
+  assert.match(error.sentence, /\/nowhere\/jumpseat could not be started: .*ENOENT.*jumpseat\.path/);
+  daemon.dispose();
+});
+
+test('a start that is overtaken spawns nothing, and its requests go to the next process', async () => {
+  const launches: ((launch: Launch) => void)[] = [];
+  const { daemon, log } = daemonThat('well', {
+    launch: () =>
+      new Promise((resolve) => {
+        launches.push(resolve);
+      }),
+  });
+  const early = pidOf(daemon);
+  await until(() => launches.length === 1, 'the first start looks for the program');
+  const restarted = daemon.restart();
+  await until(() => launches.length === 2, 'the second start looks for the program');
+  launches.forEach((found) => {
+    found(launch('well'));
+  });
+
+  await restarted;
+  assert.equal(await early, await pidOf(daemon));
+  assert.equal(log.lines.filter((line) => line.startsWith('info Starting')).length, 1);
+  daemon.dispose();
+});
+
+test('a restart says that it is one, so that an installation is tried again', async () => {
+  const asked: boolean[] = [];
+  const { daemon } = daemonThat('well', {
+    launch: (again) => {
+      asked.push(again);
+      return Promise.resolve(launch('well'));
+    },
+  });
+  const before = await pidOf(daemon);
+  await daemon.restart();
+
+  assert.notEqual(await pidOf(daemon), before);
+  assert.deepEqual(asked, [false, true]);
+  daemon.dispose();
+});
+
+test('a request is cancelled while the daemon starts', async () => {
+  const { daemon } = daemonThat('well', { launch: () => new Promise<Launch>(() => undefined) });
+  const source = new CancellationTokenSource();
+  const asked = failure(daemon.request('models/list', {}, source.token));
+  source.cancel();
+
+  assert.equal((await asked).cancelled, true);
+  assert.equal((await failure(daemon.request('models/list', {}, source.token))).cancelled, true);
+  daemon.dispose();
+});
+
+test('a daemon that is disposed rejects requests, and its process ends', async () => {
+  const { daemon, log } = daemonThat('well');
+  await pidOf(daemon);
+  daemon.dispose();
+
+  assert.equal((await failure(pidOf(daemon))).code, Code.connection);
+  await until(() => log.lines.includes('info jumpseat ended: code 0'), 'the process ends in order');
+  assert.equal(daemon.state, 'stopped');
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 import { logDaemonLine, type Log } from '../log';
+import { wrongSetUp } from './errors';
 
 /** How a program is started. */
 export interface Launch {
@@ -27,7 +28,7 @@ export interface Child {
   readonly exit: Promise<Exit>;
 }
 
-/** Start a program whose stderr is the log. Rejects with Node's own error if it cannot be started. */
+/** Start a program whose stderr is the log. Rejects if it cannot be started. */
 export async function start(launch: Launch, log: Log): Promise<Child> {
   const process = spawn(launch.program, launch.args, {
     env: launch.env,
@@ -50,6 +51,13 @@ export async function start(launch: Launch, log: Log): Promise<Child> {
       process.once('close', done);
     });
   });
-  await once(process, 'spawn');
+  try {
+    await once(process, 'spawn');
+  } catch (error) {
+    throw wrongSetUp(
+      `The program ${launch.program} could not be started: ${(error as Error).message}`,
+      'Correct the setting jumpseat.path, or empty it so that the extension finds or installs one.',
+    );
+  }
   return { process, exit };
 }

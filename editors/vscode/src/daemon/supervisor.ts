@@ -27,8 +27,8 @@ const INITIALIZE_MS = 20_000;
 const LEAVE_MS = 3000;
 
 export interface DaemonOptions {
-  /** Find the program, or install it. Called for every start. */
-  launch(): Promise<Launch>;
+  /** Find the program, or install it; `again` if the user asked for another try. Called for every start. */
+  launch(again: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
   log: Log;
   /** How long `initialize` may take. */
@@ -115,7 +115,7 @@ export class Daemon implements Disposable {
   async restart(): Promise<void> {
     this.#crashes = [];
     this.#end('jumpseat was restarted.');
-    this.#attempt = this.#start(++this.#generation);
+    this.#attempt = this.#start(++this.#generation, true);
     await this.#connected();
   }
 
@@ -173,17 +173,20 @@ export class Daemon implements Disposable {
     }
   }
 
-  async #start(generation: number): Promise<Session> {
+  async #start(generation: number, again = false): Promise<Session> {
     let session: Session | undefined;
-    this.#change('starting');
     try {
+      // `#attempt` is set before a listener of the state can send a request.
+      await Promise.resolve();
+      this.#current(generation);
+      this.#change('starting');
       if (!this.#mayStart()) {
         throw connectionLost(
           'jumpseat ended too often to be started again by itself.',
           'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
         );
       }
-      const launch = await this.#options.launch();
+      const launch = await this.#options.launch(again);
       this.#current(generation);
       const { log } = this.#options;
       log.info(`Starting ${[launch.program, ...launch.args].join(' ')}`);

@@ -1,0 +1,88 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+
+import { asDaemonError, type DaemonError } from './daemon/errors';
+import { Installer } from './daemon/install';
+import type { Launch } from './daemon/process';
+import { commandLine, findProgram, searched, type Found } from './daemon/program';
+import { shellEnvironment } from './daemon/shell';
+import type { Log } from './log';
+import { pythonInterpreters } from './python';
+import { settings } from './settings';
+
+/** Finds the program of the daemon, or installs it. */
+export class Launcher {
+  readonly #installer: Installer;
+  readonly #log: Log;
+  #shell: Promise<NodeJS.ProcessEnv | undefined> | undefined;
+  #installing: Promise<string> | undefined;
+  #failure: DaemonError | undefined;
+
+  constructor(context: vscode.ExtensionContext, log: Log) {
+    this.#log = log;
+    this.#installer = new Installer({
+      wheels: context.asAbsolutePath('wheel'),
+      storage: join(context.globalStorageUri.fsPath, 'daemon'),
+      env: process.env,
+      directories: searched(process.env, homedir(), process.platform),
+      platform: process.platform,
+      pythons: pythonInterpreters,
+      log,
+    });
+  }
+
+  /**
+   * How the daemon is started. An installation that failed or was cancelled is tried again only if `again` says so.
+   */
+  async launch(again = false): Promise<Launch> {
+    if (again) {
+      this.#failure = undefined;
+    }
+    const chosen = settings();
+    const found = await findProgram(chosen.path, {
+      env: process.env,
+      home: homedir(),
+      platform: process.platform,
+      shell: () => (this.#shell ??= shellEnvironment(process.env)),
+      installed: () => this.#installer.installed(),
+    });
+    return commandLine(found ?? (await this.#installed()), chosen, homedir(), process.pid);
+  }
+
+  async #installed(): Promise<Found> {
+    if (this.#failure) {
+      throw this.#failure;
+    }
+    try {
+      const program = await (this.#installing ??= this.#install());
+      return { program, env: process.env };
+    } catch (error) {
+      this.#failure = asDaemonError(error);
+      const older = await this.#installer.older();
+      if (!older) {
+        throw this.#failure;
+      }
+      this.#log.error(this.#failure.sentence);
+      this.#log.warn('The version before is used.');
+      return { program: older, env: process.env };
+    } finally {
+      this.#installing = undefined;
+    }
+  }
+
+  async #install(): Promise<string> {
+    return await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title: 'Installing jumpseat', cancellable: true },
+      (progress, token) => {
+        const abort = new AbortController();
+        token.onCancellationRequested(() => {
+          abort.abort();
+        });
+        return this.#installer.install((message) => {
+          progress.report({ message });
+        }, abort.signal);
+      },
+    );
+  }
+}

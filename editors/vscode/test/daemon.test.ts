@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { CancellationTokenSource } from 'vscode-jsonrpc/node';
+
+import { DaemonError } from '../src/daemon/errors';
+import { commandLine } from '../src/daemon/program';
+import type { ChatResult, Delta } from '../src/daemon/protocol';
+import { Daemon } from '../src/daemon/supervisor';
+import { directory, Lines, until } from './real';
+
+/** The real daemon, with a provider that answers as the test says. */
+const program = process.env.JUMPSEAT;
+const skip = !program && 'JUMPSEAT names no program';
+
+const waiting: ServerResponse[] = [];
+const upstream = createServer((request, response) => {
+  request.resume();
+  if (request.url?.endsWith('/models')) {
+    response.end(JSON.stringify({ data: [{ id: 'fake-model' }] }));
+    return;
+  }
+  waiting.push(response);
+});
+const home = directory();
+
+before(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  writeFileSync(
+    join(home, 'config.toml'),
+    `[providers.fake]
+kind = "openai"
+base_url = "http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1"
+api_key = "k"
+default_model = "fake-model"
+`,
+  );
+});
+const log = new Lines();
+const daemon = new Daemon({
+  launch: () =>
+    Promise.resolve(
+      commandLine(
+        { program: program ?? '', env: { ...process.env, JUMPSEAT_HOME: home } },
+        { path: '', config: '', logLevel: 'info' },
+        home,
+        process.pid,
+      ),
+    ),
+  initializeParams: () => ({
+    processId: process.pid,
+    rootUri: null,
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+    initializationOptions: { protocolVersions: [1] },
+  }),
+  log,
+});
+
+after(() => {
+  daemon.dispose();
+  upstream.closeAllConnections();
+  upstream.close();
+});
+
+const PARAMS = { model: 'fake:fake-model', messages: [{ role: 'user' as const, content: 'Hello' }] };
+
+function piece(text: string, finish: string | null = null): string {
+  const chunk = { choices: [{ index: 0, delta: { content: text }, finish_reason: finish }] };
+  return `data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+async function asked(): Promise<ServerResponse> {
+  await until(() => waiting.length > 0, 'the provider is asked');
+  const response = waiting.shift();
+  assert.ok(response);
+  return response;
+}
+
+function ofType<T extends Delta['type']>(deltas: Delta[], type: T): Extract<Delta, { type: T }>[] {
+  return deltas.filter((delta): delta is Extract<Delta, { type: T }> => delta.type === type);
+}
+
+async function cancelledOf(turn: Promise<ChatResult>): Promise<DaemonError> {
+  const error: unknown = await turn.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof DaemonError && error.cancelled);
+  return error;
+}
+
+test('the models of the configuration are listed', { skip }, async () => {
+  const { models } = await daemon.request('models/list', { provider: 'fake' });
+  assert.deepEqual(
+    models.map(({ id, isDefault }) => [id, isDefault]),
+    [['fake:fake-model', true]],
+  );
+});
+
+test('a turn streams its deltas, and then has its result', { skip }, async () => {
+  const deltas: Delta[] = [];
+  const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta));
+  const response = await asked();
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(piece('Hel'));
+  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
+  response.end(`${piece('lo', 'stop')}data: [DONE]\n\n`);
+
+  const result = await turn;
+  assert.equal(result.text, 'Hello');
+  assert.deepEqual(
+    ofType(deltas, 'text_delta').map(({ text }) => text),
+    ['Hel', 'lo'],
+  );
+  assert.equal(deltas.at(-1)?.type, 'done');
+});
+
+test('a turn is cancelled before its first token, and its provider too', { skip }, async () => {
+  const source = new CancellationTokenSource();
+  const turn = daemon.chat(PARAMS, () => undefined, source.token);
+  const response = await asked();
+  let closed = false;
+  response.once('close', () => (closed = true));
+  source.cancel();
+
+  await cancelledOf(turn);
+  await until(() => closed, 'the connection to the provider is closed');
+});
+
+test('a turn that is cancelled in the middle keeps its partial answer', { skip }, async () => {
+  const source = new CancellationTokenSource();
+  const deltas: Delta[] = [];
+  const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta), source.token);
+  const response = await asked();
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(piece('Once upon'));
+  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
+  source.cancel();
+
+  assert.equal((await cancelledOf(turn)).data.partial?.text, 'Once upon');
+});
+
+test('two turns at once have their own deltas', { skip }, async () => {
+  const seen: [Delta[], Delta[]] = [[], []];
+  const turns = seen.map((deltas) => daemon.chat(PARAMS, (delta) => deltas.push(delta)));
+  const responses = [await asked(), await asked()];
+  responses.forEach((response, index) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`${piece(`answer ${index}`, 'stop')}data: [DONE]\n\n`);
+  });
+
+  const results = await Promise.all(turns);
+  assert.deepEqual(
+    results.map(({ text }) => text),
+    seen.map((deltas) =>
+      ofType(deltas, 'text_delta')
+        .map(({ text }) => text)
+        .join(''),
+    ),
+  );
+  assert.deepEqual(results.map(({ text }) => text).sort(), ['answer 0', 'answer 1']);
+});
+
+test('an error of the daemon has its message, its hint and its code', { skip }, async () => {
+  await assert.rejects(
+    daemon.chat({ ...PARAMS, model: 'fakee:m' }, () => undefined),
+    (error) => {
+      assert.ok(error instanceof DaemonError);
+      assert.equal(error.code, 1004);
+      assert.match(error.sentence, /fake/);
+      return true;
+    },
+  );
+});
+
+test('the log has lines of the daemon', { skip }, () => {
+  assert.ok(
+    log.lines.some((line) => /^info Starting .* attach --log-level info --clientProcessId \d+$/.test(line)),
+  );
+  assert.ok(log.lines.some((line) => /^info jumpseat .* is ready\.$/.test(line)));
+});

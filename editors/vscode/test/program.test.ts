@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+import { commandLine, findProgram, type Surroundings } from '../src/daemon/program';
+import { shellEnvironment, variablesOf } from '../src/daemon/shell';
+import { directory } from './real';
+
+function program(path: string, text = '#!/bin/sh\n'): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function around(facts: Partial<Surroundings> = {}): Surroundings & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    env: { PATH: '' },
+    home: '/nowhere',
+    platform: 'linux',
+    asked,
+    shell: () => {
+      asked.push('shell');
+      return Promise.resolve(undefined);
+    },
+    installed: () => {
+      asked.push('installed');
+      return Promise.resolve(undefined);
+    },
+    ...facts,
+  };
+}
+
+test('the program is the one on the PATH, and nothing else is asked', async () => {
+  const home = directory();
+  const path = program(join(home, 'two', 'jumpseat'));
+  mkdirSync(join(home, 'one', 'jumpseat'), { recursive: true });
+  const here = around({ env: { PATH: [join(home, 'one'), join(home, 'two')].join(delimiter) }, home });
+
+  assert.equal((await findProgram('', here))?.program, path);
+  assert.deepEqual(here.asked, []);
+});
+
+test('a program in the home of the user is found without a PATH', async () => {
+  const home = directory();
+  const path = program(join(home, '.local', 'bin', 'jumpseat'));
+
+  assert.equal((await findProgram('', around({ home })))?.program, path);
+});
+
+test('a directory of the PATH that is not absolute is not searched', async () => {
+  const here = around({ env: { PATH: ['', '.', 'bin'].join(delimiter) } });
+  program(join(directory(), 'jumpseat'));
+
+  assert.equal(await findProgram('', here), undefined);
+});
+
+test("the extension's own installation comes before the shell", async () => {
+  const here = around({ installed: () => Promise.resolve('/own/jumpseat') });
+
+  assert.equal((await findProgram('', here))?.program, '/own/jumpseat');
+  assert.deepEqual(here.asked, []);
+});
+
+test("the login shell's PATH is the last resort, and its variables go along", async () => {
+  const home = directory();
+  const path = program(join(home, 'tools', 'jumpseat'));
+  const here = around({
+    env: { PATH: '/usr/bin', EDITOR: 'code' },
+    shell: () => Promise.resolve({ PATH: join(home, 'tools'), API_KEY: 'k', EDITOR: 'vi' }),
+  });
+
+  assert.deepEqual(await findProgram('', here), {
+    program: path,
+    env: { PATH: join(home, 'tools'), API_KEY: 'k', EDITOR: 'code' },
+  });
+});
+
+test('nothing is found where there is nothing', async () => {
+  const here = around();
+
+  assert.equal(await findProgram('', here), undefined);
+  assert.deepEqual(here.asked, ['installed', 'shell']);
+});
+
+test('the setting names a path, a path in the home, or a name on the PATH', async () => {
+  const home = directory();
+  const path = program(join(home, 'bin', 'mine'));
+  const here = around({ home, env: { PATH: join(home, 'bin') } });
+
+  for (const setting of [path, '~/bin/mine', 'mine']) {
+    assert.equal((await findProgram(setting, here))?.program, path);
+  }
+});
+
+for (const setting of ['/nowhere/jumpseat', 'bin/jumpseat', './jumpseat', 'unheard-of']) {
+  test(`a setting that names no program is an error: ${setting}`, async () => {
+    await assert.rejects(findProgram(setting, around()), {
+      message: `The program "${setting}" of the setting jumpseat.path was not found.`,
+    });
+  });
+}
+
+test('the command line has the settings, and no variable of VS Code itself', () => {
+  const env = { PATH: '/bin', ELECTRON_RUN_AS_NODE: '1', VSCODE_IPC_HOOK: 'x' };
+  const found = { program: '/bin/jumpseat', env };
+
+  assert.deepEqual(commandLine(found, { path: '', config: '~/c.toml', logLevel: 'debug' }, '/home/me', 7), {
+    program: '/bin/jumpseat',
+    args: ['attach', '--log-level', 'debug', '--clientProcessId', '7', '--config', '/home/me/c.toml'],
+    env: { PATH: '/bin' },
+    cwd: '/home/me',
+  });
+});
+
+test('the variables of a shell are read; those of several lines are left out', () => {
+  assert.deepEqual(variablesOf(['Welcome!', 'A=1', 'KEY=one', 'two', 'B==x', 'C=']), {
+    A: '1',
+    B: '=x',
+    C: '',
+  });
+});
+
+test('a login shell is asked for its variables', async () => {
+  const shell = program(
+    join(directory(), 'sh'),
+    '#!/bin/sh\n[ "$1 $2" = "-l -c" ] && ADDED=yes exec /bin/sh -c "$3"\n',
+  );
+
+  assert.equal((await shellEnvironment({ ...process.env, SHELL: shell }))?.ADDED, 'yes');
+});
+
+test('a shell that fails, or takes too long, has no variables', async () => {
+  const fails = program(join(directory(), 'sh'), '#!/bin/sh\nexit 1\n');
+  const hangs = program(join(directory(), 'sh'), '#!/bin/sh\nexec sleep 60\n');
+
+  assert.equal(await shellEnvironment({ ...process.env, SHELL: fails }), undefined);
+  assert.equal(await shellEnvironment({ ...process.env, SHELL: hangs }, 300), undefined);
+  assert.equal(await shellEnvironment({}), undefined);
+});
