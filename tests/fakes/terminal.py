@@ -23,11 +23,13 @@ _PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
 
 
 class Terminal:
-    """A command on a terminal of 80 by 24."""
+    """A command on a terminal, of 80 by 24 at first."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str] = os.environ, size: tuple[int, int] = (24, 80)
+    ) -> None:
         self.screen, near = pty.openpty()
-        termios.tcsetwinsize(near, (24, 80))
+        termios.tcsetwinsize(near, size)
         environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
         environment.pop("NO_COLOR", None)
         self.process = subprocess.Popen(
@@ -47,7 +49,7 @@ class Terminal:
     def read_until(self, done: Callable[[bytes], bool]) -> None:
         """Read until the output meets the condition."""
         while not done(self.output):
-            piece = self._read()
+            piece = self.read()
             assert piece, self.output
             self.output += piece
 
@@ -61,12 +63,13 @@ class Terminal:
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end, and return the exit code and the whole output."""
-        while piece := self._read():
+        while piece := self.read():
             self.output += piece
         os.close(self.screen)
         return self.process.wait(20), self.output.decode()
 
-    def _read(self) -> bytes:
+    def read(self) -> bytes:
+        """The next piece of output; empty at the end."""
         left = self._deadline - time.monotonic()
         if left <= 0 or not select.select([self.screen], [], [], left)[0]:
             self.process.kill()

@@ -125,7 +125,12 @@ def _is_under(name: str, package: str) -> bool:
 
 
 def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
-    places = {"httpx2": "jumpseat.http", "click": "jumpseat_client.cli", "rich": "jumpseat_client.cli"}
+    places = {
+        "httpx2": "jumpseat.http",
+        "click": "jumpseat_client.cli",
+        "rich": "jumpseat_client.cli",
+        "prompt_toolkit": "jumpseat_client.cli.repl",
+    }
     return [
         f"imports {library}, which only {place} may"
         for library, place in places.items()
@@ -296,6 +301,7 @@ def test_every_package_of_the_server_is_checked() -> None:
             "imports httpx2",
         ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
+        ("jumpseat_client.cli.chat", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),
         ("jumpseat_client.client", "from jumpseat.chat import Message", "of the server"),
         ("jumpseat_client.client", "from jumpseat.rpc import serve", "of the server"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import environment_of, frame
+from tests.fakes.scenario import Scenario, answer_steps
 
 SCRIPT = """\
 import sys
@@ -145,3 +146,40 @@ def test_a_first_reply_imports_and_compiles_little(tmp_path: Path) -> None:
     assert not {"jumpseat.conversations.store", "jumpseat.conversations.state"} & set(modules)
     # Only the called ones of about 900 methods of dataclasses.
     assert compiled < 150
+
+
+QUESTION = """\
+import json, os, sys
+leave = os._exit
+def tell(code):
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr, flush=True)
+    leave(code)
+os._exit = tell
+from jumpseat_client import client
+command = json.loads(sys.argv[1])
+client.default_command = lambda **_: command
+sys.argv[:] = ["jumpseat", *sys.argv[2:]]
+from jumpseat_client.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [("chat", "Hi"), ("Why is it?",)], ids=str)
+def test_a_question_loads_nothing_of_a_conversation_and_no_terminal(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    command = json.dumps(Scenario.chat(tmp_path, answer_steps("Hello")).command)
+    done = subprocess.run(
+        [sys.executable, "-c", QUESTION, command, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    modules = set(json.loads(done.stderr))
+
+    assert done.stdout == "Hello\n"
+    assert "jumpseat_client.cli.chat" in modules
+    assert {name for name in modules if name.startswith("jumpseat_client.cli.repl")} == set()
+    assert {"prompt_toolkit", "rich", "difflib"} & modules == set()

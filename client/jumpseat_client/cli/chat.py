@@ -93,7 +93,7 @@ async def ask(
                 kept = await continued(client)
                 messages = [*kept["messages"], *messages]
                 given = {key: value for key, value in options.items() if value is not None}
-                options = {**_options_of(kept), **given}
+                options = {**options_of_kept(kept), **given}
             spinner.show("Waiting for the model")
             stream = client.chat(messages, keep=keep, on_progress=spinner.progress, **options)
             if as_json:
@@ -104,7 +104,7 @@ async def ask(
         spinner.stop()
 
 
-def _options_of(kept: Mapping[str, Any]) -> dict[str, Any]:
+def options_of_kept(kept: Mapping[str, Any]) -> dict[str, Any]:
     """The options with which a kept conversation goes on."""
     options = {key: kept.get(key) for key in ("model", "system", "settings")}
     return {**options, "conversation_id": kept["id"]}
@@ -118,7 +118,7 @@ async def wait_for_result(stream: ChatStream, spinner: Spinner) -> tuple[ChatRes
     """
     # Streamed although only the result is used, because the daemon then detects a provider that stops
     # sending.
-    notes = [note async for delta in stream if (note := _note(delta, spinner))]
+    notes = [note async for delta in stream if (note := note_of(delta, spinner))]
     spinner.stop()
     return await stream.response(), notes
 
@@ -133,7 +133,7 @@ async def _print_answer(stream: ChatStream, spinner: Spinner) -> int:
             if delta.text:
                 spinner.stop()
                 output.write(delta.text)
-            elif note := _note(delta, spinner):
+            elif note := note_of(delta, spinner):
                 notes.append(note)
     except ChatFailed as error:
         failure = error
@@ -155,7 +155,7 @@ def _finish(output: AnswerOutput, notes: Sequence[str]) -> None:
         say(note)
 
 
-def _note(delta: Delta, spinner: Spinner) -> str | None:
+def note_of(delta: Delta, spinner: Spinner) -> str | None:
     """Show progress in the spinner; return a warning to print after the answer."""
     match delta.type:
         case "start":

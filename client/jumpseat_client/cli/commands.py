@@ -18,6 +18,7 @@ from jumpseat_client.cli.conversations_commands import complete_id, conversation
 from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
+from jumpseat_client.cli.first_word import CommandsOrQuestion
 from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
@@ -58,14 +59,15 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
 
 
-@click.group(context_settings=HELP, no_args_is_help=True)
+@click.group(cls=CommandsOrQuestion, context_settings=HELP, no_args_is_help=True)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def jumpseat() -> None:
     """Chat with any model provider; the same daemon serves editors.
 
     \b
     examples:
-      jumpseat chat "Why is the sky blue?"
+      jumpseat "Why is the sky blue?"
+      jumpseat chat
       git diff | jumpseat chat "Write a commit message"
       jumpseat login
       jumpseat models
@@ -93,6 +95,9 @@ def jumpseat() -> None:
 @click.option("-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last chat.")
 @click.option("--conversation", metavar="ID", shell_complete=complete_id, help="Continue this conversation.")
 @click.option("--no-keep", is_flag=True, help="Do not keep the question and the answer.")
+@click.option(
+    "--show-thinking", is_flag=True, help="In a conversation: print thinking, not one line about it."
+)
 @daemon_options
 @json_option
 def chat(
@@ -103,20 +108,24 @@ def chat(
     is_continued: bool,
     conversation: str | None,
     no_keep: bool,
+    show_thinking: bool,
     daemon_command: list[str],
     as_json: bool,
 ) -> int:
-    """Ask a question and stream the answer.
+    """Ask a question and stream the answer; without a question, have a conversation.
 
     Piped input is added to the question as context; without a question it is the question. On a terminal
     the answer is rendered as Markdown; in a pipe it is plain text. Ctrl-C cancels the turn and keeps the text
     so far.
+
+    On a terminal, 'jumpseat chat' alone begins a conversation; in it, /help shows the commands and the keys.
 
     The conversation is kept on this machine; 'jumpseat conversations' lists those that are kept. A continued
     one goes on with its messages, system prompt, settings and model.
 
     \b
     examples:
+      jumpseat chat
       jumpseat chat "Why is the sky blue?"
       jumpseat chat -c "And at sunset?"
       cat main.py | jumpseat chat "Explain this"
@@ -129,19 +138,31 @@ def chat(
 
     if is_continued and conversation is not None:
         raise click.UsageError("--continue and --conversation exclude each other.")
-    messages = read_messages(question)
-    if messages is None:
-        raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
     options = {"model": model, "system": system, "max_tokens": max_tokens}
-    work = ask(
-        messages,
+    to_continue = continued(conversation, last=is_continued)
+    messages = read_messages(question)
+    if messages is not None:
+        work = ask(
+            messages,
+            options,
+            keep=not no_keep,
+            continued=to_continue,
+            daemon_command=daemon_command,
+            as_json=as_json,
+        )
+        return run_work(work, as_json=as_json)
+    if question or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
+    from jumpseat_client.cli.repl.loop import converse
+
+    work = converse(
         options,
         keep=not no_keep,
-        continued=continued(conversation, last=is_continued),
+        continued=to_continue,
         daemon_command=daemon_command,
-        as_json=as_json,
+        shows_thinking=show_thinking,
     )
-    return run_work(work, as_json=as_json)
+    return run_work(work, as_json=False)
 
 
 @jumpseat.command()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jumpseat_client.cli.chat import daemon, wait_for_result
 from jumpseat_client.cli.failures import FAILED, OK, print_failure, print_json, say
+from jumpseat_client.cli.files import replace_file
 from jumpseat_client.cli.output import make_spinner, print_text
 
 _LINES = re.compile(r"(?P<first>[0-9]+)(?:(?P<colon>:)(?P<last>[0-9]+)?)?", re.ASCII)
@@ -142,22 +140,9 @@ async def edit_file(
 def _put(piece: Piece, replacement: str) -> None:
     """Replace the file atomically, unless it changed since it was read."""
     text = f"{piece.before}{replacement}{piece.after}".encode("utf-8", "replace")
-    temporary: Path | None = None
     try:
         if piece.path.read_bytes() != piece.raw:
             raise CannotEdit(f"{piece.path} was changed in the meantime; it is left as it is.")
-        descriptor, name = tempfile.mkstemp(prefix=f".{piece.path.name}.", dir=piece.path.parent)
-        temporary = Path(name)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        # `mkstemp` makes a file that only its owner can read.
-        temporary.chmod(piece.path.stat().st_mode)
-        temporary.replace(piece.path)
+        replace_file(piece.path, text)
     except OSError as error:
         raise CannotEdit(f"{piece.path} cannot be written: {error.strerror or error}.") from None
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)

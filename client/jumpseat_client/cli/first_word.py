@@ -1,0 +1,33 @@
+"""The first word of a command line: a command, or a whole question."""
+
+from __future__ import annotations
+
+import click
+
+
+class CommandsOrQuestion(click.Group):
+    """Runs `chat` for a first argument with white space in it, which no command has.
+
+    So a mistyped command is never sent to a model, and a question of one word needs `chat`.
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command for these arguments, and its own arguments."""
+        first = args[0]
+        if any(map(str.isspace, first.strip())):
+            return "chat", self.get_command(ctx, "chat"), args
+        if self.get_command(ctx, first) is None and not first.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(self._no_such_command(first, args[1:]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _no_such_command(self, word: str, more: list[str]) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, self.commands, 1)
+        if near:
+            return f"No such command {word!r}. Did you mean {near[0]!r}?"
+        question = " ".join([word, *(each for each in more if not each.startswith("-"))])
+        command = "jumpseat" if " " in question else "jumpseat chat"
+        return f'No such command {word!r}. To ask a question: {command} "{question}"'

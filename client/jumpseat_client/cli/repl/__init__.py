@@ -1,0 +1,1 @@
+"""`jumpseat chat` without a question: a conversation on a terminal."""

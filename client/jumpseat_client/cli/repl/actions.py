@@ -1,0 +1,196 @@
+"""What the commands of a conversation do, except those that ask the model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from jumpseat_client.cli.attachments import Block, CannotAttach, files_of, image_of
+from jumpseat_client.cli.failures import print_failure, say
+from jumpseat_client.cli.files import replace_file
+from jumpseat_client.cli.output import make_output
+from jumpseat_client.cli.repl.commands import COMMANDS, LEVELS
+from jumpseat_client.cli.repl.conversation import TerminalConversation, Totals
+from jumpseat_client.cli.repl.link import Link
+from jumpseat_client.cli.repl.notes import note, totals_text
+from jumpseat_client.cli.repl.reader import Reader
+from jumpseat_client.cli.repl.thinking import print_thinking
+from jumpseat_client.cli.repl.transcript import free_path, transcript_of
+from jumpseat_client.cli.terminal import clean_line
+from jumpseat_client.errors import RequestFailed
+
+KEYS = """\
+Enter sends. Alt-Enter, or a backslash at the end of the line, begins a new line; pasted lines stay together.
+Up and Down: earlier input. Ctrl-R: search it. Tab: complete. Ctrl-X Ctrl-E: write in your editor.
+Ctrl-C: stop the answer, or clear the line. Ctrl-D: leave.
+A question that begins with a slash: put a space before it."""
+
+
+class Actions:
+    """The commands by name; the loop calls them with the text behind the name."""
+
+    def __init__(self, conversation: TerminalConversation, link: Link, reader: Reader) -> None:
+        self._conversation = conversation
+        self._link = link
+        self._reader = reader
+        self._saved: Path | None = None
+        self._by_name: dict[str, Callable[[str], Awaitable[None]]] = {
+            "help": self._help,
+            "model": self._model,
+            "system": self._system,
+            "file": self._file,
+            "attach": self._attach,
+            "thinking": self._thinking,
+            "history": self._history,
+            "save": self._save,
+            "usage": self._usage,
+            "clear": self._clear,
+            "login": self._login,
+        }
+
+    async def run(self, name: str, argument: str) -> None:
+        """Do what a command says.
+
+        Raises:
+            ClientError: the daemon cannot do it.
+        """
+        await self._by_name[name](argument.strip())
+
+    async def _help(self, _: str) -> None:
+        width = max(len(f"/{command.name} {command.argument}") for command in COMMANDS)
+        for command in COMMANDS:
+            print(f"{f'/{command.name} {command.argument}':{width}}  {command.help}")
+        prompts = await self._link.or_nothing(lambda client: client.list_prompts())
+        for row in prompts or ():
+            about = row.get("description") or "A prompt of the configuration."
+            print(clean_line(f"/{row['name']}: {about}"))
+        print(f"\n{KEYS}")
+
+    async def _model(self, name: str) -> None:
+        options = self._conversation.options
+        if not name:
+            say(f"The model is {options.get('model') or 'the default one'}.")
+            return
+        try:
+            # The daemon finds the model as it does for a chat, and names near ones.
+            await self._link.request(lambda client: client.count_tokens("Hi", model=name))
+        except RequestFailed as error:
+            # A model that cannot be reached at the moment may be chosen.
+            if error.kind in ("request", "config", "invalid_params"):
+                raise
+        options["model"] = name
+        note(f"The next answers come from {name}.")
+
+    async def _system(self, text: str) -> None:
+        options = self._conversation.options
+        if not text:
+            say(options.get("system") or "There is no system prompt.")
+            return
+        options["system"] = None if text == "-" else text
+        note("The system prompt is removed." if text == "-" else "The next answers follow it.")
+
+    async def _file(self, argument: str) -> None:
+        await self._add(argument, files_of)
+
+    async def _attach(self, argument: str) -> None:
+        await self._add(argument, lambda path: [image_of(path)])
+
+    async def _add(self, argument: str, read: Callable[[str], list[Block]]) -> None:
+        waiting = self._conversation.waiting
+        if argument == "-":
+            waiting.clear()
+        elif argument:
+            try:
+                waiting += await asyncio.to_thread(read, _unquoted(argument))
+            except CannotAttach as error:
+                print_failure(str(error), None)
+                return
+        if not waiting:
+            note("Nothing goes with the next question.")
+            return
+        note(f"With the next question: {', '.join(map(_name_of, waiting))}.")
+
+    async def _thinking(self, argument: str) -> None:
+        if argument in ("show", "hide"):
+            self._conversation.shows_thinking = argument == "show"
+            note("Thinking is shown." if argument == "show" else "Thinking is one line.")
+        elif argument in LEVELS:
+            self._conversation.options["thinking"] = argument
+            note(f"The next answers are made with thinking {argument}.")
+        elif argument:
+            print_failure(f"{argument} is neither show nor hide nor a level: {', '.join(LEVELS)}.", None)
+        elif self._conversation.thinking:
+            print_thinking(self._conversation.thinking)
+        else:
+            note("The last answer has no thinking.")
+
+    async def _history(self, _: str) -> None:
+        if not self._conversation.messages:
+            note("The conversation is empty.")
+            return
+        text = await self._link.request(lambda client: transcript_of(client, self._conversation))
+        output = make_output()
+        output.write(text)
+        output.finish()
+
+    async def _save(self, argument: str) -> None:
+        if not self._conversation.messages:
+            note("The conversation is empty; there is nothing to save.")
+            return
+        path = self._path_for(argument)
+        overwrites = path.exists() and path != self._saved
+        if overwrites and not await self._reader.confirm(f"{path} exists. Replace it?"):
+            note("Nothing was written.")
+            return
+        text = await self._link.request(lambda client: transcript_of(client, self._conversation))
+        try:
+            await asyncio.to_thread(replace_file, path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            print_failure(f"{path} cannot be written: {error.strerror or error}.", None)
+            return
+        self._saved = path
+        note(f"Saved to {path}.")
+
+    def _path_for(self, argument: str) -> Path:
+        if not argument:
+            return self._saved or free_path(self._conversation, Path.cwd())
+        path = Path(_unquoted(argument)).expanduser()
+        return free_path(self._conversation, path) if path.is_dir() else path
+
+    async def _usage(self, _: str) -> None:
+        print(totals_text(self._conversation.totals))
+
+    async def _clear(self, _: str) -> None:
+        conversation = self._conversation
+        if conversation.id is not None:
+            note(
+                f"A new conversation. The one before is kept: jumpseat chat --conversation {conversation.id}"
+            )
+        else:
+            note("A new conversation.")
+        conversation.id = self._saved = None
+        conversation.messages, conversation.waiting, conversation.question = [], [], []
+        conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()
+
+    async def _login(self, provider: str) -> None:
+        from jumpseat_client.cli.login import log_in
+
+        # On a connection of its own, which gets the code; the daemon reports the account to all.
+        await log_in(
+            provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
+        )
+
+
+def _unquoted(path: str) -> str:
+    """A path that was typed, or dropped by a file manager, as in a shell."""
+    return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
+
+
+def _name_of(block: Block) -> str:
+    if block["type"] == "image":
+        return f"an image ({block.get('mediaType', block['source'][:40])})"
+    name = Path(block["uri"]).name if "uri" in block else block.get("label", "a text")
+    if place := block.get("range"):
+        return f"{name}:{place['start']['line'] + 1}-{place['end']['line']}"
+    return str(name)

@@ -1,0 +1,102 @@
+"""What a line of the user is: a question, or a command and its argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal, TypeAlias
+
+Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking"]
+"""What completes the argument of a command."""
+
+LEVELS = ("off", "low", "medium", "high")
+"""Of thinking, as the contract has them."""
+
+# One slash and a name that the text ends or white space follows: `/usr/bin` begins a question.
+_COMMAND = re.compile(r"/([A-Za-z?][A-Za-z0-9._-]*)(?:\s+(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the conversation."""
+
+    name: str
+    argument: str
+    """For the help; in brackets if it is optional."""
+
+    help: str
+    completes: Completes = ""
+
+
+COMMANDS = (
+    Command("help", "", "Show the commands and the keys."),
+    Command("model", "[NAME]", "Show the model, or use another one.", "model"),
+    Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
+    Command("file", "[PATH[:10-40]]", "Send a file, or these lines of it, with the next question.", "path"),
+    Command("attach", "[IMAGE]", "Send an image with the next question; - drops what waits.", "path"),
+    Command("prompt", "[NAME [INPUT]]", "List the prompts of the configuration, or ask one.", "prompt"),
+    Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
+    Command("edit", "", "Change the last question in your editor and ask it again."),
+    Command("thinking", "[show|hide|LEVEL]", "Show the last thinking, or change what is shown.", "thinking"),
+    Command("history", "", "Show the conversation so far."),
+    Command("save", "[PATH]", "Write the conversation to a file, as a transcript.", "path"),
+    Command("usage", "", "Show the tokens, the time and the cost so far."),
+    Command("clear", "", "Begin a new conversation."),
+    Command("login", "[PROVIDER]", "Sign in to GitHub Copilot."),
+    Command("quit", "", "Leave; so does Ctrl-D."),
+)
+OTHER_NAMES = {"exit": "quit", "new": "clear", "?": "help", "image": "attach"}
+
+_BY_NAME = {command.name: command for command in COMMANDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Text for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A command with its argument, which may have several lines."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCommand:
+    """A slash and a name that no command has; it may be a prompt's."""
+
+    name: str
+    argument: str
+
+
+def parse(line: str) -> Question | CommandCall | UnknownCommand | None:
+    """What the user wants with this input; None for nothing.
+
+    A text that begins with white space is a question, whatever follows.
+    """
+    if not line.strip():
+        return None
+    match = _COMMAND.fullmatch(line.rstrip())
+    if match is None:
+        return Question(line.strip())
+    name, argument = match[1], match[2] or ""
+    command = command_named(name)
+    return CommandCall(command, argument) if command else UnknownCommand(name, argument)
+
+
+def command_named(name: str) -> Command | None:
+    """The command with this name or other name, in any case."""
+    lower = name.lower()
+    return _BY_NAME.get(OTHER_NAMES.get(lower, lower))
+
+
+def near_name(name: str, more: Sequence[str] = ()) -> str | None:
+    """The command, or one of the other names, that was probably meant."""
+    near = get_close_matches(name.lower(), [*_BY_NAME, *OTHER_NAMES, *more], 1, 0.6)
+    return near[0] if near else None

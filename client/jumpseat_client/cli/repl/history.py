@@ -1,0 +1,101 @@
+"""The input history: what the user typed in earlier conversations, in a file that only the user can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from jumpseat.system.paths import make_private
+
+FILE_NAME = "chat-history"
+
+MOST_BYTES = 1 << 20
+"""A longer file is cut to its last half when it is read."""
+
+
+class InputHistory:
+    """Each input is one line of the file, a JSON string.
+
+    Nothing is written before `allow`: only the first turn shows whether the configuration lets anything be
+    kept.
+    """
+
+    def __init__(self, path: Path, *, keep: bool) -> None:
+        """
+        Args:
+            path: the file, which may not exist yet.
+            keep: store what is typed; it is read in any case.
+        """
+        self._path = path
+        self._is_kept = keep
+        self._is_allowed = False
+        self._held: list[str] = []
+
+    def read(self) -> list[str]:
+        """The stored inputs, the oldest first; none if the file cannot be read."""
+        try:
+            body = self._path.read_bytes()
+        except OSError:
+            return []
+        if len(body) > MOST_BYTES:
+            body = body[-MOST_BYTES // 2 :].partition(b"\n")[2]
+            with suppress(OSError):
+                self._replace(body)
+        return list(_inputs(body))
+
+    def add(self, text: str) -> None:
+        """Store an input, at the latest with `allow`."""
+        if self._is_kept:
+            self._held.append(text)
+        if self._is_allowed:
+            self._write()
+
+    def allow(self) -> None:
+        """Write what was held back, and from now on each input at once."""
+        self._is_allowed = True
+        self._write()
+
+    def forbid(self) -> None:
+        """Write nothing more, also not what was held back."""
+        self._is_kept = False
+        self._held.clear()
+
+    def _write(self) -> None:
+        held, self._held = self._held, []
+        lines = "".join(json.dumps(text) + "\n" for text in held)
+        if lines:
+            # On a full disk the conversation goes on without a history.
+            with suppress(OSError):
+                _append(self._path, lines.encode())
+
+    def _replace(self, body: bytes) -> None:
+        temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(6)}")
+        try:
+            _append(temporary, body)
+            temporary.replace(self._path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _inputs(body: bytes) -> Iterator[str]:
+    for line in body.splitlines():
+        with suppress(ValueError):
+            text = json.loads(line)
+            if isinstance(text, str):
+                yield text
+
+
+def _append(path: Path, data: bytes) -> None:
+    make_private(path.parent)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, 0o600)
+        os.write(descriptor, data)  # One write: two conversations do not mix their lines.
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,127 @@
+"""One turn: the answer as it arrives, and what it leaves for the next turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat_client.cli.attachments import Block
+from jumpseat_client.cli.chat import note_of
+from jumpseat_client.cli.output import AnswerOutput, make_output, make_spinner
+from jumpseat_client.cli.repl.thinking import Thinking
+from jumpseat_client.connection import OnProgress
+from jumpseat_client.errors import ChatFailed, ClientError
+from jumpseat_client.results import Delta
+from jumpseat_client.stream import ChatStream
+
+
+@dataclass
+class TurnOutcome:
+    """What a turn has brought."""
+
+    content: list[Block] = field(default_factory=list)
+    """The answer, or the part of it that came."""
+
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    model: str = ""
+    """As `provider:model`; empty if the daemon did not accept the turn."""
+
+    conversation_id: str | None = None
+    not_kept: bool = False
+    """Whether the daemon reported that it does not keep the turn."""
+
+    thinking: str = ""
+    notes: list[str] = field(default_factory=list)
+    """Warnings to print below the answer."""
+
+    error: ClientError | None = None
+    """Why the turn ended early."""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the user stopped it."""
+        return isinstance(self.error, ChatFailed) and self.error.kind == "cancelled"
+
+
+class TerminalTurn:
+    """A turn that prints its answer. It is run once."""
+
+    def __init__(self, chat: Callable[[OnProgress], ChatStream], *, shows_thinking: bool) -> None:
+        """
+        Args:
+            chat: makes the chat, whose progress goes to the callback.
+            shows_thinking: print the thinking instead of one line about it.
+        """
+        self._spinner = make_spinner("Waiting for the model")
+        self._stream = chat(self._progress)
+        self._thinking = Thinking(self._spinner, shown=shows_thinking)
+        self._output: AnswerOutput | None = None
+        self._text = ""
+        self._outcome = TurnOutcome()
+
+    async def run(self) -> TurnOutcome:
+        """Print the answer as it arrives. A failure is in the outcome."""
+        outcome = self._outcome
+        started = time.monotonic()
+        try:
+            async for delta in self._stream:
+                self._take(delta)
+            self._end(await self._stream.response())
+        except ChatFailed as error:
+            self._end(error.partial or {})
+            outcome.error = error
+        except ClientError as error:
+            outcome.error = error
+        finally:
+            self._finish()
+        outcome.seconds = time.monotonic() - started
+        return outcome
+
+    def stop(self) -> None:
+        """Cancel the turn; `run` returns with what came."""
+        self._stream.cancel()
+
+    def _progress(self, message: str, percentage: int | None) -> None:
+        if self._output is None:  # The spinner and the answer use the same rows.
+            self._spinner.progress(message, percentage)
+
+    def _take(self, delta: Delta) -> None:
+        if delta.text:
+            self._thinking.finish()
+            self._spinner.pause()
+            self._output = self._output or make_output()
+            self._output.write(delta.text)
+            self._text += delta.text
+            return
+        if delta.type.startswith("thinking"):
+            self._finish_output()
+        if delta.type == "thinking_delta":
+            self._thinking.write(str(delta.get("text", "")))
+        elif delta.type == "start":
+            self._outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
+            self._outcome.conversation_id = delta.get("conversationId")
+        elif delta.get("code") == "conversation_not_kept":
+            self._outcome.not_kept = True
+        if note := note_of(delta, self._spinner):
+            self._outcome.notes.append(note)
+
+    def _end(self, result: Mapping[str, Any]) -> None:
+        self._outcome.content = list(result.get("content") or [])
+        self._outcome.usage = result.get("usage") or {}
+
+    def _finish(self) -> None:
+        self._thinking.finish()
+        self._spinner.stop()
+        self._finish_output()
+        self._outcome.thinking = self._thinking.text
+        if not self._outcome.content and self._text:
+            # The daemon died, and the partial with it.
+            self._outcome.content = [{"type": "text", "text": self._text}]
+
+    def _finish_output(self) -> None:
+        if self._output is not None:
+            self._output.finish()
+            self._output = None

@@ -1,0 +1,104 @@
+"""Types at a conversation and reads its screen, POSIX only."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from tests.fakes.screen import Screen
+from tests.fakes.terminal import LIMIT_SECONDS, Terminal
+
+ATTACH = [sys.executable, "-P", "-m", "jumpseat", "attach"]
+UP, ALT_ENTER, CTRL_C, CTRL_D, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\t"
+
+# Some shells export the size, which does not follow a resize.
+SIZE_VARIABLES = ("COLUMNS", "LINES", "TMUX")
+
+
+class Typist:
+    """A person at `jumpseat ARGUMENTS` with a real daemon, which is the shared one by default."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        daemon: Sequence[str] = ATTACH,
+        size: tuple[int, int] = (24, 80),
+        **variables: str,
+    ) -> None:
+        environment = {key: value for key, value in os.environ.items() if key not in SIZE_VARIABLES}
+        command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(list(daemon)), *arguments]
+        # By `env`, because `Terminal` sets some variables itself.
+        given = [f"{key}={value}" for key, value in variables.items()]
+        self.terminal = Terminal(["env", *given, *command], environment, size)
+        self.screen = Screen(*size)
+        # Answers the question where the cursor is.
+        self.screen.write_process_input = lambda answer: self.terminal.type(answer.encode())
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        self.terminal.type(text.encode())
+
+    def enter(self, text: str) -> None:
+        """Type a text and Enter."""
+        self.type(f"{text}\r")
+
+    def paste(self, text: str) -> None:
+        """Paste a text, as terminals with bracketed paste do."""
+        self.type(f"\x1b[200~{text}\x1b[201~")
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Resize the window."""
+        self.terminal.resize(rows, columns)
+        self.screen.resize(rows, columns)
+
+    def see(self, text: str, *, times: int = 1) -> None:
+        """Read until the screen, with its scrollback, has the text so many times; rows are joined."""
+        self.read_until(lambda: self.text.count(text) >= times, text)
+
+    def read_until(self, done: Callable[[], bool], what: object = "") -> None:
+        """Read until the condition holds."""
+        end = time.monotonic() + LIMIT_SECONDS
+        while not done():
+            piece = self.terminal.read() if time.monotonic() < end else b""
+            assert piece, f"{what!r} is not on the screen:\n{self.shown}"
+            self._show(piece)
+
+    def leave(self) -> str:
+        """Press Ctrl-D, wait for the end with exit code 0, and return all rows."""
+        self.type(CTRL_D)
+        return self.finish()
+
+    def finish(self, code: int = 0) -> str:
+        """Wait for the end, and return all rows."""
+        while piece := self.terminal.read():
+            self._show(piece)
+        os.close(self.terminal.screen)
+        assert self.terminal.process.wait(20) == code, self.shown
+        return self.shown
+
+    @property
+    def rows(self) -> list[str]:
+        """All rows with text, the scrollback first."""
+        return [row for row in self.screen.rows if row.strip()]
+
+    @property
+    def shown(self) -> str:
+        """All rows."""
+        return "\n".join(self.screen.rows)
+
+    @property
+    def text(self) -> str:
+        """All rows as one line: a terminal wraps between any two characters."""
+        return "".join(self.screen.rows)
+
+    @property
+    def output(self) -> bytes:
+        """Everything that the command wrote."""
+        return self.terminal.output
+
+    def _show(self, piece: bytes) -> None:
+        self.terminal.output += piece
+        self.screen.show(piece)
