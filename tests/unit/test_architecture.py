@@ -63,6 +63,7 @@ CLI_MAY_IMPORT = (
     "jumpseat.system.paths",
     "jumpseat.system.secrets.redact",
     "jumpseat.config.redaction",
+    "jumpseat.config.stored_keys",
     "jumpseat.providers.checkup",
     "jumpseat.chat",
 )
@@ -129,6 +130,7 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
         "httpx2": "jumpseat.http",
         "click": "jumpseat_client.cli",
         "rich": "jumpseat_client.cli",
+        "tomlkit": "jumpseat_client.cli",
         "prompt_toolkit": "jumpseat_client.cli.repl",
     }
     return [

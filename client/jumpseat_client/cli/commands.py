@@ -19,6 +19,7 @@ from jumpseat_client.cli.daemon_commands import attach, daemon_group
 from jumpseat_client.cli.doctor_commands import doctor
 from jumpseat_client.cli.failures import FAILED, INTERRUPTED, OK, USAGE, print_failure, say
 from jumpseat_client.cli.first_word import CommandsOrQuestion
+from jumpseat_client.cli.keys_commands import keys
 from jumpseat_client.cli.models_commands import models
 from jumpseat_client.cli.options import HELP, daemon_options, json_option, run_work
 from jumpseat_client.cli.settings_commands import settings
@@ -220,6 +221,7 @@ for command in (
     attach,
     daemon_group,
     doctor,
+    keys,
     models,
     status,
     tokens,

@@ -1,0 +1,208 @@
+"""`jumpseat keys`: keys of providers, stored outside of the configuration file."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jumpseat.config.redaction import shown_value
+from jumpseat.config.stored_keys import CannotStoreError, delete_key, is_stored, store_key
+from jumpseat.system.environment import Environment, environment_of_process
+from jumpseat_client.cli.configuration_file import CannotChange, ConfigurationFile
+from jumpseat_client.cli.failures import FAILED, OK, USAGE, print_failure, print_json, say
+from jumpseat_client.cli.lists import print_rows
+from jumpseat_client.cli.services import SERVICES
+from jumpseat_client.cli.terminal import clean_line
+
+MOST_CHARACTERS = 64 * 1024
+NO_KEY = {
+    "copilot": "Sign in instead: jumpseat login.",
+    "copilot-language-server": "Sign in instead: jumpseat login --provider {provider}.",
+    "local": "A local model needs no key.",
+}
+"""Kinds of providers without an API key, and what to do instead."""
+
+
+def set_key(provider: str, config: Path | None, *, in_file: bool, as_json: bool) -> int:
+    """Ask for a key, store it, and name it in the configuration file; return the exit code."""
+    environment = environment_of_process()
+    try:
+        file = ConfigurationFile(config or environment.places.config_file)
+        table = _table_of(provider, file)
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    if table is None:
+        return FAILED
+    key = _read_key(provider)
+    if key is None:
+        return USAGE
+    before = table.get("api_key")
+    try:
+        stored = asyncio.run(_store(key, provider, environment, before, in_file=in_file))
+    except CannotStoreError as error:
+        print_failure(str(error), None)
+        return FAILED
+    try:
+        new = provider not in file.providers
+        file.set(provider, {**(table if new else {}), "api_key": stored.source})
+    except CannotChange as error:
+        hint = f'The key is stored. In the table [providers.{provider}], write: api_key = "{stored.source}"'
+        print_failure(str(error), hint)
+        return FAILED
+    if is_stored(before, environment):
+        _forget(str(before), environment)
+    if as_json:
+        print_json({"provider": provider, "source": stored.source, "file": str(file.path)})
+        return OK
+    say(f"The key of {provider} is in {stored.place}; {file.path} names it.")
+    say(f"To try it: jumpseat doctor {provider}")
+    return OK
+
+
+async def _store(key: str, provider: str, environment: Environment, before: Any, *, in_file: bool) -> Any:
+    known = before if is_stored(before, environment) else None
+    return await store_key(key, provider, environment, before=known, in_file=in_file)
+
+
+def _forget(source: str, environment: Environment) -> bool:
+    try:
+        asyncio.run(delete_key(source, environment))
+    except CannotStoreError as error:
+        print_failure(str(error), None)
+        return False
+    return True
+
+
+def _table_of(provider: str, file: ConfigurationFile) -> Mapping[str, Any] | None:
+    """The provider's table in the file, or the usual one of a known service; None after a message."""
+    table = file.providers.get(provider)
+    kind = str((table or {}).get("kind") or provider)
+    if kind in NO_KEY and (table is not None or provider in NO_KEY):
+        print_failure(f"{provider} has no API key.", NO_KEY[kind].format(provider=provider))
+        return None
+    if table is not None:
+        return table
+    service = SERVICES.get(provider)
+    if service is not None and service.table:
+        return service.table
+    from difflib import get_close_matches
+
+    near = get_close_matches(provider, [*file.providers, *SERVICES], 1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    hint += f"For another provider, add a table [providers.{provider}] to {file.path}."
+    print_failure(f"There is no provider {provider!r} in the configuration.", hint)
+    return None
+
+
+def _read_key(provider: str) -> str | None:
+    """The key, typed without an echo or read from a pipe; None after a message."""
+    if sys.stdin.isatty():
+        text = click.prompt(f"Key of {clean_line(provider)} (not shown)", hide_input=True, err=True)
+    else:
+        text = sys.stdin.buffer.read(MOST_CHARACTERS + 1).decode("utf-8", "replace")
+    key = text.strip()
+    if not key:
+        print_failure(
+            "There is no key.", f"Type it, or pipe it: pass show {provider} | jumpseat keys set {provider}"
+        )
+        return None
+    if len(key) > MOST_CHARACTERS or not key.isprintable() or any(map(str.isspace, key)):
+        print_failure("This is no key: it has white space or control characters.", None)
+        return None
+    return key
+
+
+def list_keys(config: Path | None, *, as_json: bool) -> int:
+    """Print where each provider's key comes from, without keys; return the exit code."""
+    environment = environment_of_process()
+    try:
+        file = ConfigurationFile(config or environment.places.config_file)
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    rows = [
+        _row(name, table["api_key"], environment)
+        for name, table in file.providers.items()
+        if "api_key" in table
+    ]
+    if as_json:
+        print_json({"keys": rows})
+    elif rows:
+        print_rows(
+            ("Provider", "Key", "Notes"),
+            [(row["provider"], row["source"], row["note"]) for row in rows],
+            stacks=True,
+        )
+    else:
+        say(f"{file.path} names no key. To store one: jumpseat keys set groq")
+    return OK
+
+
+def _row(provider: str, value: Any, environment: Environment) -> dict[str, str]:
+    if not isinstance(value, str):
+        return {"provider": provider, "source": "", "note": "not a text"}
+    shown = shown_value(("providers", provider, "api_key"), value, environment)
+    return {"provider": provider, "source": shown, "note": _note(value, environment)}
+
+
+def _note(value: str, environment: Environment) -> str:
+    """What is known of a key without reading it."""
+    if is_stored(value, environment):
+        if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
+            return "stored by jumpseat; the file is missing"
+        return "stored by jumpseat"
+    name = value.removeprefix("env:")
+    if value.startswith("env:") or value in environment.variables:
+        return "set" if environment.get(name).strip() else "not set in this environment"
+    prefix, colon, _ = value.partition(":")
+    if colon and prefix in ("cmd", "file", "keyring", "python", "schema"):
+        return ""
+    return "in the configuration file itself"
+
+
+def remove_key(provider: str, config: Path | None, *, as_json: bool) -> int:
+    """Delete a stored key, and its name in the configuration file; return the exit code."""
+    environment = environment_of_process()
+    try:
+        file = ConfigurationFile(config or environment.places.config_file)
+        source = file.providers.get(provider, {}).get("api_key")
+        if source is None:
+            print_failure(
+                f"{file.path} names no key of {provider}.", "'jumpseat keys list' shows those it names."
+            )
+            return FAILED
+        if not is_stored(source, environment):
+            place = shown_value(("providers", provider, "api_key"), str(source), environment)
+            hint = "'jumpseat config edit' changes the file."
+            print_failure(f"The key of {provider} is {place}, which jumpseat has not stored.", hint)
+            return FAILED
+        # First the key: after a failure, the file still says where it is.
+        if not _forget(source, environment):
+            return FAILED
+        file.set(provider, {"api_key": None})
+    except CannotChange as error:
+        print_failure(str(error), None)
+        return FAILED
+    if as_json:
+        print_json({"provider": provider, "removed": True})
+    else:
+        say(f"The key of {provider} is deleted.")
+    return OK
+
+
+def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]:
+    """Ids with a title: the providers of the configuration file, and known services with a key."""
+    try:
+        file = ConfigurationFile(config or environment_of_process().places.config_file)
+    except CannotChange:
+        return []
+    known = {name: service.title for name, service in SERVICES.items() if services and service.variable}
+    return list(
+        {**known, **{name: str(table.get("kind", "")) for name, table in file.providers.items()}}.items()
+    )

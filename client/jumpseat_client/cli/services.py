@@ -1,0 +1,67 @@
+"""Providers that people use, with the tables that make them: those of the recipes page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One provider as people know it."""
+
+    id: str
+    title: str
+    table: Mapping[str, str] = field(default_factory=dict)
+    """The keys of its table; empty for one that is there without a table."""
+
+    variable: str | None = None
+    """The usual environment variable with its key; None if it needs none."""
+
+    next_step: str = ""
+    """What to do before the first chat; empty for nothing."""
+
+
+def _compatible(name: str, title: str, base_url: str, default_model: str) -> Service:
+    table = {"kind": "openai", "base_url": base_url, "default_model": default_model}
+    return Service(name, title, table, f"{name.upper()}_API_KEY")
+
+
+SERVICES: Mapping[str, Service] = {
+    service.id: service
+    for service in (
+        Service("copilot", "GitHub Copilot", next_step="jumpseat login"),
+        Service("local", "A small model on this machine", next_step="jumpseat local install"),
+        Service(
+            "anthropic",
+            "Anthropic",
+            {"kind": "anthropic", "default_model": "claude-sonnet-4-6"},
+            "ANTHROPIC_API_KEY",
+        ),
+        Service(
+            "openai",
+            "OpenAI",
+            {"kind": "openai-responses", "default_model": "gpt-5-mini"},
+            "OPENAI_API_KEY",
+        ),
+        _compatible(
+            "gemini",
+            "Google Gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "gemini-flash-latest",
+        ),
+        _compatible("groq", "Groq", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
+        _compatible("mistral", "Mistral", "https://api.mistral.ai/v1", "mistral-medium-latest"),
+        _compatible("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat"),
+        _compatible("xai", "xAI", "https://api.x.ai/v1", "grok-4.3"),
+        _compatible(
+            "openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6"
+        ),
+        Service(
+            "ollama",
+            "Ollama",
+            {"kind": "ollama", "default_model": "qwen3:4b"},
+            next_step="ollama pull qwen3:4b",
+        ),
+    )
+}
