@@ -58,6 +58,8 @@
     (define-key map (kbd "C-c C-o") #'jumpseat-settings)
     (define-key map (kbd "C-c C-w") #'jumpseat-copy-code)
     (define-key map (kbd "C-c C-i") #'jumpseat-insert-code)
+    ;; In text modes this key completes words of a dictionary.
+    (define-key map (kbd "C-M-i") #'completion-at-point)
     (define-key map [remap save-buffer] #'jumpseat-save)
     map)
   "Keys in chats.")
@@ -175,10 +177,11 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (interactive)
   (if buffer-file-name
       (save-buffer)
-    (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory))))
+    (let ((directory (file-name-as-directory (expand-file-name jumpseat-directory)))
+          (name (format-time-string "%Y-%m-%d-%H%M%S.md")))
       (make-directory directory t)
-      (write-file (read-file-name "Save the chat as: " directory nil nil
-                                  (format-time-string "%Y-%m-%d-%H%M%S.md"))
+      (write-file (read-file-name (format-prompt "Save the chat as" name) directory
+                                  (expand-file-name name directory))
                   t))))
 
 ;;; Moving, and stopping

@@ -228,9 +228,10 @@ An old release lacks `attach', and says so on stderr only."
   "Start the daemon's process if it does not run.
 Returns an error if it cannot be started; later ones reach the requests."
   (unless jumpseat-rpc--link
-    (let ((link (jumpseat-rpc--make-link :command (jumpseat-program))))
+    (let* ((command (jumpseat-program))
+           (link (jumpseat-rpc--make-link :command command)))
       (condition-case failure
-          (if (null (jumpseat-rpc--link-command link))
+          (if (not (and command (jumpseat-find-program (car command))))
               (jumpseat-rpc--missing)
             (jumpseat-rpc--connect link)
             (setq jumpseat-rpc--link link)

@@ -131,12 +131,15 @@ class Child:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
     def sees(self, text: str) -> None:
-        """Wait until the text is on the screen."""
-        self._until(lambda: text in self.screen, f"{text!r} is not on the screen")
+        """Wait until the text is on the screen, wherever its lines are broken."""
+        self._until(lambda: self._shows(text), f"{text!r} is not on the screen")
 
     def sees_no_more(self, text: str) -> None:
         """Wait until the text is not on the screen."""
-        self._until(lambda: text not in self.screen, f"{text!r} is on the screen")
+        self._until(lambda: not self._shows(text), f"{text!r} is on the screen")
+
+    def _shows(self, text: str) -> bool:
+        return " ".join(text.split()) in " ".join(self.screen.split())
 
     def _until(self, condition: Any, failure: str) -> None:
         deadline = time.monotonic() + WAIT_SECONDS

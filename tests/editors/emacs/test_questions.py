@@ -1,0 +1,184 @@
+"""Questions with pieces of files, prompts and references; saved chats."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.emacs.child import config_of, lisp, running_emacs
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+WORDS = completion_stream(["Hello ", "there."])
+
+PROMPTS = """
+[prompts.tidy]
+text = "Tidy this: {{input}}"
+description = "Tidy some code"
+system = "Be neat."
+
+[prompts.commit]
+text = "Write a commit message."
+"""
+
+
+def find(child, path) -> None:
+    child.eval(f"(find-file {lisp(str(path))})")
+
+
+@pytest.mark.scenario("ask-on-selection")
+def test_a_question_on_a_region_has_its_lines_with_file_and_language(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\ny = 2\nz = 3\n")
+    find(child, file)
+    child.keys("^N^@^N^N")
+    child.wait("(use-region-p)")
+    child.command("jumpseat-ask", "Why two?")
+    child.sees("Hello there.")
+    child.idle()
+    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
+    assert context in child.text
+    sent = provider.requests[0].json["messages"][0]["content"]
+    assert "y = 2\nz = 3" in sent
+    assert "a.py" in sent
+
+
+def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.txt"
+    file.write_text("one 😀 two\nthree four\n", "utf-8")
+    find(child, file)
+    child.eval('(progn (goto-char 5) (push-mark nil t t) (search-forward "three"))')
+    child.command("jumpseat-ask", "")
+    child.sees("```context")
+    assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
+    child.ask("What is it?")
+    child.sees("Hello there.")
+    child.idle()
+    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+
+
+def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    find(child, tmp_path / "a.py")
+    child.command("jumpseat")
+    child.ask(f"Compare @buffer with @file:{tmp_path / 'b.py'}, please.")
+    child.sees("Hello there.")
+    child.idle()
+    sent = str(provider.requests[0].json["messages"])
+    assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare @buffer with @file:")
+    assert child.text.count("```context") == 2
+
+
+def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.txt"
+    file.write_text("one two\n")
+    find(child, file)
+    child.eval("""(progn
+        (add-hook 'flymake-diagnostic-functions
+                  (lambda (report &rest _)
+                    (funcall report (list (flymake-make-diagnostic (current-buffer) 5 8 :error "No."))))
+                  nil t)
+        (flymake-mode) (flymake-start))""")
+    child.wait("(flymake-diagnostics)")
+    child.eval("(progn (goto-char 1) (push-mark nil t t) (goto-char 4))")
+    child.command("jumpseat")
+    child.ask("See @selection and @diagnostics")
+    child.sees("Hello there.")
+    child.idle()
+    assert "range=0:0-0:3\none\n```" in child.text
+    assert "label=diagnostics\n1:5: ERROR: No.\n" in child.text
+
+
+def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
+    child.ask("Read @file:/nowhere/at/all.")
+    child.sees("cannot be read")
+    child.idle()
+    assert provider.requests == []
+
+
+def test_a_prompt_is_put_into_the_question_with_what_it_brings(emacs_home, package, provider):
+    config_of(emacs_home, provider.base_url, PROMPTS)
+    provider.script(Reply.events(WORDS))
+    with running_emacs(emacs_home, package=package) as child:
+        child.command("jumpseat")
+        child.ask("/tidy x=1")
+        child.sees("Hello there.")
+        child.idle()
+        sent = [message["content"] for message in provider.requests[0].json["messages"]]
+        assert sent == ["Be neat.", "Tidy this: x=1"]
+        assert "## Me\n\nTidy this: x=1\n\n## Assistant" in child.text
+        assert "system: Be neat.\n" in child.text
+        child.ask("/tid x=2")
+        child.sees("did you mean tidy?")
+        child.idle()
+    assert len(provider.requests) == 1
+
+
+def test_references_files_and_prompts_are_completed(emacs_home, package, provider, tmp_path):
+    config_of(emacs_home, provider.base_url, PROMPTS)
+    (tmp_path / "some-file.py").write_text("")
+    with running_emacs(emacs_home, package=package) as child:
+        child.command("jumpseat")
+        child.eval("(jumpseat-models-known-prompts)")
+        child.wait("(jumpseat-models-known-prompts)")
+        words = """(progn (erase-buffer) (insert "## Me\n\n" %s)
+             (let ((found (jumpseat-complete-at-point)))
+               (append (and found (all-completions (buffer-substring (car found) (cadr found))
+                                                   (nth 2 found))) nil)))"""
+        assert child.eval(words % '"see @b"') == ["@buffer"]
+        assert child.eval(words % lisp(f"see @file:{tmp_path}/some")) == ["some-file.py"]
+        assert child.eval(words % '"/"') == ["/model", "/commit", "/tidy"]
+        assert child.eval(words % '"a mail@"') is None
+        child.eval('(progn (erase-buffer) (insert "## Me\n\n/ti"))')
+        child.keys("^[^I")
+        child.wait('(string-suffix-p "/tidy" (buffer-string))')
+
+
+@pytest.mark.scenario("save-and-reopen")
+def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(emacs_home, package, provider, tmp_path):
+    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])), Reply.events(WORDS))
+    file = tmp_path / "sky.md"
+    with running_emacs(emacs_home, package=package) as first:
+        first.command("jumpseat")
+        first.ask("Which colour?")
+        first.sees("Blue.")
+        first.idle()
+        first.eval("(setq jumpseat-directory (file-name-directory %s))" % lisp(str(file)))
+        first.keys("^X^S")
+        first.answer("sky.md")
+        first.wait("buffer-file-name")
+        saved = first.text
+    assert file.read_text("utf-8") == saved
+    with running_emacs(emacs_home, package=package) as second:
+        second.eval(f"(jumpseat-open {lisp(str(file))})")
+        second.sees("▸ Thinking (5 lines)")
+        second.ask("Really?")
+        second.sees("Hello there.")
+        second.idle()
+        assert second.text.startswith(saved.rstrip("\n"))
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Which colour?", "Blue.", "Really?"]
+    assert len(list((emacs_home / "conversations").glob("*.jsonl"))) == 1
+
+
+def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider, tmp_path):
+    (tmp_path / "a.py").write_text("first\nsecond\n")
+    find(child, tmp_path / "a.py")
+    child.eval("(forward-line)")
+    child.command("jumpseat")
+    provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
+    child.ask("Code?")
+    child.sees("Done.")
+    child.idle()
+    child.keys("^C^W")
+    child.said("Copied 2 lines.")
+    assert child.eval("(current-kill 0)") == "x = 1\ny = 2\n"
+    child.keys("^C^I")
+    child.said("Inserted into a.py.")
+    assert child.eval('(with-current-buffer "a.py" (buffer-string))') == "first\nx = 1\ny = 2\nsecond\n"

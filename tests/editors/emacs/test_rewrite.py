@@ -1,0 +1,174 @@
+"""Regions rewritten in place, against the real daemon and a scripted provider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.emacs.child import Child, running_emacs
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+BEFORE = "def f(x):\n    if x == True:\n        return 1\n    return 2\n"
+AFTER = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+
+
+def answer(text: str) -> Reply:
+    return Reply.events(completion_stream([text[:5], text[5:]]))
+
+
+@pytest.fixture
+def editing(emacs_home: Path, package: Path, tmp_path: Path) -> Iterator[Child]:
+    """An Emacs with a Python file."""
+    file = tmp_path / "a.py"
+    file.write_text(BEFORE)
+    with running_emacs(emacs_home, str(file), package=package) as child:
+        child.eval("""(progn (setq edits nil)
+            (add-hook 'jumpseat-rewrite-ended-functions (lambda (ready) (push (list ready) edits))))""")
+        yield child
+
+
+def rewrite(child: Child, instruction: str = "Simplify.") -> None:
+    """Rewrite the second and the third line."""
+    child.eval("(progn (goto-char 1) (forward-line))")
+    child.keys("^@^N^N")
+    child.wait("(use-region-p)")
+    child.command("jumpseat-rewrite", instruction)
+
+
+def ready(child: Child, number: int = 1) -> None:
+    child.wait(f"(= {number} (length edits))")
+
+
+@pytest.mark.scenario("edit-accept")
+def test_a_region_is_rewritten_shown_and_accepted_in_one_step_of_undo(editing, provider):
+    provider.script(answer("```python\n    if x:\n        return 1\n```"))
+    rewrite(editing)
+    ready(editing)
+    editing.sees("if x == True:\n    if x:\n        return 1")
+    editing.said("Review the change: C-c C-a accepts")
+    assert editing.text == BEFORE
+
+    editing.keys("^C^A")
+    editing.sees_no_more("if x == True")
+    assert editing.text == AFTER
+    assert editing.eval("jumpseat-rewrite-mode") is None
+    editing.keys("^_")
+    editing.sees("if x == True")
+    assert editing.text == BEFORE
+    assert editing.eval("(buffer-modified-p)") is None
+    sent = str(provider.requests[0].json["messages"])
+    assert "Simplify." in sent
+    assert "if x == True" in sent
+
+
+@pytest.mark.scenario("edit-reject")
+def test_a_rejected_rewrite_leaves_nothing(editing, provider):
+    provider.script(answer("    if x:\n        return 1\n"))
+    rewrite(editing)
+    ready(editing)
+    editing.sees("    if x:\n")
+    editing.keys("^C^K")
+    editing.sees_no_more("    if x:\n")
+    assert editing.text == BEFORE
+    assert editing.eval("(list (buffer-modified-p) (overlays-in (point-min) (point-max)))") == [None, None]
+
+
+@pytest.mark.scenario("edit-changed-meanwhile")
+def test_a_rewrite_whose_text_was_changed_meanwhile_is_shown_in_a_diff_and_not_applied(editing, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
+    rewrite(editing)
+    provider.wait_for_request(1)
+    editing.eval('(progn (goto-char 1) (search-forward "return 1") (insert "9"))')
+    provider.open(gate)
+    ready(editing)
+    editing.keys("^C^A")
+    editing.said("was changed since it was sent")
+    assert editing.eval('(with-current-buffer "a.py" (buffer-string))') == BEFORE.replace("1", "19")
+    assert editing.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))') == AFTER
+    assert "-        return 19\n" in editing.eval('(with-current-buffer "*Diff*" (buffer-string))')
+
+
+def test_changes_elsewhere_meanwhile_do_not_stop_a_rewrite(editing, provider):
+    gate = Gate()
+    provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
+    rewrite(editing)
+    provider.wait_for_request(1)
+    editing.eval('(progn (goto-char 1) (insert "# one\n") (goto-char (point-max)) (insert "# end\n"))')
+    provider.open(gate)
+    ready(editing)
+    editing.keys("^C^A")
+    editing.wait("(not jumpseat-rewrite-mode)")
+    assert editing.text == f"# one\n{AFTER}# end\n"
+
+
+def test_a_rewrite_is_requested_again_with_another_instruction(editing, provider):
+    provider.script(answer("    if y:\n        return 1\n"), answer("    if x:\n        return 1\n"))
+    rewrite(editing, "First.")
+    ready(editing)
+    editing.keys("^C^R")
+    editing.wait("(active-minibuffer-window)")
+    editing.keys("^A^KSecond.^M")
+    ready(editing, 2)
+    editing.keys("^C^A")
+    editing.wait("(not jumpseat-rewrite-mode)")
+    assert editing.text == AFTER
+    assert "Second." in str(provider.requests[1].json["messages"])
+
+
+def test_the_change_is_shown_while_the_answer_streams(editing, provider):
+    gate = Gate()
+    pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
+    provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
+    rewrite(editing)
+    editing.sees("    if x:\n")
+    assert "```" not in editing.screen
+    provider.open(gate)
+    ready(editing)
+
+
+def test_a_rewrite_is_stopped_by_the_key_that_rejects(editing, provider):
+    provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
+    rewrite(editing)
+    editing.sees("    if x:\n")
+    editing.keys("^C^K")
+    provider.wait_for_disconnect(1)
+    editing.sees_no_more("    if x:\n")
+    assert editing.text == BEFORE
+
+
+def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
+    editing.eval(
+        '(progn (erase-buffer) (insert "a 😀 wörd b\nc\n") (goto-char 5) (push-mark nil t t) (goto-char 9))'
+    )
+    provider.script(answer("wort"))
+    editing.command("jumpseat-rewrite", "Deutsch.")
+    ready(editing)
+    editing.keys("^C^A")
+    editing.wait("(not jumpseat-rewrite-mode)")
+    assert editing.text == "a 😀 wort b\nc\n"
+
+
+def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
+    file = tmp_path / "dos.txt"
+    file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    provider.script(answer("ONE\r\nTWO\r\n"))
+    editing.eval(f'(progn (find-file "{file}") (push-mark 1 t t) (forward-line 2))')
+    editing.command("jumpseat-rewrite", "Upper.")
+    ready(editing)
+    editing.keys("^C^A^X^S")
+    editing.wait("(and (not jumpseat-rewrite-mode) (not (buffer-modified-p)))")
+    assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
+
+
+def test_a_rewrite_that_fails_shows_the_reason_below_the_text(editing, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
+    rewrite(editing)
+    ready(editing)
+    editing.sees("✗ ")
+    assert editing.text == BEFORE
