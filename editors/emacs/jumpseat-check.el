@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'flymake)
-(require 'jumpseat-transcript)
+(require 'jumpseat-chat)
 
 (defun jumpseat-check--position (position)
   "The position in this buffer of POSITION as LSP counts."
@@ -33,31 +33,42 @@
      (if (eql 1 (plist-get diagnostic :severity)) :error :warning)
      (plist-get diagnostic :message))))
 
+(defun jumpseat-check--text ()
+  "The text of this chat that is checked: its front matter, with a question.
+All else is text, and may be long."
+  (save-restriction
+    (widen)
+    (let ((end (jumpseat-transcript-front-matter-end)))
+      (cond ((> end (point-min))
+             (concat (buffer-substring-no-properties (point-min) end) "\n## Me\n\n-\n"))
+            ((save-excursion (goto-char (point-min)) (looking-at "---$"))
+             (jumpseat-transcript-text))))))
+
 (defun jumpseat-check-flymake (report &rest _)
-  "Have the daemon check this chat, and REPORT what it finds.
-Only the text above the first heading is sent: all else is text."
-  (let* ((buffer (current-buffer))
-         (end (jumpseat-transcript-front-matter-end))
-         (text (save-restriction
-                 (widen)
-                 (buffer-substring-no-properties (point-min) end))))
-    (if (or (string-empty-p text)
-            (and (jumpseat-rpc-info) (not (jumpseat-rpc-has-p "transcript/check"))))
+  "Have the daemon check this chat, and REPORT what it finds."
+  (let ((buffer (current-buffer))
+        (text (jumpseat-check--text)))
+    (if (null text)
         (funcall report nil)
       (jumpseat-rpc-request
        "transcript/check" (list :text text)
        (lambda (err result)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer
-             (save-restriction
-               (widen)
-               ;; A later check has reported since, or will.
-               (condition-case nil
-                   (funcall report
-                            (unless err
-                              (mapcar #'jumpseat-check--diagnostic
-                                      (plist-get result :diagnostics))))
-                 (error nil))))))))))
+             ;; Flymake refuses the report of a check that it has replaced.
+             (condition-case nil
+                 (funcall report (unless err
+                                   (mapcar #'jumpseat-check--diagnostic
+                                           (plist-get result :diagnostics))))
+               (error nil)))))))))
+
+(defun jumpseat-check--again (_params)
+  "Check the chats again, because other models are known."
+  (dolist (buffer (jumpseat-chat-list))
+    (with-current-buffer buffer
+      (when flymake-mode (flymake-start)))))
+
+(jumpseat-rpc-on 'models/didChange #'jumpseat-check--again)
 
 (provide 'jumpseat-check)
 ;;; jumpseat-check.el ends here

@@ -165,8 +165,8 @@ NAME is the model; without it all models are offered."
          (list (plist-get row :type)
                (when-let ((choices (jumpseat-list (plist-get row :choices))))
                  (mapconcat (lambda (each) (format "%s" each)) choices ", "))
-               (when (plist-get row :minimum) (format "at least %s" (plist-get row :minimum)))
-               (when (plist-get row :maximum) (format "at most %s" (plist-get row :maximum)))
+               (when (plist-get row :minimum) (format "at least %g" (plist-get row :minimum)))
+               (when (plist-get row :maximum) (format "at most %g" (plist-get row :maximum)))
                (when (plist-get row :default) (format "default %s" (plist-get row :default)))))
    ", "))
 
@@ -231,20 +231,19 @@ Nil removes the setting."
      (jumpseat-transcript-text)
      (lambda (err conversation)
        (if err (jumpseat-say-error err)
-         (jumpseat-models-providers
-          (lambda (failure providers)
+         (jumpseat-rpc-request
+          "settings/schema" (list :model (plist-get conversation :model))
+          (lambda (failure result)
             (if failure (jumpseat-say-error failure)
-              (let ((provider (jumpseat-models--provider (plist-get conversation :model)
-                                                         providers)))
-                (jumpseat-ui-choose
-                 "Setting"
-                 (mapcar (lambda (row)
-                           (list (plist-get row :key) row
-                                 (format "%s  %s" (jumpseat-models-rule row)
-                                         (plist-get row :description))))
-                         (plist-get provider :settingsSchema))
-                 'jumpseat-setting
-                 (lambda (row) (jumpseat-models--set buffer conversation row))))))))))))
+              (jumpseat-ui-choose
+               "Setting"
+               (mapcar (lambda (row)
+                         (list (plist-get row :key) row
+                               (format "%s  %s" (jumpseat-models-rule row)
+                                       (plist-get row :description))))
+                       (plist-get result :settingsSchema))
+               'jumpseat-setting
+               (lambda (row) (jumpseat-models--set buffer conversation row)))))))))))
 
 (provide 'jumpseat-models)
 ;;; jumpseat-models.el ends here

@@ -24,7 +24,8 @@
 (defconst jumpseat-rpc--coalesce-ms 16 "One frame at 60 Hz: the daemon joins deltas within it.")
 
 (defconst jumpseat-rpc--needed
-  '("chat/start" "chat/cancel" "edit/start" "transcript/parse" "transcript/render")
+  '("chat/start" "chat/cancel" "edit/start" "prompts/get" "prompts/list" "settings/schema"
+    "transcript/check" "transcript/parse" "transcript/render")
   "What this package cannot do without.")
 
 (cl-defstruct (jumpseat-rpc--link (:constructor jumpseat-rpc--make-link))
@@ -326,11 +327,6 @@ CALLBACK is called once, later, with an error or nil, and the result."
 (defun jumpseat-rpc-info ()
   "The daemon's answer to `initialize', or nil if it is not connected."
   (and jumpseat-rpc--link (jumpseat-rpc--link-info jumpseat-rpc--link)))
-
-(defun jumpseat-rpc-has-p (method)
-  "Whether the daemon that is connected answers METHOD."
-  (seq-contains-p
-   (jumpseat-get (jumpseat-rpc-info) :capabilities :experimental :jumpseat :methods) method))
 
 (provide 'jumpseat-rpc)
 ;;; jumpseat-rpc.el ends here

@@ -17,7 +17,10 @@ from tests.hub import Hub
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 WORDS = completion_stream(["Hello ", "there."])
-NEEDED = '["chat/start","chat/cancel","edit/start","transcript/parse","transcript/render"]'
+NEEDED = (
+    '["chat/start","chat/cancel","edit/start","prompts/get","prompts/list","settings/schema",'
+    '"transcript/check","transcript/parse","transcript/render"]'
+)
 
 
 def program_that(directory: Path, body: str) -> list[str]:

@@ -1,0 +1,96 @@
+"""Kept conversations in Emacs, against the real daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.emacs.child import Child, running_emacs
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+def history(child: Child, *choices: str, words: str = "") -> None:
+    """Run the command, and choose the only conversation and then what to do with it."""
+    child.command("jumpseat-history", words)
+    child.sees("Conversation: ")
+    child.keys("^I^M")
+    for choice in choices:
+        child.answer(choice)
+
+
+def kept(home: Path) -> list[str]:
+    return sorted(path.stem for path in (home / "conversations").glob("*.jsonl"))
+
+
+def asked(home: Path, package: Path, provider) -> None:
+    """Ask a question in an Emacs of its own."""
+    provider.script(Reply.events(completion_stream(["Blue."], reasoning=["Sky."])))
+    with running_emacs(home, package=package) as first:
+        first.command("jumpseat")
+        first.ask("Which colour is the sky?")
+        first.sees("Blue.")
+        first.idle()
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(emacs_home, package, provider):
+    asked(emacs_home, package, provider)
+    (name,) = kept(emacs_home)
+    provider.script(Reply.events(completion_stream(["Really."])))
+    with running_emacs(emacs_home, package=package) as child:
+        history(child, "Continue")
+        child.sees("▸ Thinking (5 lines)")
+        assert child.text.endswith("\n\nBlue.\n\n## Me\n\n")
+        child.ask("Really?")
+        child.sees("Really.")
+        child.idle()
+        assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
+    sent = [message["content"] for message in provider.requests[1].json["messages"]]
+    assert sent == ["Which colour is the sky?", "Blue.", "Really?"]
+    assert kept(emacs_home) == [name]
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(emacs_home, package, provider):
+    asked(emacs_home, package, provider)
+    provider.script(Reply.events(completion_stream(["Other."])))
+    with running_emacs(emacs_home, package=package) as child:
+        history(child, "Rename", " again")
+        child.said('The conversation is "Which colour is the sky? again" now.')
+        history(child, "Fork", words="sky")
+        child.sees("Blue.")
+        child.ask("And the sea?")
+        child.sees("Other.")
+        child.idle()
+    assert len(kept(emacs_home)) == 2
+
+
+@pytest.mark.scenario("history")
+def test_a_kept_conversation_is_previewed_and_deleted(emacs_home, package, provider):
+    asked(emacs_home, package, provider)
+    with running_emacs(emacs_home, package=package) as child:
+        history(child, "Preview")
+        child.sees("Which colour is the sky?")
+        assert "Blue." in child.text
+        assert child.eval("buffer-read-only") is True
+        history(child, "Delete", "yes")
+        child.said("The conversation was deleted.")
+        child.command("jumpseat-history", "")
+        child.said("No conversation was found.")
+    assert kept(emacs_home) == []
+
+
+def test_a_user_can_keep_nothing(emacs_home, package, provider):
+    provider.script(Reply.events(completion_stream(["Blue."])))
+    with running_emacs(emacs_home, package=package, options={"keep": False}) as child:
+        child.command("jumpseat")
+        child.ask("Which colour?")
+        child.sees("Blue.")
+        child.idle()
+        assert "✗" not in child.screen
+        assert "conversation:" not in child.text
+    assert kept(emacs_home) == []
