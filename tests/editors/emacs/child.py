@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pyte
+import pytest
 
 from tests.daemon import environment_of
 from tests.editors.programs import program
@@ -298,6 +299,13 @@ def _connected(address: Path) -> socket.socket:
         else:
             connection.settimeout(2 * WAIT_SECONDS)
             return connection
+
+
+def markdown_mode() -> str:
+    """A form that makes Markdown mode available, as Debian's package has it; skips without it."""
+    for directory in sorted(Path("/usr/share/emacs/site-lisp/elpa-src").glob("markdown-mode-*")):
+        return f"(progn (push {lisp(str(directory))} load-path) (require 'markdown-mode))"
+    pytest.skip("Markdown mode is not installed: apt-get install elpa-markdown-mode")
 
 
 def compiled(directory: Path) -> Path:

@@ -109,7 +109,7 @@ def test_a_provider_is_checked(child, provider):
 
 
 def test_the_logs_are_opened(child):
-    child.wait(f"(progn (jumpseat-rpc-start) (jumpseat-rpc-info))")
+    child.wait("(progn (jumpseat-rpc-start) (jumpseat-rpc-info))")
     child.command("jumpseat-log")
     child.wait('(get-buffer-window "daemon.log")')
     assert "the log was opened" in child.eval('(with-current-buffer "*jumpseat log*" (buffer-string))')

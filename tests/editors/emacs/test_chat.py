@@ -6,6 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.emacs.child import markdown_mode, running_emacs
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -287,3 +288,19 @@ def test_without_markdown_mode_headings_and_the_front_matter_have_faces(child, p
     assert child.eval(face % '"## Assistant"') == "font-lock-function-name-face"
     assert child.eval(face % '"`code`"') == "font-lock-constant-face"
     assert child.eval(face % '"model:"') == "font-lock-keyword-face"
+
+
+def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(emacs_home, package, provider):
+    provider.script(Reply.events(completion_stream(["Some **bold** text.\n\n```python\nx = 1\n```"])))
+    with running_emacs(emacs_home, package=package, before=markdown_mode()) as child:
+        child.command("jumpseat")
+        child.wait("(derived-mode-p 'markdown-mode)")
+        child.ask("Hello?")
+        child.sees("Some **bold** text.")
+        child.idle()
+        assert child.text.endswith("\n```\n\n## Me\n\n")
+        face = """(progn (goto-char 1) (search-forward "bold") (font-lock-ensure)
+                         (format "%S" (get-text-property (1- (point)) 'face)))"""
+        assert "markdown-bold-face" in child.eval(face)
+        assert child.eval('(key-binding (kbd "C-c C-c"))') == "jumpseat-send"
+        assert child.eval('(key-binding (kbd "C-c C-k"))') == "jumpseat-stop"

@@ -149,7 +149,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(emacs_home, pac
         first.ask("Which colour?")
         first.sees("Blue.")
         first.idle()
-        first.eval("(setq jumpseat-directory (file-name-directory %s))" % lisp(str(file)))
+        first.eval(f"(setq jumpseat-directory {lisp(str(tmp_path) + '/')})")
         first.keys("^X^S")
         first.answer("sky.md")
         first.wait("buffer-file-name")
