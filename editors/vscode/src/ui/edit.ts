@@ -54,6 +54,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       vscode.workspace.onDidChangeTextDocument((event) => {
         this.#documentChanged(event);
       }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#updateContext();
+      }),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
         this.#tabsClosed(closed);
       }),
@@ -154,6 +157,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
     edit.stop?.cancel();
     await this.#close(edit);
+    await vscode.window.showTextDocument(edit.document);
   }
 
   /** Rewrite the same piece again, by the same instruction or another one. */
@@ -195,7 +199,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       });
       if (!rewrite.finish(result)) {
         await this.#close(edit);
-        showWarning(`The model gave no text to apply: ${result.text.trim()}`);
+        const text = result.text.trim();
+        showWarning(`The model gave no text to apply${text === '' ? '.' : `: ${text}`}`);
       }
     } catch (error) {
       await this.#close(edit);
@@ -310,5 +315,13 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   #refresh(edit: Edit): void {
     this.#contentChanged.fire(edit.proposed);
     this.#lensesChanged.fire();
+    this.#updateContext();
+  }
+
+  /** Which buttons the active editor has. */
+  #updateContext(): void {
+    const edit = this.#at(undefined);
+    const value = edit && (edit.stop ? 'writing' : 'ready');
+    void vscode.commands.executeCommand('setContext', 'jumpseat.edit', value);
   }
 }

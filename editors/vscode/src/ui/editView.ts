@@ -31,7 +31,7 @@ export async function showProposal(
     await vscode.languages.setTextDocumentLanguage(right, document.languageId);
   }
   const position = document.positionAt(start);
-  const options = { preview: true, selection: new vscode.Range(position, position) };
+  const options = { preview: false, selection: new vscode.Range(position, position) };
   await vscode.commands.executeCommand(
     'vscode.diff',
     document.uri,
@@ -43,17 +43,19 @@ export async function showProposal(
 
 /** The document on the right, where it can be written, and where each change can be taken over from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
+  await closeProposal(proposed, 'modified');
   const title = `${nameOf(document)}: new text ↔ your text`;
-  await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: true });
+  await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: false });
 }
 
-export async function closeProposal(proposed: vscode.Uri): Promise<void> {
+/** Close the diffs that have the rewritten piece on one side, or on any. */
+export async function closeProposal(proposed: vscode.Uri, side?: 'modified'): Promise<void> {
   const key = proposed.toString();
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const shown = tabs.filter(
     ({ input }) =>
       input instanceof vscode.TabInputTextDiff &&
-      [input.modified.toString(), input.original.toString()].includes(key),
+      (input.modified.toString() === key || (side === undefined && input.original.toString() === key)),
   );
   await vscode.window.tabGroups.close(shown);
 }

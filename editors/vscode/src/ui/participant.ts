@@ -12,8 +12,16 @@ import { Fold } from './fold';
 import { actionsAfter, asMarkdown } from './problems';
 import { promptCall, promptList, type PromptCall } from './prompts';
 import { questionBlocks } from './contexts';
-import { attachedBlocks, showReferences } from './references';
-import { asMetadata, conversationOf, messagesOf, recordIn, type PastTurn, type TurnRecord } from './turns';
+import { attachedBlocks } from './references';
+import {
+  asMetadata,
+  conversationOf,
+  messagesOf,
+  NOT_SENT,
+  recordIn,
+  type PastTurn,
+  type TurnRecord,
+} from './turns';
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
@@ -55,11 +63,10 @@ export class Participant {
         await attachedBlocks(request.references),
         prompt?.text ?? request.prompt,
       );
-      showReferences(request.references, stream);
       const params = paramsOf(request, prompt, past, question);
       return await this.#turn(params, question, stream, token);
     } catch (error) {
-      return refused(asDaemonError(error), stream);
+      return { ...refused(asDaemonError(error), stream), metadata: asMetadata(NOT_SENT) };
     }
   }
 
@@ -118,7 +125,7 @@ export class Participant {
     for (const { name } of prompts) {
       stream.button({ title: `/${name}`, command: 'jumpseat.usePrompt', arguments: [name] });
     }
-    return {};
+    return { metadata: asMetadata(NOT_SENT) };
   }
 }
 
@@ -199,7 +206,7 @@ function followups(result: vscode.ChatResult, context: vscode.ChatContext): vsco
     return [{ prompt: 'Go on.', label: 'Continue' }];
   }
   const last = context.history.findLast((turn) => turn instanceof vscode.ChatRequestTurn);
-  if (last && (result.errorDetails || record?.failed)) {
+  if (last && result.errorDetails) {
     return [
       {
         prompt: last.prompt,

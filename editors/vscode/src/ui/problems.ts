@@ -23,10 +23,11 @@ export function actionsAfter(error: DaemonError): Action[] {
       ];
     case Code.authorization:
     case Code.quotaExceeded:
-    case Code.request:
       return [SELECT_MODEL, STATUS];
     case Code.rateLimit:
       return [SELECT_MODEL];
+    case Code.request:
+      return error.data.provider === undefined ? [] : [SELECT_MODEL];
     case Code.config:
       return [SHOW_LOG];
     case Code.connection:

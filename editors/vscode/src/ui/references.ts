@@ -79,10 +79,13 @@ function nameOf({ value, id }: vscode.ChatPromptReference): string {
   return `The attachment ${id}`;
 }
 
+/** VS Code's list of skills and agents for a model with tools, which it attaches by itself; this chat has no tools. */
+const FOR_AGENTS = 'vscode.customizations.index';
+
 /** What was attached to a question, as blocks. Throws a `DaemonError` that names what cannot be read. */
 export async function attachedBlocks(references: readonly vscode.ChatPromptReference[]): Promise<Block[]> {
   const blocks: Block[] = [];
-  for (const reference of references) {
+  for (const reference of references.filter(({ id }) => id !== FOR_AGENTS)) {
     try {
       blocks.push(await attachedBlock(reference));
     } catch (error) {
@@ -90,16 +93,4 @@ export async function attachedBlocks(references: readonly vscode.ChatPromptRefer
     }
   }
   return blocks;
-}
-
-/** Show what was sent with a question. */
-export function showReferences(
-  references: readonly vscode.ChatPromptReference[],
-  stream: vscode.ChatResponseStream,
-): void {
-  for (const { value } of references) {
-    if (value instanceof vscode.Uri || value instanceof vscode.Location) {
-      stream.reference(value);
-    }
-  }
 }

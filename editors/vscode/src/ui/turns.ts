@@ -2,6 +2,7 @@ import type { Block, Message } from '../daemon/protocol';
 
 /** What the participant stores with each of its answers, so that the next turn sends exactly what was sent and received. */
 export interface TurnRecord {
+  /** The question as it was sent; empty if nothing was sent to a model. */
   user: Block[];
   assistant: Block[];
   conversationId?: string;
@@ -40,6 +41,9 @@ function isSame(one: readonly Block[], other: readonly Block[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+/** A turn that no model has seen: a list of prompts, a question that could not be sent. */
+export const NOT_SENT: TurnRecord = { user: [], assistant: [] };
+
 /** The conversation to send: the past turns, and the question. */
 export function messagesOf(past: readonly PastTurn[], question: Block[]): Message[] {
   const messages: Message[] = [];
@@ -47,6 +51,9 @@ export function messagesOf(past: readonly PastTurn[], question: Block[]): Messag
     const user = turn.record?.user ?? [{ type: 'text', text: turn.prompt }];
     const assistant: Block[] =
       turn.record?.assistant ?? (turn.answer === '' ? [] : [{ type: 'text', text: turn.answer }]);
+    if (user.length === 0) {
+      continue;
+    }
     const isRetried = index === past.length - 1 && assistant.length === 0 && isSame(user, question);
     if (isRetried) {
       continue;

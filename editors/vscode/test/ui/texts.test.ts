@@ -45,9 +45,13 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
   });
 });
 
-test('an unknown model leads to the choice of one, and a dead daemon to a restart', () => {
-  const first = (code: number): string | undefined => actionsAfter(new DaemonError(code, 'No.'))[0]?.command;
-  assert.equal(first(1004), 'jumpseat.selectModel');
+test('a refused request leads to the choice of a model, and a dead daemon to a restart', () => {
+  const first = (code: number, provider?: string): string | undefined => {
+    const data = { kind: '', retryable: false, ...(provider !== undefined && { provider }) };
+    return actionsAfter(new DaemonError(code, 'No.', data))[0]?.command;
+  };
+  assert.equal(first(1004, 'fake'), 'jumpseat.selectModel');
+  assert.equal(first(1004), undefined);
   assert.equal(first(1008), 'jumpseat.restart');
   assert.equal(first(-32603), 'jumpseat.showLog');
 });

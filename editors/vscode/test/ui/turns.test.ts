@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Block } from '../../src/daemon/protocol';
-import { asMetadata, conversationOf, messagesOf, recordIn, type TurnRecord } from '../../src/ui/turns';
+import {
+  asMetadata,
+  conversationOf,
+  messagesOf,
+  NOT_SENT,
+  recordIn,
+  type TurnRecord,
+} from '../../src/ui/turns';
 
 const text = (value: string): Block[] => [{ type: 'text', text: value }];
 const QUESTION = text('And now?');
@@ -48,6 +55,11 @@ test('a question that failed before another one is sent too', () => {
     { role: 'user', content: text('First') },
     { role: 'user', content: QUESTION },
   ]);
+});
+
+test('a turn that no model has seen is not sent', () => {
+  const past = [{ prompt: '/prompt', answer: 'Choose: /a', record: NOT_SENT }];
+  assert.deepEqual(messagesOf(past, QUESTION), [{ role: 'user', content: QUESTION }]);
 });
 
 test('a chat goes on in the kept conversation that it was in last', () => {
