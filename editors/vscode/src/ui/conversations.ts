@@ -7,7 +7,7 @@ import type { ConversationActions } from './conversationActions';
 import { grouped, type Group } from './groups';
 import { command } from './messages';
 import { Pages } from './pages';
-import { conversationLine } from './words';
+import { ago, turnsOf } from './words';
 
 const VIEW = 'jumpseat.conversations';
 /** Changes come in groups: a turn writes its question, and then its answer. */
@@ -29,11 +29,12 @@ function groupItem({ label, rows }: Group, isFirst: boolean): vscode.TreeItem {
 function rowItem(row: ConversationRow): vscode.TreeItem {
   const item = new vscode.TreeItem(row.title === '' ? 'Untitled' : row.title);
   item.id = row.id;
-  item.description = conversationLine(row, new Date());
+  item.description = ago(row.updatedAt, new Date());
   item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
   item.contextValue = 'conversation';
   item.command = { command: 'jumpseat.openConversation', title: 'Open', arguments: [{ kind: 'row', row }] };
-  const facts = [row.title, `${row.turns} turns`, row.model, row.cwd, row.client, row.updatedAt];
+  const changed = new Date(row.updatedAt).toLocaleString();
+  const facts = [row.title, turnsOf(row), row.model, row.cwd, row.client, changed];
   item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');
   return item;
 }

@@ -41,6 +41,18 @@ export function command(id: string, run: (...args: never[]) => unknown): vscode.
   });
 }
 
+/** Run a slow step that shows its progress itself: the status bar has a line for it. */
+export function withStatus<R>(
+  title: string,
+  run: (report: (message: string) => void) => Thenable<R>,
+): Thenable<R> {
+  return vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, (progress) =>
+    run((message) => {
+      progress.report({ message });
+    }),
+  );
+}
+
 /** Run a slow step with a notification that can cancel it. */
 export function withCancel<R>(
   title: string,

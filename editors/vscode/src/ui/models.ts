@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 import type { ModelInfo } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
-import { showInformation } from './messages';
+import { showInformation, showWarning } from './messages';
 import { modelRows, type ModelRow } from './modelRows';
 
 function withHeadings(rows: Map<string, ModelRow[]>): ModelRow[] {
@@ -51,5 +51,11 @@ export async function selectModel(daemon: Daemon, name?: string): Promise<void> 
     return;
   }
   await daemon.request('settings/save', { settings: { default_model: id } });
-  showInformation(`${id} is the default model now, for all clients.`);
+  const { models } = await daemon.request('models/list', {});
+  const used = models.find((each) => each.isDefault);
+  if (used && used.id !== id) {
+    showWarning(`${id} was saved, but ${used.id} stays the default model: the configuration file names it.`);
+  } else {
+    showInformation(`${id} is the default model now, for all clients.`);
+  }
 }

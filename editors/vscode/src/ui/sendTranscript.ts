@@ -6,7 +6,7 @@ import type { Block, ChatParams, Message, Requests, TranscriptContent } from '..
 import type { Daemon } from '../daemon/supervisor';
 import { DocumentWriter } from './documentWriter';
 import { Fold } from './fold';
-import { command, showError, showWarning, withCancel } from './messages';
+import { command, showError, showWarning, withStatus } from './messages';
 import { promptCall } from './prompts';
 import { bodyOf, endOfText, frontMatterLength, looksLikeTranscript, onlyText } from './transcriptText';
 import type { Transcripts } from './transcripts';
@@ -128,11 +128,8 @@ export class TranscriptSender {
     let provider: string | undefined;
     let hasText = false;
     try {
-      const result = await withCancel('jumpseat is answering', (token, report) => {
-        token.onCancellationRequested(() => {
-          stop.cancel();
-        });
-        return this.#daemon.chat(
+      const result = await withStatus('jumpseat is answering', (report) =>
+        this.#daemon.chat(
           params,
           (delta) => {
             fold.add(delta);
@@ -157,8 +154,8 @@ export class TranscriptSender {
             }
           },
           stop.token,
-        );
-      });
+        ),
+      );
       return { head, content: result.content };
     } catch (error) {
       const failure = asDaemonError(error);

@@ -5,6 +5,14 @@ import type { Daemon } from '../daemon/supervisor';
 import { showInformation, showWarning, withCancel } from './messages';
 import { accountLine } from './words';
 
+/** What a sign-in has led to: a provider may need none, or another step. */
+function outcome({ provider, state, login, message }: AuthStatus): string {
+  if (state === 'signed_in') {
+    return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
+  }
+  return `${provider}: ${state.replaceAll('_', ' ')}. ${message ?? ''}`.trim();
+}
+
 /** Signing in and out of this window. */
 export class Account {
   readonly #daemon: Daemon;
@@ -19,25 +27,26 @@ export class Account {
   /** Sign in; the daemon chooses the provider if none is named. */
   async signIn(provider?: string): Promise<AuthStatus> {
     const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
-    const account = await withCancel('Signing in', async (token, report) => {
-      const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
-        if (prompt.token === request) {
-          report(
-            `to ${prompt.provider}: enter the code ${prompt.userCode}, which was copied, at [${prompt.verificationUri}](${prompt.verificationUri})`,
-          );
-          void this.#show(prompt.userCode, prompt.verificationUri);
+    const account = await withCancel(
+      provider === undefined ? 'Sign in' : `Sign in to ${provider}`,
+      async (token, report) => {
+        const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
+          if (prompt.token === request) {
+            report(
+              `enter the code ${prompt.userCode}, which was copied, at [${prompt.verificationUri}](${prompt.verificationUri})`,
+            );
+            void this.#show(prompt.userCode, prompt.verificationUri);
+          }
+        });
+        try {
+          const params = { token: request, ...(provider !== undefined && { provider }) };
+          return await this.#daemon.request('auth/signIn', params, token);
+        } finally {
+          prompts.dispose();
         }
-      });
-      try {
-        const params = { token: request, ...(provider !== undefined && { provider }) };
-        return await this.#daemon.request('auth/signIn', params, token);
-      } finally {
-        prompts.dispose();
-      }
-    });
-    showInformation(
-      `Signed in to ${account.provider}${account.login === undefined ? '' : ` as ${account.login}`}.`,
+      },
     );
+    showInformation(outcome(account));
     return account;
   }
 

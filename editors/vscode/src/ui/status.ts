@@ -50,6 +50,13 @@ interface Row extends vscode.QuickPickItem {
   arguments?: unknown[];
 }
 
+/** What makes a provider ready. */
+function wayIn({ id, kind }: Provider): { command: string; arguments: string[] } {
+  return kind === 'local'
+    ? { command: 'jumpseat.installLocalModel', arguments: [] }
+    : { command: 'jumpseat.signIn', arguments: [id] };
+}
+
 function providerRow(provider: Provider): Row {
   const quota = leastQuota(provider.auth);
   const detail = provider.auth.message ?? (quota && quotaLine(quota));
@@ -57,7 +64,7 @@ function providerRow(provider: Provider): Row {
     label: provider.name,
     description: accountLine(provider),
     ...(detail !== undefined && { detail }),
-    ...(isSignedOut(provider.auth) && { command: 'jumpseat.signIn', arguments: [provider.id] }),
+    ...(isSignedOut(provider.auth) && wayIn(provider)),
   };
 }
 

@@ -12,12 +12,9 @@ export interface StatusText {
   look: 'normal' | 'warning' | 'error';
 }
 
-/** The provider that chats use when they name none. */
-export function defaultProvider(facts: Facts): Provider | undefined {
-  return (
-    facts.providers.find((each) => each.isDefault) ??
-    facts.providers.find((each) => each.id === facts.model?.provider)
-  );
+/** The provider that chats use when they name none: the default model may be another one's than the default provider. */
+function usedProvider({ providers, model }: Facts): Provider | undefined {
+  return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }
 
 function escaped(text: string): string {
@@ -25,7 +22,7 @@ function escaped(text: string): string {
 }
 
 function providerLines(provider: Provider): string[] {
-  const message = provider.auth.message === undefined ? [] : [`  ${escaped(provider.auth.message)}`];
+  const message = provider.auth.message === undefined ? [] : [`  - ${escaped(provider.auth.message)}`];
   const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escaped(quotaLine(quota))}`);
   return [`- **${escaped(provider.name)}**: ${escaped(accountLine(provider))}`, ...message, ...quotas];
 }
@@ -60,7 +57,7 @@ export function statusText(facts: Facts): StatusText {
   if (facts.state === 'stopped') {
     return show('circle-slash', 'jumpseat');
   }
-  const provider = defaultProvider(facts);
+  const provider = usedProvider(facts);
   if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
     return show('account', 'jumpseat: no provider is ready', 'warning');
   }

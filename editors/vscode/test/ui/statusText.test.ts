@@ -46,6 +46,14 @@ test('a quota that is nearly used up is a warning, unless more may be bought', (
   assert.deepEqual([look(false), look(true)], ['warning', 'normal']);
 });
 
+test('the quota is that of the default model, and not that of the default provider', () => {
+  const other = { ...provider({ quotas: [QUOTA] }), id: 'other' };
+  assert.equal(
+    statusText(ready({ providers: [other, { ...provider({}), isDefault: false }] })).text,
+    '$(comment-discussion) GPT',
+  );
+});
+
 test('without a quota the model is shown alone', () => {
   assert.equal(statusText(ready({})).text, '$(comment-discussion) GPT');
 });
