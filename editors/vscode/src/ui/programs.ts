@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 
 import type { Launch } from '../daemon/process';
@@ -8,10 +9,11 @@ export type FindProgram = () => Promise<Launch>;
 /** Run a command of the daemon's program in a terminal, where the person reads along. */
 export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
   const { program } = await find();
-  const execution = new vscode.ProcessExecution(program, [...args]);
+  // The default is the folder of the workspace, and a window without one would fail.
+  const execution = new vscode.ProcessExecution(program, [...args], { cwd: homedir() });
   const task = new vscode.Task(
     { type: 'jumpseat' },
-    vscode.TaskScope.Workspace,
+    vscode.TaskScope.Global,
     name,
     'jumpseat',
     execution,
