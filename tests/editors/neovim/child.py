@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -114,6 +115,11 @@ class Child:
     def text(self) -> str:
         """The current buffer."""
         return "\n".join(self._request("nvim_buf_get_lines", 0, 0, -1, False))
+
+    @property
+    def body(self) -> str:
+        """The current buffer, a chat, without its front matter."""
+        return re.sub(r"\A---\n.*?\n---\n\n", "", self.text, flags=re.DOTALL)
 
     def write(self, text: str) -> None:
         """Add a text at the end of the current buffer, as its last lines."""

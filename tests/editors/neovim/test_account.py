@@ -70,14 +70,15 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.lua(
         "vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:fake-model', '', '---', '' })"
     )
-    child.lua("require('jumpseat.providers').list(function() _G.listed = true end)")
+    child.lua("require('jumpseat.lists').providers:get(function() _G.listed = true end)")
     child.wait("_G.listed")
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 0 })")
     child.keys("Atemp<C-x><C-o> 9<Esc>")
     assert "temperature: 9" in child.text
     child.wait("#vim.diagnostic.get(0) == 1")
     found = child.lua("return vim.diagnostic.get(0)[1]")
-    assert (found["lnum"], found["message"]) == (2, "temperature: must be at most 2")
+    place = [found[key] for key in ("lnum", "col", "end_col", "message")]
+    assert place == [2, 0, 14, "settings.temperature must be at most 2."]
 
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 3 })")
     child.keys("K")
@@ -85,39 +86,6 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.keys("$r1")
     child.wait("#vim.diagnostic.get(0) == 0")
     assert provider.requests == []
-
-
-def test_references_files_and_prompts_are_completed(child, tmp_path):
-    child.lua(
-        "vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat, { prompts = { tidy = 'Tidy this.' } })"
-    )
-    (tmp_path / "some-file.py").write_text("")
-    words = """
-        local line = ...
-        vim.api.nvim_buf_set_lines(0, -2, -1, false, { line })
-        vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
-        vim.cmd('startinsert!')
-        vim.wait(50, function() return vim.api.nvim_get_mode().mode == 'i' end)
-        vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
-        local _, items = require('jumpseat.complete').at_cursor()
-        return vim.tbl_map(function(item) return item.word end, items)
-    """
-    child.command("set virtualedit=onemore")
-    assert child.lua(words, "see @b") == ["@buffer"]
-    assert child.lua(words, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
-    assert child.lua(words, "/ti") == ["/tidy"]
-    assert child.lua(words, "a mail@") == []
-
-
-def test_a_prompt_of_the_user_is_put_into_the_question(child, provider):
-    child.lua(
-        "vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat, { prompts = { tidy = 'Tidy this:' } })"
-    )
-    provider.script(Reply.events(WORDS))
-    child.ask("/tidy x=1")
-    child.idle()
-    assert "Tidy this: x=1" in str(provider.requests[0].json["messages"])
-    assert "Tidy this: x=1" in child.text
 
 
 def test_the_status_lists_the_providers_and_the_daemon(child):

@@ -27,9 +27,8 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     provider.open(gate)
     child.idle()
     child.sees("Hello. End.")
-    assert child.text == (
-        "---\nmodel: fake:fake-model\n---\n\n## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
-    )
+    assert child.text.startswith("---\nmodel: fake:fake-model\nconversation: ")
+    assert child.body == "## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
     assert "## Assistant fake:fake-model · 10 → 5 tokens" in child.screen()
     assert child.messages == []
 
@@ -74,7 +73,7 @@ def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
     child.command("JumpseatStop")
     child.idle()
     provider.wait_for_disconnect(1)
-    assert child.text == "---\nmodel: fake:fake-model\n---\n\n## Me\n\nA slow one."
+    assert child.body == "## Me\n\nA slow one."
     child.sees("Stopped before the first words.")
 
 
@@ -215,6 +214,8 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(nvim_home, pro
         second.ask("Really?")
         second.idle()
         assert second.text.startswith(saved.rstrip("\n"))
+    (kept,) = (nvim_home / "conversations").glob("*.jsonl")
+    assert f"\nconversation: {kept.stem}\n" in saved
     sent = [message["content"] for message in provider.requests[1].json["messages"]]
     assert sent == ["Which colour?", "Blue.", "Really?"]
 
@@ -254,7 +255,7 @@ def test_an_error_stands_below_the_question_which_can_be_sent_again(child, provi
     child.idle()
     child.sees("✗ ")
     assert "The key is wrong." in re.sub(r"\s+", " ", child.screen())
-    assert child.text == "---\nmodel: fake:fake-model\n---\n\n## Me\n\nHello?"
+    assert child.body == "## Me\n\nHello?"
 
     child.command("JumpseatSend")
     child.idle()
@@ -286,56 +287,26 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
     assert provider.requests == []
 
 
-@pytest.mark.scenario("ask-on-selection")
-def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child, provider, tmp_path):
-    provider.script(Reply.events(WORDS))
-    file = tmp_path / "a.py"
-    file.write_text("x = 1\ny = 2\nz = 3\n")
-    child.command(f"edit {file}")
-    child.command("2,3JumpseatAsk Why two?")
-    child.wait("#require('jumpseat.chat').list() == 1")
-    child.sees("Hello there.")
+def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(child, provider, nvim_home):
+    provider.default(Reply.events(WORDS))
+    child.ask("First.")
     child.idle()
-    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
-    assert context in child.text
-    sent = provider.requests[0].json["messages"][0]["content"]
-    assert "y = 2\nz = 3" in sent
-    assert "a.py" in sent
-
-
-def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
-    provider.script(Reply.events(WORDS))
-    file = tmp_path / "a.txt"
-    file.write_text("one 😀 two\nthree four\n", "utf-8")
-    child.command(f"edit {file}")
-    child.command("xmap gj <Plug>(jumpseat-ask)")
-    child.keys("wvjbegj")
-    child.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1]:find('## Me') ~= nil")
-    child.wait("vim.fn.search('```', 'nw') > 0")
-    assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
-    child.ask("What is it?")
+    child.command("g/^conversation: /delete")
+    child.ask("Second.")
     child.idle()
-    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+    assert child.text.count("\nconversation: ") == 1
+    assert len(list((nvim_home / "conversations").glob("*.jsonl"))) == 2
 
 
-def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
-    provider.script(Reply.events(WORDS))
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text(f"# {name}\n")
-    child.command(f"edit {tmp_path / 'a.py'}")
-    child.command("Jumpseat")
-    child.ask(f"Compare @buffer with @file:{tmp_path / 'b.py'}, please.")
-    child.idle()
-    sent = str(provider.requests[0].json["messages"])
-    assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare @buffer with @file:")
-    assert child.text.count("```context") == 2
-
-
-def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
-    child.ask("Read @file:/nowhere/at/all.")
-    child.sees("cannot be read")
-    child.idle()
-    assert provider.requests == []
+def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provider):
+    provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])))
+    chat = child.lua("return vim.api.nvim_get_current_buf()")
+    child.ask("Is it?")
+    child.command("enew")
+    child.wait(f"table.concat(vim.api.nvim_buf_get_lines({chat}, 0, -1, false)):find('Yes.## Me')")
+    child.command(f"vertical sbuffer {chat}")
+    child.sees("▸ Thinking (5 lines)")
+    assert "Let me think." not in child.screen()
 
 
 def test_nothing_is_loaded_before_a_command_is_used(nvim_home: Path) -> None:

@@ -91,6 +91,23 @@ def test_a_kept_conversation_is_previewed_and_deleted(nvim_home, provider):
     assert kept(nvim_home) == []
 
 
+def test_a_kept_conversation_is_renamed(nvim_home, provider):
+    asked(nvim_home, provider)
+    with running_neovim(nvim_home) as child:
+        child.lua("""
+            vim.ui.input = function(options, answer)
+              _G.offered = options.default
+              answer('Colours')
+            end
+        """)
+        history(child, "Which colour", "Rename")
+        child.wait("#_G.messages == 1")
+        assert child.lua("return _G.offered") == "Which colour is the sky?"
+        assert child.messages == ['jumpseat: The conversation is called "Colours" now.']
+        history(child, "Colours", "Preview", words="sky")
+        child.sees("Which colour is the sky?")
+
+
 def test_a_user_can_keep_nothing(nvim_home, provider):
     provider.script(Reply.events(completion_stream(["Blue."])))
     with running_neovim(nvim_home, options={"keep": False}) as child:

@@ -149,8 +149,8 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 def test_a_program_that_always_crashes_is_not_started_for_ever(nvim_home, tmp_path):
     answer = (
         '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"jumpseat","version":"9"},"capabilities":'
-        '{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel","edit/start","transcript/parse",'
-        '"transcript/render"]}}}}}'
+        '{"experimental":{"jumpseat":{"protocolVersion":1,"methods":["chat/start","chat/cancel","edit/start","prompts/list",'
+        '"prompts/get","transcript/check","transcript/parse","transcript/render"]}}}}}'
     )
     runs = tmp_path / "runs"
     crashing = program_that(
@@ -229,6 +229,14 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
         return wire.sent({ a = 'wört 😀 \xff\xf0\x9f end \xed\xa0\x80', b = { 'plain', 1, true, vim.NIL } })
     """)
     assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["plain", 1, True, None]}
+
+
+def test_a_message_of_the_daemon_is_shown(child, nvim_home):
+    child.command("JumpseatStatus")
+    child.sees("fake: configured")
+    (nvim_home / "config.toml").write_text("[providers\n")
+    child.wait("#_G.messages == 1")
+    assert "config.toml" in child.messages[0]
 
 
 def test_turns_are_announced_to_other_plug_ins(child, provider):

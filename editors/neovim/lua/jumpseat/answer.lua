@@ -141,6 +141,7 @@ function Answer:is_valid() return self.writer:is_valid() end
 
 --- Write no more; the text stays as it is.
 function Answer:abandon()
+  self.writer.lost = true
   self.writer:close()
   self:_unmark()
 end
@@ -162,10 +163,10 @@ function Answer:remove()
   self.writer:replace('')
 end
 
---- Change the buffer in the undo step of the answer.
+--- Change the buffer in the undo step of the answer, also after its end.
 ---@param change fun()
 function Answer:edit(change)
-  if self.writer:is_valid() then self.writer:edit(change) end
+  if not self.writer.lost and vim.api.nvim_buf_is_loaded(self.buf) then self.writer:edit(change) end
 end
 
 --- End the answer: what answered, notices and the error are shown, and `after` follows in the buffer.

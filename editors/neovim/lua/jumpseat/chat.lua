@@ -1,16 +1,17 @@
 --- Chats: Markdown buffers that are conversations.
 local client = require('jumpseat.client')
 local config = require('jumpseat.config')
+local event = require('jumpseat.event')
 local log = require('jumpseat.log')
 local send = require('jumpseat.send')
 local settings = require('jumpseat.settings')
+local transcript = require('jumpseat.transcript')
 local view = require('jumpseat.view')
 
 local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field id string? the kept conversation; the daemon names it
 ---@field preparing table? identifies the question that is being read
 ---@field turn jumpseat.Turn?
 ---@field answer jumpseat.Answer? of the turn
@@ -42,14 +43,34 @@ local function watch_sources()
   })
 end
 
+--- Show a chat in a window as chats are shown; its thinking is folded when the text is another one than the window has
+--- folded before.
+---@param win integer
+local function decorate(win)
+  view.window(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local text = transcript.text(buf)
+  local folded = vim.w[win].jumpseat_folded or {}
+  -- Only an answer can have thinking; a chat that is new needs no daemon yet.
+  if (folded.buf == buf and folded.tick == tick) or not text:find('\n## [^\n]+\n.*\n## ') then return end
+  vim.w[win].jumpseat_folded = { buf = buf, tick = tick }
+  transcript.parse(text, function(err, parsed)
+    local is_shown = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf
+    if not err and is_shown and vim.api.nvim_buf_get_changedtick(buf) == tick then
+      view.fold_all(win, parsed)
+    end
+  end)
+end
+
 --- Set what a text that was read needs, also the second time.
 ---@param buf integer
-local function begin_text(buf)
+function M.begin_text(buf)
   if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.complete'.omnifunc"
   vim.bo[buf].keywordprg = ':JumpseatSetting'
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    view.window(win, buf, true)
+    decorate(win)
   end
   view.update(buf, {})
   settings.check(buf)
@@ -69,22 +90,20 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  on('BufWinEnter', function() view.window(vim.api.nvim_get_current_win(), buf) end)
+  on('BufWinEnter', function() decorate(vim.api.nvim_get_current_win()) end)
   on('BufWritePre', function(args) vim.fn.mkdir(vim.fs.dirname(args.match), 'p') end)
+  on('InsertEnter', function() require('jumpseat.sources').register() end)
   on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
   -- The text goes away, or that of the file takes its place.
   on({ 'BufReadPre', 'BufUnload' }, function() send.drop(chat) end)
-  on('BufReadPost', function() begin_text(buf) end)
+  on('BufReadPost', function() M.begin_text(buf) end)
   on('BufWipeout', function()
     chats[buf] = nil
     view.forget(buf)
     vim.api.nvim_del_augroup_by_id(group)
   end)
-  begin_text(buf)
-  vim.api.nvim_exec_autocmds(
-    'User',
-    { pattern = 'JumpseatChatOpened', data = { buf = buf }, modeline = false }
-  )
+  M.begin_text(buf)
+  event('ChatOpened', { buf = buf })
   return chat
 end
 
@@ -101,7 +120,7 @@ local function show(buf)
     if not opened or vim.wo.winfixbuf then vim.cmd('tab split') end
     vim.api.nvim_win_set_buf(0, buf)
   end
-  view.window(vim.api.nvim_get_current_win(), buf)
+  decorate(vim.api.nvim_get_current_win())
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
@@ -130,7 +149,7 @@ local function create()
 end
 
 --- Open a chat: a file, a new one, or else the one that was used last.
----@param options? { file?: string, new?: boolean, id?: string } `id` is a kept conversation, for a new chat
+---@param options? { file?: string, new?: boolean }
 ---@return integer buf
 function M.open(options)
   options = options or {}
@@ -144,8 +163,7 @@ function M.open(options)
     buf = last_used()
   end
   buf = buf or create()
-  local chat = M.attach(buf)
-  chat.id = options.id or chat.id
+  M.attach(buf)
   show(buf)
   return buf
 end

@@ -12,7 +12,16 @@ local INITIALIZE_MS = 20000
 local COALESCE_MS = 16
 local PROTOCOL = 1
 --- What this plug-in cannot do without.
-local NEEDED = { 'chat/start', 'chat/cancel', 'edit/start', 'transcript/parse', 'transcript/render' }
+local NEEDED = {
+  'chat/start',
+  'chat/cancel',
+  'edit/start',
+  'prompts/list',
+  'prompts/get',
+  'transcript/check',
+  'transcript/parse',
+  'transcript/render',
+}
 
 ---@alias jumpseat.Callback fun(err: jumpseat.Error?, result: any)
 
@@ -227,6 +236,11 @@ function M.start()
     )
   end, INITIALIZE_MS)
 end
+
+M.on('window/showMessage', function(params)
+  -- Types are 1 (error) to 4 (log), levels the other way round.
+  log.notify(params.message, vim.log.levels.ERROR - math.min(params.type, 3) + 1)
+end)
 
 --- Send a request; starts the daemon if necessary. A request that is cancelled gets no answer, because vim.lsp.rpc
 --- drops it. The function that is returned cancels.

@@ -63,7 +63,10 @@ end
 
 M.complete = {
   models = function(lead) return starting_with(require('jumpseat.models').known(), lead) end,
-  providers = function(lead) return starting_with(require('jumpseat.providers').ids(), lead) end,
+  providers = function(lead)
+    local ids = vim.tbl_map(function(each) return each.id end, require('jumpseat.lists').providers:known())
+    return starting_with(ids, lead)
+  end,
 }
 
 return M

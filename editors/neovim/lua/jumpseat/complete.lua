@@ -1,6 +1,6 @@
---- Completion in chats: keys and values of the front matter, references, prompts, models.
-local config = require('jumpseat.config')
-local providers = require('jumpseat.providers')
+--- Completion in chats: keys and values of the front matter, references, prompts, models. For 'omnifunc', and for the
+--- sources of completion plug-ins.
+local lists = require('jumpseat.lists')
 local references = require('jumpseat.references')
 local settings = require('jumpseat.settings')
 local transcript = require('jumpseat.transcript')
@@ -11,6 +11,12 @@ local M = {}
 ---@field word string
 ---@field menu string? what it is, in a few words
 ---@field info string?
+
+---@class jumpseat.Place
+---@field start integer where the word before the cursor starts, in bytes from 0
+---@field base string the word
+---@field list jumpseat.List? what the items are made of
+---@field items fun(): jumpseat.Completion[]
 
 ---@param buf integer
 ---@return jumpseat.Completion[]
@@ -26,33 +32,28 @@ local function keys(buf)
   return items
 end
 
+---@return jumpseat.Completion[]
+local function models()
+  return vim.tbl_map(
+    function(model) return { word = model.id, menu = require('jumpseat.models').describe(model) } end,
+    lists.models:known()
+  )
+end
+
 ---@param buf integer
 ---@param key string
 ---@return jumpseat.Completion[]
 local function values(buf, key)
-  if key == 'model' then
-    return vim.tbl_map(
-      function(model) return { word = model.id, menu = require('jumpseat.models').describe(model) } end,
-      providers.known_models()
-    )
-  end
-  for _, row in ipairs(settings.rows(buf)) do
-    if row.key == key then
-      local choices = row.choices or (row.type == 'boolean' and { 'true', 'false' }) or {}
-      return vim.tbl_map(
-        function(choice) return { word = tostring(choice), menu = row.description } end,
-        choices
-      )
-    end
-  end
-  return {}
+  local row = vim.iter(settings.rows(buf)):find(function(each) return each.key == key end) or {}
+  local choices = row.choices or (row.type == 'boolean' and { 'true', 'false' }) or {}
+  return vim.tbl_map(function(choice) return { word = tostring(choice), menu = row.description } end, choices)
 end
 
 ---@return jumpseat.Completion[]
 local function slashes()
-  local items = { { word = '/model', menu = 'choose the model' } }
-  for name, text in pairs(config.get().prompts) do
-    table.insert(items, { word = '/' .. name, menu = vim.split(text, '\n')[1] })
+  local items = { { word = '/model', menu = 'Choose the model.' } }
+  for _, prompt in ipairs(lists.prompts:known()) do
+    table.insert(items, { word = '/' .. prompt.name, menu = prompt.description })
   end
   return items
 end
@@ -61,48 +62,98 @@ end
 ---@return jumpseat.Completion[]
 local function mentions(word)
   local path = word:match('^@file:(.*)$')
-  if path then
-    return vim.tbl_map(
-      function(file) return { word = '@file:' .. file } end,
-      vim.fn.getcompletion(path, 'file')
-    )
-  end
-  return vim.tbl_map(function(each) return { word = each } end, references.WORDS)
+  if not path then return references.WORDS end
+  return vim.tbl_map(
+    function(file) return { word = '@file:' .. file } end,
+    vim.fn.getcompletion(path, 'file')
+  )
 end
 
---- The items before the cursor of the current window, and where the word that they replace starts.
----@return integer start column in bytes, from 0; -1 if nothing fits
----@return jumpseat.Completion[] items
-function M.at_cursor()
+--- What can be completed before the cursor of the current window.
+---@return jumpseat.Place?
+local function place()
   local buf = vim.api.nvim_get_current_buf()
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))
   local before = vim.api.nvim_get_current_line():sub(1, col)
-  local items, start
+  ---@param base string
+  ---@param list jumpseat.List?
+  ---@param items fun(): jumpseat.Completion[]
+  local function found(base, list, items)
+    return { start = col - #base, base = base, list = list, items = items }
+  end
   if row > 1 and row < transcript.front_matter_end(buf) then
     local key, value = before:match('^%s*([%w_]+):%s+(.*)$')
-    start = col - #(value or before:match('[%w_]*$'))
-    items = key and values(buf, key) or keys(buf)
-  else
-    local word = (' ' .. before):match('%s([@/]%S*)$')
-    if not word then return -1, {} end
-    local is_slash = word == before and vim.startswith(word, '/')
-    start = col - #word
-    items = vim.startswith(word, '@') and mentions(word) or is_slash and slashes() or {}
+    if key == 'model' then return found(value, lists.models, models) end
+    if key then
+      return found(value, lists.providers, function() return values(buf, key) end)
+    end
+    return found(before:match('[%w_]*$'), lists.providers, function() return keys(buf) end)
   end
-  local base = before:sub(start + 1)
-  return start, vim.tbl_filter(function(item) return vim.startswith(item.word, base) end, items)
+  local word = (' ' .. before):match('%s([@/]%S*)$')
+  if not word then return end
+  if vim.startswith(word, '@') then
+    return found(word, nil, function() return mentions(word) end)
+  end
+  if word == before then return found(word, lists.prompts, slashes) end
 end
 
---- 'omnifunc' of chats.
+---@param at jumpseat.Place
+---@return jumpseat.Completion[]
+local function items_at(at)
+  return vim.tbl_filter(function(item) return vim.startswith(item.word, at.base) end, at.items())
+end
+
+--- The items at the cursor, and where the word that they replace starts. The callback may be called at once.
+---@param callback fun(items: jumpseat.Completion[], start: integer) column in bytes, from 0
+function M.request(callback)
+  local at = place()
+  if not at then return callback({}, 0) end
+  local function answer() callback(items_at(at), at.start) end
+  if not at.list then return answer() end
+  at.list:get(answer)
+end
+
+--- The items for a completion plug-in that takes those of a language server, with columns in bytes.
+---@param callback fun(items: table[])
+function M.request_lsp(callback)
+  local row, col = unpack(vim.api.nvim_win_get_cursor(0))
+  M.request(function(items, start)
+    local range =
+      { start = { line = row - 1, character = start }, ['end'] = { line = row - 1, character = col } }
+    callback(vim.tbl_map(
+      function(item)
+        return {
+          label = item.word,
+          kind = vim.lsp.protocol.CompletionItemKind.Keyword,
+          detail = item.menu,
+          documentation = item.info,
+          textEdit = { newText = item.word, range = range },
+        }
+      end,
+      items
+    ))
+  end)
+end
+
+--- 'omnifunc' of chats. If the daemon must be asked, the menu opens when it has answered.
 ---@param find 0|1
 ---@return integer|jumpseat.Completion[]
 function M.omnifunc(find)
-  local start, items = M.at_cursor()
-  if find == 1 then
-    M.found = items
-    return start
+  if find == 0 then return M.found or {} end
+  local at = place()
+  if not at then return -3 end
+  if not at.list or at.list:is_kept() then
+    M.found = items_at(at)
+    return at.start
   end
-  return M.found or {}
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  M.request(function(items, start)
+    local is_there = vim.deep_equal(cursor, vim.api.nvim_win_get_cursor(0))
+    if is_there and vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+      vim.fn.complete(start + 1, items)
+    end
+  end)
+  return -2
 end
 
 return M

@@ -11,7 +11,6 @@ M.version = '0.1.0'
 ---@field model? string the model that new chats name in their front matter
 ---@field directory? string where new chats are saved
 ---@field window? string the command that opens a window for a chat
----@field prompts? table<string, string> texts that `/name` in a chat stands for
 ---@field open_browser? boolean whether signing in may open a browser; default: not over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
 ---@field log_level? string of the daemon
@@ -24,7 +23,6 @@ function M.get()
     args = {},
     directory = vim.fs.joinpath(data, 'jumpseat', 'chats'),
     window = 'botright vsplit',
-    prompts = {},
     keep = true,
     open_browser = not (vim.env.SSH_CLIENT or vim.env.SSH_CONNECTION or vim.env.SSH_TTY),
     log_level = 'warning',

@@ -13,7 +13,7 @@ end
 
 local function check_providers()
   local answered = within(function(done)
-    require('jumpseat.providers').list(function(err, list)
+    require('jumpseat.lists').providers:get(function(err, result)
       if err then
         vim.health.error(require('jumpseat.wire').sentence(err))
         return done()
@@ -21,7 +21,7 @@ local function check_providers()
       local info = require('jumpseat.client').info()
       vim.health.ok('jumpseat ' .. (info and info.serverInfo.version or '?') .. ' answers')
       local ready = 0
-      for _, each in ipairs(list) do
+      for _, each in ipairs(result.providers) do
         if each.configured then ready = ready + 1 end
         local state = ('%s: %s'):format(each.id, (each.auth.state:gsub('_', ' ')))
         vim.health.info(each.auth.message and state .. '. ' .. each.auth.message or state)

@@ -6,7 +6,7 @@ local transcript = require('jumpseat.transcript')
 
 local M = {}
 
-local CONTINUE, PREVIEW, FORK, DELETE = 'Continue', 'Preview', 'Fork', 'Delete'
+local DELETE = 'Delete'
 local MORE = { title = '… more' }
 
 ---@param row table
@@ -30,6 +30,7 @@ local function read(id, callback)
       model = conversation.model,
       system = conversation.system,
       settings = conversation.settings,
+      conversationId = id,
     }, function(failure, result)
       if failure then return log.error(failure) end
       callback(result.text, conversation)
@@ -37,13 +38,13 @@ local function read(id, callback)
   end)
 end
 
----@param id string
-local function continue(id)
-  read(id, function(text, conversation)
+---@param row table
+local function continue(row)
+  read(row.id, function(text, conversation)
     transcript.headings(conversation.model, function(err, headings)
       if err then return log.error(err) end
       local lines = vim.split(text, '\n', { plain = true })
-      local buf = chat.open({ new = true, id = id })
+      local buf = chat.open({ new = true })
       -- After a turn that failed, the last message is the question itself.
       local messages = conversation.messages
       if #messages == 0 or messages[#messages].role == 'assistant' then
@@ -51,7 +52,7 @@ local function continue(id)
       end
       vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
       vim.bo[buf].modified = false
-      require('jumpseat.view').window(vim.api.nvim_get_current_win(), buf, true)
+      chat.begin_text(buf)
       vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
     end)
   end)
@@ -78,16 +79,37 @@ local function delete(row)
 end
 
 ---@param row table
-local function act(row)
-  vim.ui.select({ CONTINUE, PREVIEW, FORK, DELETE }, { prompt = row.title }, function(choice)
-    if choice == CONTINUE then continue(row.id) end
-    if choice == PREVIEW then preview(row) end
-    if choice == DELETE then delete(row) end
-    if choice ~= FORK then return end
-    client.request('conversations/fork', { id = row.id }, function(err, fork)
+local function rename(row)
+  vim.ui.input({ prompt = 'Title: ', default = row.title }, function(title)
+    if not title or vim.trim(title) == '' then return end
+    client.request('conversations/rename', { id = row.id, title = title }, function(err, renamed)
       if err then return log.error(err) end
-      continue(fork.id)
+      log.notify(('The conversation is called "%s" now.'):format(renamed.title))
     end)
+  end)
+end
+
+---@param row table
+local function fork(row)
+  client.request('conversations/fork', { id = row.id }, function(err, new)
+    if err then return log.error(err) end
+    continue(new)
+  end)
+end
+
+local ACTIONS = {
+  { name = 'Continue', run = continue },
+  { name = 'Preview', run = preview },
+  { name = 'Fork', run = fork },
+  { name = 'Rename', run = rename },
+  { name = DELETE, run = delete },
+}
+
+---@param row table
+local function act(row)
+  local options = { prompt = row.title, format_item = function(action) return action.name end }
+  vim.ui.select(ACTIONS, options, function(action)
+    if action then action.run(row) end
   end)
 end
 

@@ -1,7 +1,7 @@
 --- The picker of models.
 local client = require('jumpseat.client')
+local lists = require('jumpseat.lists')
 local log = require('jumpseat.log')
-local providers = require('jumpseat.providers')
 local transcript = require('jumpseat.transcript')
 local view = require('jumpseat.view')
 
@@ -41,14 +41,17 @@ end
 --- The names of models, as far as they are known, for completion.
 ---@return string[]
 function M.known()
-  return vim.tbl_map(function(model) return model.id end, providers.known_models())
+  return vim.tbl_map(function(model) return model.id end, lists.models:known())
 end
 
 ---@param buf integer
 ---@param id string
 local function use(buf, id)
   if require('jumpseat.chat').is_chat(buf) then
-    return transcript.set_model(buf, id, function() view.update(buf, { model = id }) end)
+    return transcript.set_model(buf, id, function(err)
+      if err then return log.error(err) end
+      view.update(buf, { model = id })
+    end)
   end
   client.request('settings/save', { settings = { default_model = id } }, function(err)
     if err then return log.error(err) end
@@ -76,11 +79,11 @@ end
 ---@param name string empty to pick one
 function M.choose(buf, name)
   if name ~= '' then return use(buf, name) end
-  providers.models(function(err, models, errors)
+  lists.models:get(function(err, result)
     if err then return log.error(err) end
-    models = vim.tbl_filter(function(model) return model.pickerEnabled ~= false end, models)
+    local models = vim.tbl_filter(function(model) return model.pickerEnabled ~= false end, result.models)
     if #models == 0 then
-      local reasons = vim.tbl_map(function(each) return each.error.message end, errors)
+      local reasons = vim.tbl_map(function(each) return each.error.message end, result.errors)
       return log.warn('No provider has models. ' .. table.concat(reasons, ' '))
     end
     vim.ui.select(models, { prompt = 'Model:', format_item = M.describe }, function(model)

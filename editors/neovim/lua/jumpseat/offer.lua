@@ -1,7 +1,7 @@
 --- What to do when nothing can answer yet: install the program, sign in, or take the local model.
 local config = require('jumpseat.config')
+local lists = require('jumpseat.lists')
 local log = require('jumpseat.log')
-local providers = require('jumpseat.providers')
 
 local M = {}
 
@@ -37,8 +37,8 @@ end
 function M.after(err)
   if not config.command() then return choose({ INSTALL, NOT_NOW }, 'jumpseat is not installed.') end
   if not err.data or err.data.kind ~= 'authentication' then return end
-  providers.list(function(failure, list)
-    if failure or vim.iter(list):any(function(each) return each.configured end) then return end
+  lists.providers:get(function(failure, result)
+    if failure or vim.iter(result.providers):any(function(each) return each.configured end) then return end
     choose({ SIGN_IN, LOCAL, NOT_NOW }, 'No provider is ready.')
   end)
 end

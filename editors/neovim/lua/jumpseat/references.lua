@@ -1,13 +1,19 @@
---- What `@buffer`, `@selection`, `@file:PATH` and `@diagnostics` in a question stand for, and `/prompt`.
-local config = require('jumpseat.config')
+--- What `@buffer`, `@selection`, `@file:PATH`, `@diagnostics` and `/PROMPT` in a question stand for.
+local client = require('jumpseat.client')
 local region = require('jumpseat.region')
 local transcript = require('jumpseat.transcript')
 local wire = require('jumpseat.wire')
 
 local M = {}
 
---- The words that are completed.
-M.WORDS = { '@buffer', '@selection', '@diagnostics', '@file:' }
+--- The references, as they are completed.
+---@type jumpseat.Completion[]
+M.WORDS = {
+  { word = '@buffer', menu = 'The last buffer that is no chat.' },
+  { word = '@selection', menu = 'What was selected in it.' },
+  { word = '@diagnostics', menu = 'Its diagnostics.' },
+  { word = '@file:', menu = 'A file.' },
+}
 
 ---@param buf integer
 ---@return table block
@@ -55,7 +61,10 @@ end
 
 ---@param word string
 ---@return boolean
-local function is_reference(word) return vim.list_contains(M.WORDS, word) or word:find('^@file:.') ~= nil end
+local function is_reference(word)
+  if word:find('^@file:.') then return true end
+  return vim.iter(M.WORDS):any(function(each) return each.word == word end)
+end
 
 --- The blocks of the references in a text.
 ---@param text string
@@ -64,7 +73,9 @@ local function is_reference(word) return vim.list_contains(M.WORDS, word) or wor
 local function blocks_of(text)
   local blocks = {}
   for word in (' ' .. text):gmatch('%s(@[^%s]+)') do
-    word = word:gsub('[,;?!]+$', '')
+    local file = word:match('^@file:(.+)$')
+    -- A sentence may end here.
+    if not file or not vim.uv.fs_stat(vim.fs.normalize(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
     if is_reference(word) then
       local block, reason = block_of(word, require('jumpseat.chat').source())
       if not block then return nil, reason end
@@ -74,10 +85,24 @@ local function blocks_of(text)
   return blocks
 end
 
----@param text string
----@return string
-local function with_prompt(text)
-  return (text:gsub('^/([%w_-]+)', function(name) return config.get().prompts[name] end))
+--- Put the text of a prompt, if the question begins with `/NAME`, in the place of the question; the front matter gets
+--- what else the prompt has.
+---@param parsed jumpseat.Parsed
+---@param callback fun(err: jumpseat.Error?, changed: boolean?)
+local function with_prompt(parsed, callback)
+  local message = parsed.messages[#parsed.messages]
+  local block = vim.iter(message.content):find(function(each) return each.type == 'text' end)
+  local text = block and block.text .. '\n' or ''
+  local name, input = text:match('^/([%w._-]+)%s+(.-)\n?$')
+  if not name then return callback(nil, false) end
+  client.request('prompts/get', { name = name, input = input }, function(err, prompt)
+    if err then return callback(err) end
+    block.text = prompt.text
+    parsed.model = parsed.model or prompt.model
+    parsed.system = parsed.system or prompt.system
+    parsed.settings = vim.tbl_extend('keep', parsed.settings or {}, prompt.settings or {})
+    callback(nil, true)
+  end)
 end
 
 ---@param content table[]
@@ -94,20 +119,16 @@ local function has(content, wanted)
   )
 end
 
---- Put what the references of the last question stand for into the question, in the buffer too: the chat is then
---- complete, and stays what was sent.
----@param buf integer
----@param parsed jumpseat.Parsed
----@param callback fun(err: jumpseat.Error?)
-function M.expand(buf, parsed, callback)
-  local message = parsed.messages[#parsed.messages]
+--- Put the blocks of its references into a question.
+---@param message { role: string, content: table[] }
+---@return string? reason why that is not possible
+---@return boolean changed
+local function with_blocks(message)
   local content, changed = {}, false
   for _, block in ipairs(message.content) do
     if block.type == 'text' then
-      local text = with_prompt(block.text)
-      local found, reason = blocks_of(text)
-      if not found then return callback(wire.error('request', reason or '')) end
-      changed = changed or text ~= block.text
+      local found, reason = blocks_of(block.text)
+      if not found then return reason, false end
       for _, each in ipairs(found) do
         -- A question that is sent again has its blocks already.
         if not has(message.content, each) then
@@ -115,22 +136,33 @@ function M.expand(buf, parsed, callback)
           changed = true
         end
       end
-      table.insert(content, vim.tbl_extend('force', block, { text = text }))
-    else
-      table.insert(content, block)
     end
+    table.insert(content, block)
   end
-  if not changed then return callback() end
   message.content = content
-  transcript.render(message, parsed.model, function(err, text)
-    if err or not vim.api.nvim_buf_is_loaded(buf) then return callback(err) end
-    for _, turn in ipairs(parsed.turns) do
-      if turn.message == #parsed.messages - 1 then
-        local lines = vim.split(text .. '\n', '\n', { plain = true })
-        vim.api.nvim_buf_set_lines(buf, turn.startLine, turn.endLine, false, lines)
-      end
-    end
-    callback()
+  return nil, changed
+end
+
+--- Put what the last question names, a prompt and references, into it, in the buffer too: the chat is then complete, and
+--- stays what was sent.
+---@param buf integer
+---@param parsed jumpseat.Parsed
+---@param callback fun(err: jumpseat.Error?)
+function M.expand(buf, parsed, callback)
+  local message = parsed.messages[#parsed.messages]
+  with_prompt(parsed, function(err, has_prompt)
+    if err then return callback(err) end
+    local reason, has_blocks = with_blocks(message)
+    if reason then return callback(wire.error('request', reason)) end
+    if not has_prompt and not has_blocks then return callback() end
+    transcript.render(message, parsed.model, function(failure, text)
+      if failure or not vim.api.nvim_buf_is_loaded(buf) then return callback(failure) end
+      local section = transcript.section(parsed, #parsed.messages)
+      local lines = vim.split(text .. '\n', '\n', { plain = true })
+      vim.api.nvim_buf_set_lines(buf, section.startLine, section.endLine, false, lines)
+      if not has_prompt then return callback() end
+      transcript.set_front_matter(buf, parsed, callback)
+    end)
   end)
 end
 

@@ -105,6 +105,16 @@ local function position(buf, row, col)
   return { line = row, character = units }
 end
 
+--- A column in bytes.
+---@param line string
+---@param character integer as the protocol counts it
+---@return integer
+function M.column(line, character)
+  if vim.fn.has('nvim-0.11') == 1 then return vim.str_byteindex(line, 'utf-16', character, false) end
+  local fits, col = pcall(vim.str_byteindex, line, character, true)
+  return fits and col or #line
+end
+
 --- The context block of a region. A block selection has the range of its corners.
 ---@param region jumpseat.Region
 ---@return table

@@ -60,33 +60,31 @@ end
 ---@param chat jumpseat.Chat
 ---@param params table
 ---@param headings { user: string, assistant: string }
----@param named boolean whether the front matter names the model
-local function begin(chat, params, headings, named)
+local function begin(chat, params, headings)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
   event('TurnStarted', { buf = chat.buf })
-  local function pin(model)
-    transcript.front_matter(chat.buf, vim.tbl_extend('force', params, { model = model }), function(err, lines)
-      if err then return end
-      local last = transcript.front_matter_end(chat.buf)
-      if last == 0 then table.insert(lines, '') end
-      written:edit(function() vim.api.nvim_buf_set_lines(chat.buf, 0, last, false, lines) end)
-    end)
+  -- The conversation goes on with the model that it began with, also when the default changes, and in the same kept
+  -- conversation, also from another editor.
+  local head = { model = params.model, conversationId = params.conversationId }
+  local function pin()
+    local model = head.model or written.model
+    local conversation = written.conversation or head.conversationId
+    if model == head.model and conversation == head.conversationId then return end
+    head = { model = model, conversationId = conversation }
+    transcript.set_front_matter(chat.buf, vim.tbl_extend('force', params, head), function(err)
+      if err then log.write('The front matter was not written: %s', err.message) end
+    end, function(change) written:edit(change) end)
   end
   chat.preparing, chat.answer = nil, written
   chat.turn = turns.start('chat/start', params, function(deltas)
     written:write(deltas)
-    chat.id = written.conversation or chat.id
     if chat.answer ~= written then return end
     if not written:is_valid() then
       M.drop(chat)
       return log.notify('The answer was removed from the chat, so it was stopped.')
     end
-    -- The conversation goes on with the model that it began with, also when the default changes.
-    if written.model and not named then
-      named = true
-      pin(written.model)
-    end
+    if written.model then pin() end
   end, function(outcome) finish(chat, written, headings, outcome) end)
 end
 
@@ -98,11 +96,8 @@ local function obey(chat, parsed)
   local content = parsed.messages[#parsed.messages].content
   local name = #content == 1 and (content[1].text or ''):match('^/model%s*(%S*)%s*$')
   if not name then return false end
-  for _, turn in ipairs(parsed.turns) do
-    if turn.message == #parsed.messages - 1 then
-      vim.api.nvim_buf_set_lines(chat.buf, turn.startLine + 1, turn.endLine, false, { '', '' })
-    end
-  end
+  local section = transcript.section(parsed, #parsed.messages)
+  vim.api.nvim_buf_set_lines(chat.buf, section.startLine + 1, section.endLine, false, { '', '' })
   rest(chat)
   require('jumpseat.models').choose(chat.buf, name)
   return true
@@ -149,9 +144,9 @@ function M.send(chat)
                   system = parsed.system,
                   model = parsed.model,
                   settings = parsed.settings,
-                  conversationId = chat.id,
+                  conversationId = parsed.conversationId,
                   keep = config.get().keep,
-                }, headings, parsed.model ~= nil)
+                }, headings)
               end
             )
           )

@@ -1,7 +1,8 @@
 --- The front matter of a chat: checked by the daemon, and explained from the settings schema.
 local client = require('jumpseat.client')
+local lists = require('jumpseat.lists')
 local log = require('jumpseat.log')
-local providers = require('jumpseat.providers')
+local region = require('jumpseat.region')
 local transcript = require('jumpseat.transcript')
 
 local M = {}
@@ -14,6 +15,7 @@ M.KEYS = {
   model = 'The model, as provider:model.',
   system = 'The system prompt.',
   settings = 'Settings of the provider.',
+  conversation = 'The kept conversation that the chat goes on with.',
 }
 
 ---@param buf integer
@@ -36,51 +38,38 @@ end
 ---@param buf integer
 ---@return table[]
 function M.rows(buf)
-  local provider = providers.of(M.model(buf))
+  local provider = lists.provider_of(M.model(buf))
   return provider and provider.settingsSchema or {}
 end
 
----@param buf integer
----@param err jumpseat.Error?
-local function report(buf, err)
-  if not vim.api.nvim_buf_is_loaded(buf) then return end
-  local lines = front_matter(buf)
-  local diagnostics = {}
-  local function add(lnum, message)
-    local severity = vim.diagnostic.severity.ERROR
-    table.insert(
-      diagnostics,
-      { lnum = lnum, col = 0, message = message, severity = severity, source = 'jumpseat' }
-    )
-  end
-  for _, each in ipairs(err and err.data and err.data.errors or {}) do
-    local key = each.path:match('^settings%.([^.]+)') or each.path
-    local lnum = tonumber(each.message:match('line (%d+)')) or 1
-    for number, line in ipairs(lines) do
-      if vim.startswith(vim.trim(line), key .. ':') then lnum = number end
-    end
-    add(lnum - 1, key .. ': ' .. each.message)
-  end
-  if err and #diagnostics == 0 and err.data and err.data.kind == 'request' then add(0, err.message) end
-  vim.diagnostic.set(namespace, buf, diagnostics)
-end
-
---- Let the daemon check the front matter. It makes no chat: tokens are counted for one letter.
+--- Let the daemon check the front matter as it would for a chat.
 ---@param buf integer
 function M.check(buf)
   local lines = front_matter(buf)
-  if #lines == 0 then return report(buf) end
-  local text = table.concat(lines, '\n') .. '\n'
-  transcript.parse(text, function(err, parsed)
-    if err then return report(buf, err) end
-    client.request('chat/countTokens', {
-      messages = { { role = 'user', content = '-' } },
-      model = parsed.model,
-      settings = parsed.settings,
-    }, function(failure)
-      if table.concat(front_matter(buf), '\n') .. '\n' ~= text then return end
-      report(buf, failure)
-    end)
+  -- A text without a question has nothing to check.
+  local text = table.concat(lines, '\n') .. '\n\n-\n'
+  if #lines == 0 then return vim.diagnostic.reset(namespace, buf) end
+  client.request('transcript/check', { text = text }, function(err, result)
+    if err or not vim.api.nvim_buf_is_loaded(buf) or not vim.deep_equal(front_matter(buf), lines) then
+      return
+    end
+    vim.diagnostic.set(
+      namespace,
+      buf,
+      vim.tbl_map(function(each)
+        local first, last = each.range.start, each.range['end']
+        return {
+          lnum = first.line,
+          col = region.column(lines[first.line + 1] or '', first.character),
+          end_lnum = last.line,
+          end_col = region.column(lines[last.line + 1] or '', last.character),
+          severity = each.severity,
+          message = each.message,
+          code = each.code,
+          source = 'jumpseat',
+        }
+      end, result.diagnostics)
+    )
   end)
 end
 
@@ -120,7 +109,7 @@ end
 function M.describe(key)
   local buf = vim.api.nvim_get_current_buf()
   if key == '' then key = vim.fn.expand('<cword>') end
-  providers.list(function(err)
+  lists.providers:get(function(err)
     if err then return log.error(err) end
     for _, row in ipairs(M.rows(buf)) do
       if row.key == key then

@@ -1,7 +1,7 @@
 --- The window of `:JumpseatStatus`, other small windows, and the logs.
 local client = require('jumpseat.client')
+local lists = require('jumpseat.lists')
 local log = require('jumpseat.log')
-local providers = require('jumpseat.providers')
 
 local M = {}
 
@@ -77,11 +77,11 @@ end
 
 --- Show providers, accounts, quotas and the daemon.
 function M.show()
-  providers.list(function(err, list)
+  lists.providers:get(function(err, result)
     if err then return log.error(err) end
     local info = client.info()
     local lines = { ('jumpseat %s'):format(info and info.serverInfo.version or '?'), '', 'Providers' }
-    vim.list_extend(lines, provider_lines(list))
+    vim.list_extend(lines, provider_lines(result.providers))
     M.window(lines)
   end)
 end

@@ -5,10 +5,18 @@ local M = {}
 
 ---@class jumpseat.Parsed
 ---@field messages { role: 'user'|'assistant', content: table[] }[]
----@field turns { role: string, startLine: integer, endLine: integer, message: integer? }[]
+---@field turns jumpseat.Section[]
 ---@field model string?
 ---@field system string?
 ---@field settings table?
+---@field conversationId string?
+
+---@class jumpseat.Section
+---@field role 'user'|'assistant'
+---@field startLine integer from 0, the heading
+---@field endLine integer exclusive
+---@field message integer? its index in the messages, from 0
+---@field thinking { startLine: integer, endLine: integer }[]?
 
 ---@param buf integer
 ---@return string
@@ -55,35 +63,52 @@ function M.front_matter_end(buf)
   return 0
 end
 
+--- The section of a message.
+---@param parsed jumpseat.Parsed
+---@param number integer of the message, from 1
+---@return jumpseat.Section
+function M.section(parsed, number)
+  return assert(vim.iter(parsed.turns):find(function(each) return each.message == number - 1 end))
+end
+
 --- Write front matter with these values over the one that is there.
 ---@param buf integer
----@param head { model: string?, system: string?, settings: table? }
----@param callback fun(err: jumpseat.Error?, lines: string[])
-function M.front_matter(buf, head, callback)
-  local settings = head.settings and next(head.settings) and head.settings or nil
-  local params = { messages = {}, model = head.model, system = head.system, settings = settings }
+---@param head { model: string?, system: string?, settings: table?, conversationId: string? }
+---@param callback fun(err: jumpseat.Error?)
+---@param write? fun(change: fun()) makes the change; it is made at once by default
+function M.set_front_matter(buf, head, callback, write)
+  local params = {
+    messages = {},
+    model = head.model,
+    system = head.system,
+    settings = head.settings and next(head.settings) and head.settings or nil,
+    conversationId = head.conversationId,
+  }
   client.request('transcript/render', params, function(err, result)
-    if err then return callback(err, {}) end
-    if not vim.api.nvim_buf_is_loaded(buf) then return end
-    callback(nil, vim.split(vim.trim(result.text), '\n', { plain = true }))
+    if err or not vim.api.nvim_buf_is_loaded(buf) then return callback(err) end
+    local lines = result.text == '' and {} or vim.split(vim.trim(result.text), '\n', { plain = true })
+    local function change()
+      local last = M.front_matter_end(buf)
+      if last == 0 and #lines > 0 then table.insert(lines, '') end
+      vim.api.nvim_buf_set_lines(buf, 0, last, false, lines)
+    end
+    if write then
+      write(change)
+    else
+      change()
+    end
+    callback()
   end)
 end
 
 --- Name the model in the front matter of a chat; everything else in it stays.
 ---@param buf integer
 ---@param model string
----@param callback? fun()
+---@param callback fun(err: jumpseat.Error?)
 function M.set_model(buf, model, callback)
-  local before = M.text(buf)
-  M.parse(before, function(err, parsed)
-    if err then return require('jumpseat.log').error(err) end
-    M.front_matter(buf, vim.tbl_extend('force', {}, parsed, { model = model }), function(failure, lines)
-      if failure then return require('jumpseat.log').error(failure) end
-      local count = M.front_matter_end(buf)
-      if count == 0 then table.insert(lines, '') end
-      vim.api.nvim_buf_set_lines(buf, 0, count, false, lines)
-      if callback then callback() end
-    end)
+  M.parse(M.text(buf), function(err, parsed)
+    if err then return callback(err) end
+    M.set_front_matter(buf, vim.tbl_extend('force', parsed, { model = model }), callback)
   end)
 end
 

@@ -4,7 +4,6 @@ local wire = require('jumpseat.wire')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
-local THINKING = '<details><summary>Thinking</summary>'
 local WIDTH = 76
 
 --- What the states are called.
@@ -211,25 +210,26 @@ function M.foldtext() return ('▸ Thinking (%d lines)'):format(vim.v.foldend - 
 
 --- Options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer
----@param buf integer
----@param again? boolean fold again, because the text is new
-function M.window(win, buf, again)
+function M.window(win)
   local options = vim.wo[win][0]
   options.winbar = "%{%v:lua.require'jumpseat.view'.winbar()%}"
   options.wrap, options.linebreak = true, true
   options.foldmethod, options.foldenable, options.foldlevel = 'manual', true, 0
   options.foldtext = "v:lua.require'jumpseat.view'.foldtext()"
-  if vim.w[win].jumpseat_folded == buf and not again then return end
-  vim.w[win].jumpseat_folded = buf
-  local first
-  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
-    if line == THINKING then
-      first = row
-    elseif line == '</details>' and first then
-      vim.api.nvim_win_call(win, function() vim.cmd(('%d,%dfold'):format(first, row)) end)
-      first = nil
+end
+
+--- Fold the thinking of a chat as it is in the text, in a window that may have old folds.
+---@param win integer
+---@param parsed jumpseat.Parsed
+function M.fold_all(win, parsed)
+  vim.api.nvim_win_call(win, function()
+    vim.cmd('normal! zE')
+    for _, section in ipairs(parsed.turns) do
+      for _, range in ipairs(section.thinking or {}) do
+        vim.cmd(('%d,%dfold'):format(range.startLine + 1, range.endLine))
+      end
     end
-  end
+  end)
 end
 
 ---@param buf integer

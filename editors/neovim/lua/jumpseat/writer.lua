@@ -9,7 +9,8 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@field private last integer the mark at its end; what is typed there stays behind it
 ---@field private tick integer? `changedtick` after the last write
 ---@field private chunks string[] what was written
----@field private lost boolean nothing more can be written
+---@field lost boolean the user has taken the piece away
+---@field private closed boolean
 local Writer = {}
 Writer.__index = Writer
 
@@ -25,6 +26,7 @@ function M.new(buf, row, col)
     last = vim.api.nvim_buf_set_extmark(buf, namespace, row, col, left),
     chunks = {},
     lost = false,
+    closed = false,
   }, Writer)
 end
 
@@ -46,7 +48,7 @@ function Writer:last_row() return (self:_at(self.last)) end
 --- after an undo could not be redone.
 ---@return boolean
 function Writer:is_valid()
-  if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
+  if self.lost or self.closed or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
   if #self.chunks > 0 and self.tick ~= vim.api.nvim_buf_get_changedtick(self.buf) then
     local row, col = self:_at(self.first)
     local last_row, last_col = self:_at(self.last)
@@ -186,7 +188,7 @@ end
 
 --- Write no more; the text stays.
 function Writer:close()
-  self.lost = true
+  self.closed = true
   if not vim.api.nvim_buf_is_loaded(self.buf) then return end
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.first)
   vim.api.nvim_buf_del_extmark(self.buf, namespace, self.last)

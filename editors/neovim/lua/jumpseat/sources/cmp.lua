@@ -1,0 +1,25 @@
+--- The source of nvim-cmp. `jumpseat.sources` registers it.
+local complete = require('jumpseat.complete')
+
+local M = {}
+
+---@return boolean
+function M.is_available() return require('jumpseat.chat').is_chat(vim.api.nvim_get_current_buf()) end
+
+---@return string
+function M.get_position_encoding_kind() return 'utf-8' end
+
+---@return string[]
+function M.get_trigger_characters() return { '@', '/', ':' } end
+
+---@return string
+function M.get_keyword_pattern() return [[\S\+]] end
+
+---@param _ table
+---@param _params table
+---@param callback fun(response: table)
+function M.complete(_, _params, callback)
+  complete.request_lsp(function(items) callback({ items = items, isIncomplete = true }) end)
+end
+
+return M

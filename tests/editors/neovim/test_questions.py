@@ -1,0 +1,323 @@
+"""Questions: on a selection, with references, with prompts; and their completion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.answers import WORDS
+from tests.editors.neovim.child import Child, running_neovim
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+PROMPTS = """
+[prompts.tidy]
+text = "Tidy this:\\n{{input}}"
+description = "Clean code"
+system = "Be tidy."
+settings = { temperature = 0.5 }
+
+[prompts.words]
+text = "Say some words."
+"""
+
+
+@pytest.fixture
+def prompting(nvim_home: Path) -> Path:
+    """The directory, with prompts of the user."""
+    with (nvim_home / "config.toml").open("a") as config:
+        config.write(PROMPTS)
+    return nvim_home
+
+
+def words_before(child: Child, text: str) -> list[str]:
+    """The words that are completed behind this text, in the last line."""
+    code = """
+        local line = ...
+        vim.o.virtualedit = 'onemore'
+        vim.api.nvim_buf_set_lines(0, -2, -1, false, { line })
+        vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), #line })
+        local words
+        require('jumpseat.complete').request(function(items)
+          words = vim.tbl_map(function(item) return item.word end, items)
+        end)
+        vim.wait(20000, function() return words end)
+        return words
+    """
+    return list(child.lua(code, text))
+
+
+@pytest.mark.scenario("ask-on-selection")
+def test_a_question_on_a_range_has_the_lines_with_their_file_and_language(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\ny = 2\nz = 3\n")
+    child.command(f"edit {file}")
+    child.command("2,3JumpseatAsk Why two?")
+    child.wait("#require('jumpseat.chat').list() == 1")
+    child.sees("Hello there.")
+    child.idle()
+    context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
+    assert context in child.text
+    sent = provider.requests[0].json["messages"][0]["content"]
+    assert "y = 2\nz = 3" in sent
+    assert "a.py" in sent
+
+
+def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    file = tmp_path / "a.txt"
+    file.write_text("one 😀 two\nthree four\n", "utf-8")
+    child.command(f"edit {file}")
+    child.command("xmap gj <Plug>(jumpseat-ask)")
+    child.keys("wvjbegj")
+    child.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1]:find('## Me') ~= nil")
+    child.wait("vim.fn.search('```', 'nw') > 0")
+    assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
+    child.ask("What is it?")
+    child.idle()
+    assert "😀 two\nthree" in provider.requests[0].json["messages"][0]["content"]
+
+
+def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command("Jumpseat")
+    child.ask(f"Compare (see @buffer) with @file:{tmp_path / 'b.py'}.")
+    child.idle()
+    sent = str(provider.requests[0].json["messages"])
+    assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare (see @buffer)")
+    assert child.text.count("```context") == 2
+
+
+def test_a_reference_to_a_file_that_is_not_there_is_an_error_and_nothing_is_sent(child, provider):
+    child.ask("Read @file:/nowhere/at/all.")
+    child.sees("cannot be read")
+    child.idle()
+    assert provider.requests == []
+
+
+def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(child, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\nz = ü + 3\n", "utf-8")
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.lua("""
+        local name = vim.api.nvim_create_namespace('test')
+        vim.diagnostic.set(name, 0, { { lnum = 2, col = 4, message = 'ü is unknown', severity = 1 } })
+    """)
+    child.keys("ggjV<Esc>")
+    child.command("Jumpseat")
+    child.ask("Is @selection right? See @diagnostics.")
+    child.idle()
+    sent = provider.requests[0].json["messages"][0]["content"]
+    assert "y = 2" in sent
+    assert "x = 1" not in sent
+    assert "3:5: ERROR: ü is unknown" in sent
+    assert f"```context uri=file://{tmp_path}/a.py language=python range=1:0-2:0\ny = 2\n" in child.text
+    assert child.text.count("```context") == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("@selection", "@selection: nothing was selected in the last buffer."),
+        ("@buffer", "@buffer: no file is open beside the chat."),
+    ],
+)
+def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(
+    nvim_home, provider, tmp_path, word, reason
+):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    files = [str(tmp_path / "a.py")] if word == "@selection" else []
+    with running_neovim(nvim_home, *files) as child:
+        child.command("Jumpseat")
+        child.ask(f"What is {word} ?")
+        child.sees(reason)
+        child.idle()
+    assert provider.requests == []
+
+
+def test_a_prompt_takes_the_place_of_the_question_and_its_settings_are_in_the_front_matter(
+    prompting, provider
+):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(prompting) as child:
+        child.command("Jumpseat")
+        child.ask("/tidy x=1\ny=2")
+        child.idle()
+        assert child.body.startswith("## Me\n\nTidy this:\nx=1\ny=2\n\n## Assistant\n")
+        assert "\nsystem: Be tidy.\nsettings:\n  temperature: 0.5\n" in child.text
+    sent = provider.requests[0].json
+    assert sent["temperature"] == 0.5
+    assert [message["content"] for message in sent["messages"]] == ["Be tidy.", "Tidy this:\nx=1\ny=2"]
+
+
+def test_what_the_front_matter_has_goes_before_what_a_prompt_has(prompting, provider):
+    provider.script(Reply.events(WORDS))
+    with running_neovim(prompting) as child:
+        child.command("Jumpseat")
+        head = ["---", "system: Be quick.", "temperature: 1", "---", ""]
+        child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, ...)", head)
+        child.ask("/tidy")
+        child.idle()
+    sent = provider.requests[0].json
+    assert (sent["temperature"], sent["messages"][0]["content"]) == (1, "Be quick.")
+
+
+def test_a_prompt_on_a_range_has_the_block_and_its_input(prompting, provider, tmp_path):
+    provider.script(Reply.events(WORDS))
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with running_neovim(prompting, str(tmp_path / "a.py")) as child:
+        child.command("1JumpseatAsk /words")
+        child.sees("Hello there.")
+        assert "x = 1\n\n```\n\nSay some words.\n" in child.text
+
+
+def test_an_unknown_prompt_is_an_error_with_near_names_and_nothing_is_sent(prompting, provider):
+    with running_neovim(prompting) as child:
+        child.command("Jumpseat")
+        child.ask("/tidyy x=1")
+        child.sees("✗ There is no prompt named 'tidyy'; did you mean tidy?")
+        child.idle()
+        assert child.text == "## Me\n\n/tidyy x=1"
+    assert provider.requests == []
+
+
+def test_a_question_that_begins_with_a_path_is_no_prompt(child, provider):
+    provider.script(Reply.events(WORDS))
+    child.ask("/usr/bin/env is what?")
+    child.idle()
+    assert provider.requests[0].json["messages"][0]["content"] == "/usr/bin/env is what?"
+
+
+def test_references_files_and_prompts_are_completed(prompting, tmp_path):
+    (tmp_path / "some-file.py").write_text("")
+    with running_neovim(prompting) as child:
+        child.command("Jumpseat")
+        assert words_before(child, "see @b") == ["@buffer"]
+        assert words_before(child, "wörter @") == ["@buffer", "@selection", "@diagnostics", "@file:"]
+        assert words_before(child, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
+        assert words_before(child, "/") == ["/model", "/tidy", "/words"]
+        assert words_before(child, "/ti") == ["/tidy"]
+        assert words_before(child, "a mail@") == []
+        assert words_before(child, "and/or /ti") == []
+
+
+def test_a_prompt_that_the_configuration_gets_meanwhile_is_completed(child, nvim_home):
+    assert words_before(child, "/") == ["/model"]
+    with (nvim_home / "config.toml").open("a") as config:
+        config.write(PROMPTS)
+    child.wait("require('jumpseat.lists').prompts:is_kept() == false")
+    assert words_before(child, "/ti") == ["/tidy"]
+
+
+def test_the_omnifunc_opens_its_menu_when_the_daemon_has_answered(prompting):
+    with running_neovim(prompting) as child:
+        child.command("Jumpseat")
+        child.keys("i/<C-x><C-o>")
+        child.wait("vim.fn.pumvisible() == 1")
+        words = "vim.tbl_map(function(item) return item.word end, vim.fn.complete_info({ 'items' }).items)"
+        assert child.lua(f"return {words}") == ["/model", "/tidy", "/words"]
+        child.keys("<C-n><C-n><C-y>")
+        child.wait("vim.api.nvim_get_current_line():find('^/%a') ~= nil")
+        # Now the list is known.
+        child.keys("<Esc>S/w<C-x><C-o><Esc>")
+        assert child.lua("return vim.api.nvim_get_current_line()") == "/words"
+
+
+BLINK = """
+-- Calls a source as blink.cmp does.
+local M = { filetypes = {} }
+function M.add_source_provider(id, config) M.id, M.config = id, config end
+function M.add_filetype_source(filetype, id) table.insert(M.filetypes, filetype .. ' ' .. id) end
+function M.complete()
+  local source = require(M.config.module).new(M.config.opts or {}, M.config)
+  if not source:enabled() then return nil end
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local context = { id = 1, cursor = cursor, line = vim.api.nvim_get_current_line(), bufnr = vim.fn.bufnr() }
+  source:get_completions(context, function(response) M.response = response end)
+  vim.wait(20000, function() return M.response end)
+  return M.response
+end
+return M
+"""
+
+CMP = """
+-- Calls a source as nvim-cmp does.
+local M = { global = { { name = 'buffer' } } }
+function M.register_source(name, source) M.name, M.source = name, source end
+function M.get_config() return { sources = M.buffer or M.global } end
+M.setup = { buffer = function(config) M.buffer = config.sources end }
+function M.complete()
+  local source = M.source
+  if not source:is_available() then return nil end
+  local row, col = unpack(vim.api.nvim_win_get_cursor(0))
+  local before = vim.api.nvim_get_current_line():sub(1, col)
+  local start = vim.regex([[\\%(]] .. source:get_keyword_pattern({}) .. [[\\)\\m$]]):match_str(before)
+  local params = { offset = start + 1, context = { cursor = { row = row, col = col + 1 } },
+    completion_context = { triggerKind = 1 } }
+  source:complete(params, function(response) M.response = response end)
+  vim.wait(20000, function() return M.response end)
+  return { start = start, response = M.response, encoding = source:get_position_encoding_kind() }
+end
+return M
+"""
+
+
+@pytest.fixture
+def hosted(prompting: Path) -> Path:
+    """The directory, with stand-ins of both completion plug-ins on the runtime path of Neovim."""
+    lua = prompting / "nvim-config" / "nvim" / "lua"
+    (lua / "blink").mkdir(parents=True)
+    (lua / "blink" / "cmp.lua").write_text(BLINK)
+    (lua / "cmp.lua").write_text(CMP)
+    return prompting
+
+
+def typed(child: Child, text: str) -> None:
+    """Type a text at the end of the chat, and stay in Insert mode."""
+    child.lua("vim.opt.runtimepath:prepend(vim.env.XDG_CONFIG_HOME .. '/nvim')")
+    child.keys(f"GA{text}")
+
+
+def test_a_chat_registers_its_source_with_blink_which_gets_items_with_their_place(hosted):
+    with running_neovim(hosted) as child:
+        child.command("Jumpseat")
+        assert child.lua("return package.loaded['blink.cmp']") is None
+        typed(child, "wörter @bu")
+        assert child.lua("return require('blink.cmp').filetypes") == ["markdown jumpseat"]
+        found = child.lua("return require('blink.cmp').complete()")
+        assert found["is_incomplete_forward"] is found["is_incomplete_backward"] is True
+        (item,) = found["items"]
+        assert item["label"] == "@buffer"
+        places = item["textEdit"]["range"]
+        assert (places["start"], places["end"]) == ({"line": 2, "character": 8}, {"line": 2, "character": 11})
+        child.keys("<Esc>")
+        child.command("Jumpseat!")
+        child.keys("A <Esc>")
+        assert child.lua("return #require('blink.cmp').filetypes") == 1
+        child.command("enew")
+        assert child.lua("return require('blink.cmp').complete()") is None
+
+
+def test_a_chat_registers_its_source_with_nvim_cmp_which_gets_items_with_their_place(hosted):
+    with running_neovim(hosted) as child:
+        child.command("Jumpseat")
+        typed(child, "wörter @bu")
+        sources = child.lua("return require('cmp').buffer")
+        assert sources == [{"name": "jumpseat"}, {"name": "buffer"}]
+        found = child.lua("return require('cmp').complete()")
+        assert (found["start"], found["encoding"]) == (8, "utf-8")
+        (item,) = found["response"]["items"]
+        assert (item["label"], item["textEdit"]["range"]["start"]["character"]) == ("@buffer", 8)
+        assert found["response"]["isIncomplete"] is True
+        child.keys("<Esc>S/ti")
+        found = child.lua("local cmp = require('cmp') cmp.response = nil return cmp.complete()")
+        assert [item["detail"] for item in found["response"]["items"]] == ["Clean code"]
+        child.keys("<Esc>")
+        child.command("enew")
+        assert child.lua("return require('cmp').complete()") is None
