@@ -1,4 +1,5 @@
 // The bundle: one file, with everything but VS Code's own module. `--production` makes it small, `--watch` keeps it current.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as esbuild from 'esbuild';
 
 const production = process.argv.includes('--production');
@@ -12,11 +13,27 @@ const options = {
   target: 'node22',
   minify: production,
   sourcemap: !production,
-  legalComments: 'linked',
+  legalComments: 'none',
 };
 
 if (process.argv.includes('--watch')) {
   await (await esbuild.context(options)).watch();
 } else {
-  await esbuild.build(options);
+  const { metafile } = await esbuild.build({ ...options, metafile: true });
+  writeFileSync('dist/NOTICES.txt', noticesOf(Object.keys(metafile.inputs)));
+}
+
+/** The licences of the packages in the bundle, which ask to be in every copy. */
+function noticesOf(files) {
+  const found = files.map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
+  const packages = [...new Set(found.filter(Boolean))].sort();
+  const texts = packages.map((name) => {
+    const directory = `node_modules/${name}`;
+    const licence = readdirSync(directory).find((each) => /^licen[cs]e/i.test(each));
+    if (!licence) {
+      throw new Error(`${name} has no file with its licence`);
+    }
+    return `${name}\n\n${readFileSync(`${directory}/${licence}`, 'utf8').trim()}\n`;
+  });
+  return `This extension contains these packages.\n\n${texts.join('\n---\n\n')}`;
 }

@@ -104,7 +104,7 @@ test('a thinking model has a menu with the levels that it knows', () => {
   assert.deepEqual(menu({})?.enum, ['default', 'off', 'low', 'medium', 'high']);
   const some = menu({ thinkingLevels: ['medium', 'high', 'xhigh'] });
   assert.deepEqual(some?.enum, ['default', 'off', 'medium', 'high']);
-  assert.deepEqual(some.enumItemLabels, ['Default', 'Off', 'Medium', 'High']);
+  assert.deepEqual(some.enumItemLabels, ['As configured', 'Off', 'Medium', 'High']);
   assert.equal(some.enumDescriptions.length, 4);
   assert.equal(some.default, 'default');
 });

@@ -150,7 +150,7 @@ export class Installer {
         timeoutMs: STEP_MS,
         onLine: (line) => {
           log.info(line);
-          const name = /^(?:Collecting|Downloading|Installing) ([\w.-]+)/.exec(line)?.[1];
+          const name = /^Collecting ([\w.-]+)/.exec(line)?.[1];
           if (name) {
             report(`${title}: ${name}`);
           }

@@ -81,7 +81,10 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
     type: 'string',
     title: 'Thinking',
     enum: values,
-    enumItemLabels: values.map((value) => value.charAt(0).toUpperCase() + value.slice(1)),
+    enumItemLabels: [
+      'As configured',
+      ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
+    ],
     enumDescriptions: ['As the configuration of jumpseat says', ...Object.values(LEVELS)].filter(
       (_, index) => index === 0 || levels.includes(Object.keys(LEVELS)[index - 1] ?? ''),
     ),

@@ -7,6 +7,7 @@ import type { Daemon } from '../daemon/supervisor';
 import type { Log } from '../log';
 import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '../untyped';
 import { Answer, checkWhole, type Parts } from './answer';
+import { ModelList } from './list';
 import { conversationOf, toolsOf } from './messages';
 import { listed } from './models';
 import { parametersOf } from './options';
@@ -22,32 +23,28 @@ const PARTS: Parts<vscode.LanguageModelResponsePart> = {
   usage: (counts) => vscode.LanguageModelDataPart.json(counts, 'usage'),
 };
 
-interface Known {
-  rows: ModelRow[];
-  /** The keys of each provider's settings. */
-  settings: Map<string, Set<string>>;
-}
-
 /** The daemon's models for VS Code's chat, its agents, and other extensions. */
 export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>, vscode.Disposable {
   readonly #daemon: Daemon;
   readonly #log: Log;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #subscriptions: { dispose(): unknown }[];
-  /** VS Code asks for the list several times at its start; all of them share one request. */
-  #list: Promise<Known> | undefined;
-  #pending = false;
-  #last: Known | undefined;
+  readonly #list: ModelList;
 
   readonly onDidChangeLanguageModelChatInformation = this.#changed.event;
 
   constructor(daemon: Daemon, log: Log) {
     this.#daemon = daemon;
     this.#log = log;
-    const changed = () => {
-      this.#list = undefined;
+    const late = () => {
       this.#changed.fire();
     };
+    this.#list = new ModelList(daemon, log, late);
+    const changed = () => {
+      this.#list.forget();
+      this.#changed.fire();
+    };
+    let restarted = false;
     this.#subscriptions = [
       this.#changed,
       daemon.onNotification('models/didChange', changed),
@@ -56,10 +53,10 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       daemon.onNotification('auth/didChange', changed),
       daemon.onDidChangeState((state) => {
         if (state === 'ready') {
-          // A request that is under way is as new.
-          if (!this.#pending) {
-            this.#list = undefined;
+          if (restarted) {
+            this.#list.forget();
           }
+          restarted = true;
           // Also at the first start: VS Code restores the models of the last session, without their menus.
           this.#changed.fire();
         }
@@ -69,7 +66,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
 
   async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
     try {
-      return (await this.#known()).rows;
+      return listed(await this.#list.models());
     } catch (error) {
       // VS Code shows the text in its list of models.
       throw plain(asDaemonError(error).sentence);
@@ -133,46 +130,8 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       model: model.id,
       ...conversation,
       ...(tools.length && { tools, toolChoice: required ? 'required' : 'auto' }),
-      ...parametersOf(
-        options.modelOptions,
-        options.modelConfiguration,
-        this.#last?.settings.get(provider) ?? new Set(),
-      ),
+      ...parametersOf(options.modelOptions, options.modelConfiguration, this.#list.settingsOf(provider)),
     };
-  }
-
-  async #known(): Promise<Known> {
-    const list = (this.#list ??= this.#fetch());
-    try {
-      return await list;
-    } catch (error) {
-      if (this.#list === list) {
-        this.#list = undefined;
-      }
-      throw error;
-    }
-  }
-
-  async #fetch(): Promise<Known> {
-    this.#pending = true;
-    try {
-      const [{ models, errors }, { providers }] = await Promise.all([
-        this.#daemon.request('models/list', {}),
-        this.#daemon.request('providers/list', {}),
-      ]);
-      for (const { provider, error } of errors) {
-        this.#log.debug(`No models of ${provider}: ${error.message}`);
-      }
-      this.#last = {
-        rows: listed(models),
-        settings: new Map(
-          providers.map(({ id, settingsSchema }) => [id, new Set(settingsSchema.map(({ key }) => key))]),
-        ),
-      };
-      return this.#last;
-    } finally {
-      this.#pending = false;
-    }
   }
 
   #failure(error: unknown, token: vscode.CancellationToken): Error {

@@ -29,7 +29,7 @@ export function actionsAfter(error: DaemonError): Action[] {
     case Code.request:
       return error.data.provider === undefined ? [] : [SELECT_MODEL];
     case Code.config:
-      return [SHOW_LOG];
+      return [RESTART, SHOW_LOG];
     case Code.connection:
       return error.data.provider === undefined ? [RESTART, SHOW_LOG] : [SHOW_LOG];
     default:
